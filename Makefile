@@ -1,0 +1,46 @@
+# Every target sets up what it needs in .venv first; nothing else has to be installed.
+PYTHON ?= python3
+PY := .venv/bin/python
+CORES := $(shell nproc 2>/dev/null || echo 2)
+STAMP := .venv/.installed
+
+.PHONY: help setup demo test test-long check format bench docs clean
+
+help:  ## say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## make .venv with tacit and all it needs
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	$(PY) -m pip install --quiet --editable . --group test --group check --group docs
+	touch $@
+
+demo: $(STAMP)  ## the main job, start to finish
+	.venv/bin/tacit demo
+
+test: $(STAMP)  ## all tests but the long statistical runs
+	$(PY) -m pytest -q -m "not long" -n $(CORES)
+
+test-long: $(STAMP)  ## the long statistical runs alone
+	$(PY) -m pytest -q -m long -n $(CORES)
+
+check: $(STAMP)  ## format, lint, types, layers
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+format: $(STAMP)  ## write the format and the safe fixes
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
+	$(PY) bench/noise.py
+
+docs: $(STAMP)  ## the reference as HTML in site/
+	.venv/bin/pdoc --docformat google --output-directory site tacit
+
+clean:  ## remove what the targets made
+	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/out

@@ -1,0 +1,98 @@
+"""Numbers that are shown as floats and kept as the rationals they stand for.
+
+A float parameter means the decimal that Python prints: 0.1 is 1/10, in noise, price and ledger alike. A
+derived number such as 1/30 has no such decimal; it is kept as a rational and shown rounded *up*, which is
+the safe side for an ε, δ or ρ.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from numbers import Integral, Rational, Real
+from typing import SupportsFloat, TypeAlias
+
+from tacit.errors import InvalidError
+
+Number: TypeAlias = SupportsFloat | Decimal | Fraction
+"""What a numeric parameter may be: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
+
+
+def to_fraction(value: object, argument: str, want: str = "a finite number") -> Fraction:
+    """Return the rational that a parameter means, or raise InvalidError naming the argument.
+
+    >>> to_fraction(0.1, "epsilon")
+    Fraction(1, 10)
+    """
+    if isinstance(value, (Rational, Integral)) and not isinstance(value, bool):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    if isinstance(value, Exact):
+        return value.fraction
+    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+        return Fraction(repr(float(value)))
+    raise InvalidError(argument, repr(value), want)
+
+
+def positive(value: object, argument: str) -> Fraction:
+    """Return the rational that a parameter means if it is > 0."""
+    want = "a finite number > 0"
+    fraction = to_fraction(value, argument, want)
+    if fraction <= 0:
+        raise InvalidError(argument, repr(value), want)
+    return fraction
+
+
+def fraction_between(value: object, argument: str, low: int, high: int) -> Fraction:
+    """Return the rational that a parameter means if it is strictly between two integers."""
+    want = f"a number strictly between {low} and {high}"
+    fraction = to_fraction(value, argument, want)
+    if not low < fraction < high:
+        raise InvalidError(argument, repr(value), want)
+    return fraction
+
+
+def round_up(value: Fraction) -> float:
+    """Return the least float whose printed decimal is ≥ a rational (infinity beyond the largest float).
+
+    >>> round_up(Fraction(1, 10)), round_up(Fraction(1, 3))
+    (0.1, 0.33333333333333337)
+    """
+    try:
+        near = float(value)
+    except OverflowError:
+        return inf
+    while isfinite(near) and Fraction(repr(near)) < value:
+        near = nextafter(near, inf)
+    return near
+
+
+class Exact(float):
+    """A float that remembers the rational it stands for; the float is the rational rounded up.
+
+    >>> third = Exact(Fraction(1, 3))
+    >>> third, third.fraction
+    (0.33333333333333337, Fraction(1, 3))
+    """
+
+    __slots__ = ("fraction",)
+    fraction: Fraction
+
+    def __new__(cls, value: Number) -> Exact:
+        """Take any finite number; the caller has checked its range."""
+        fraction = to_fraction(value, "value")
+        self = super().__new__(cls, round_up(fraction))
+        self.fraction = fraction
+        return self
+
+    def __reduce__(self) -> tuple[type[Exact], tuple[Fraction]]:
+        """Pickle and copy by the rational."""
+        return Exact, (self.fraction,)
+
+    def __repr__(self) -> str:
+        """Print as a float does."""
+        return float.__repr__(self)
+
+    __str__ = __repr__

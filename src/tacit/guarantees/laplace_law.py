@@ -1,0 +1,51 @@
+"""The discrete Laplace law's tail and its quantiles, in 40-digit arithmetic.
+
+For s > 0, r = e^(-1/s) and an integer t ≥ 1:   Pr[|K| ≥ t] = 2·r^t/(1+r),   Pr[K ≥ t] = r^t/(1+r).
+Both follow by summing tanh(1/2s)·r^|k| = (1-r)/(1+r)·r^|k|.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+_CTX = Context(prec=40)
+
+
+def decimal(value: Fraction) -> Decimal:
+    """Return a rational to 40 digits."""
+    return _CTX.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def per_output(beta: Fraction, outputs: int) -> Decimal:
+    """Return b with (1-b)^m = 1-β: m independent outputs all stay inside if each does with 1-b.
+
+    >>> per_output(Fraction(1, 20), 1)
+    Decimal('0.05')
+    """
+    if outputs == 1:
+        return decimal(beta)
+    log_inside = _CTX.ln(decimal(1 - beta))
+    return _CTX.subtract(Decimal(1), _CTX.exp(_CTX.divide(log_inside, Decimal(outputs))))
+
+
+def two_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int:
+    """Return the least t ≥ 0 such that all of m draws satisfy |K| ≤ t with probability ≥ 1-β.
+
+    2·r^(t+1)/(1+r) ≤ b  ⟺  t + 1 ≥ s·ln(2/(b(1+r))).
+
+    >>> two_sided_quantile(Fraction(10), Fraction(1, 20))
+    30
+    """
+    return _quantile(scale, _CTX.divide(Decimal(2), per_output(beta, outputs)))
+
+
+def one_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int:
+    """Return the least t ≥ 0 such that all of m draws satisfy K ≤ t with probability ≥ 1-β."""
+    return _quantile(scale, _CTX.divide(Decimal(1), per_output(beta, outputs)))
+
+
+def _quantile(scale: Fraction, ratio: Decimal) -> int:
+    r = _CTX.exp(decimal(-1 / scale))
+    bound = _CTX.multiply(decimal(scale), _CTX.ln(_CTX.divide(ratio, 1 + r)))
+    return max(0, int(bound.to_integral_value(ROUND_CEILING)) - 1)

@@ -1,0 +1,129 @@
+"""The Laplace mechanism, on integers.
+
+**Statement.** Let q map databases to ℤ^m with ‖q(D) - q(D')‖₁ ≤ Δ for neighbours. Then q(D) + K with independent
+discrete Laplace Kᵢ of scale s is Δ/s-differentially private.
+**Proof** (Ghosh, Roughgarden and Sundararajan, STOC 2009, for counts; the ratio is that of Dwork et al., TCC
+2006, prop. 1). Pr[q(D)+K = z]/Pr[q(D')+K = z] = Π e^((|zᵢ-q(D')ᵢ| - |zᵢ-q(D)ᵢ|)/s) ≤ e^(‖q(D)-q(D')‖₁/s).  ∎
+
+On real bits: values are integers (or become integers by exact rounding whose cost `lattice` proves), the noise
+is drawn exactly from the stated law, the sum is an exact integer that saturates as a function of itself, and
+a float appears only in the product with the fixed step. s and ε = Δ/s are rationals.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tacit.guarantees.events import DiscreteLaplaceNoise
+from tacit.guarantees.exact import Exact, Number, positive
+from tacit.guarantees.laplace_law import two_sided_quantile
+from tacit.guarantees.values import PureDP
+from tacit.mechanisms.arguments import count_of, failure, least, one_of
+from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.lattice import add, check_scale, make_lattice
+from tacit.noise import discrete_laplace
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Laplace(Fixed):
+    """Add discrete Laplace noise of scale Δ/ε: ε-differential privacy.
+
+    With an int sensitivity, integers of any shape go in and come out. With a float sensitivity, `outputs`
+    reals are rounded to a fine grid that is fixed here.
+
+    >>> m = Laplace(sensitivity=1, epsilon=0.1)
+    >>> m.scale, m.guarantee
+    (10.0, PureDP(epsilon=0.1))
+    >>> m.error(confidence=0.95)
+    30
+    >>> isinstance(m.release(337), int)
+    True
+
+    Args:
+        sensitivity: Δ, how far neighbours' values are apart in L1; an int for integers, a float for reals.
+        epsilon: the guarantee to reach; or
+        scale: the noise to add. Exactly one of the two.
+        outputs: how many reals one release has.
+        granularity: the grid's step for reals, if not the one chosen here.
+    """
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        outputs: int = 1,
+        granularity: Number | None = None,
+    ) -> None:
+        """Fix the law, the grid and the guarantee."""
+        which = one_of(epsilon=epsilon, scale=scale)
+        given = positive(epsilon if scale is None else scale, which)
+        size = positive(sensitivity, "sensitivity")
+        unit_noise = 1 / given if which == "epsilon" else given / size
+        size, self._lattice = make_lattice(sensitivity, outputs, granularity, unit_noise)
+        l1 = self._lattice.l1_steps(size)
+        steps = l1 / given if which == "epsilon" else given / self._lattice.step
+        check_scale(steps, which, epsilon if scale is None else scale)
+        self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1))
+        self.guarantee = PureDP(epsilon=l1 / steps)
+        self.scale = float(steps * self._lattice.step)
+        self.sensitivity = Exact(size)
+        self.granularity = float(self._lattice.step)
+        self.outputs = self._lattice.outputs
+        self._fix(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            scale=scale,
+            outputs=outputs if outputs != 1 else None,
+            granularity=granularity,
+        )
+
+    def release(self, value: npt.ArrayLike) -> int | float | npt.NDArray[np.generic]:
+        """Return the value with fresh noise: a number for a number, an array for an array."""
+        indices, shape = self._lattice.read(value)
+        noisy = add(indices, discrete_laplace(self.event.scale, indices.size))
+        return self._lattice.write(noisy, shape)
+
+    def error(self, *, confidence: float = 0.95, outputs: int = 1) -> int | float:
+        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` outputs.
+
+        The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
+        a step for the rounding of the value.
+        """
+        steps = two_sided_quantile(self.event.scale, failure(confidence), count_of(outputs, "outputs"))
+        if self._lattice.integral:
+            return steps
+        return float((steps + Fraction(1, 2)) * self._lattice.step)
+
+    @classmethod
+    def for_error(
+        cls,
+        error: Number,
+        *,
+        confidence: float = 0.95,
+        sensitivity: Number,
+        outputs: int = 1,
+        granularity: Number | None = None,
+    ) -> Laplace:
+        """Return the most private mechanism whose `outputs` outputs all stay within `error`.
+
+        >>> m = Laplace.for_error(10, confidence=0.95, sensitivity=1)
+        >>> m.error(confidence=0.95), round(m.guarantee.epsilon, 4)
+        (10, 0.2878)
+        """
+        wanted = positive(error, "error")
+        beta = failure(confidence)
+
+        def make(epsilon: float) -> Laplace:
+            return cls(sensitivity=sensitivity, epsilon=epsilon, outputs=outputs, granularity=granularity)
+
+        def accurate(epsilon: float) -> bool:
+            return make(epsilon).error(confidence=confidence, outputs=outputs) <= wanted
+
+        guess = float(positive(sensitivity, "sensitivity") / wanted) * max(1.0, -float(beta - 1))
+        return make(least(accurate, guess))

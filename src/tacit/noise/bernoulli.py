@@ -1,0 +1,82 @@
+"""Exact coins: Bernoulli(p) for any refinable p, and Bernoulli(e^-γ) for arrays of γ.
+
+Both compare a uniform word of 64 bits with the leading digits of p and look further only on a tie, which has
+probability below 2^-50; so every coin costs the same whatever it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.noise.bits import SYSTEM, BitSource, words
+from tacit.noise.reals import Real, below, exp_neg
+
+Bools = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+TOP = (1 << 64) - 1
+
+
+def threshold(real: Real) -> int:
+    """Return the lower end of p·2^64 as a word; p·2^64 lies within 2 above it."""
+    return min(real(64)[0], TOP)
+
+
+def bernoulli(real: Real, size: int, bits: BitSource = SYSTEM) -> Bools:
+    """Draw `size` coins that show True with probability exactly p.
+
+    Args:
+        real: the probability, as a refinable enclosure.
+        size: how many coins.
+        bits: the source of uniform bytes.
+    """
+    return settle(words(bits, np.uint64, size), np.uint64(threshold(real)), lambda _: real, bits)
+
+
+def settle(uniform: Words, low: Words | np.uint64, real: Callable[[int], Real], bits: BitSource) -> Bools:
+    """Compare words with thresholds; decide the ties (u - low < 2, modulo 2^64) exactly, one by one.
+
+    `real(i)` gives the probability behind flat position i.
+    """
+    result = np.asarray(uniform < low)
+    tied = (uniform - low) < np.uint64(2)
+    if tied.any():
+        for i in np.flatnonzero(tied):
+            result.flat[i] = below(real(int(i)), bits, int(uniform.flat[i]), 64)
+    return result
+
+
+def settle_float(scaled: Floats, uniform: Words, real: Callable[[int], Real], bits: BitSource) -> Bools:
+    """Compare words with probabilities known as floats: `scaled` is p·2^64 up to a relative 2^-42, or < 2.
+
+    The word as a float is off by at most 2^-53 of itself. So |u - p·2^64| > p·2^64·2^-41 + 2^13 decides with
+    room to spare, and everything else (probability below 2^-39) goes to exact arithmetic.
+    """
+    gap = scaled - uniform.astype(np.float64)
+    result = np.asarray(gap > 0)
+    unclear = np.abs(gap) <= scaled * 2.0**-41 + 2.0**13
+    if unclear.any():
+        for i in np.flatnonzero(unclear):
+            result.flat[i] = below(real(int(i)), bits, int(uniform.flat[i]), 64)
+    return result
+
+
+def bernoulli_exp(gamma: Floats, exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> Bools:
+    """Draw coins that show True with probability exactly e^(-γ_i).
+
+    `gamma` holds floats within a relative 2^-49 of the rationals `exact(i)` ≥ 0; they only speed up the clear
+    cases. With np.exp within 4 units in the last place, exp(-gamma) is within a relative
+    γ·2^-49 + 2^-50 ≤ 2^-42 of e^(-γ) for γ ≤ 64, and e^(-γ)·2^64 < 2 beyond.
+
+    Args:
+        gamma: the exponents, as floats.
+        exact: the exponent at a flat position, as a rational.
+        bits: the source of uniform bytes.
+    """
+    uniform = words(bits, np.uint64, gamma.size).reshape(gamma.shape)
+    return settle_float(np.exp(-gamma) * 2.0**64, uniform, lambda i: exp_neg(exact(i)), bits)

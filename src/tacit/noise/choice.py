@@ -1,0 +1,54 @@
+"""Exact choice of one candidate with probability proportional to e^(score).
+
+Algorithm. Scores are rationals a_i ≤ 0 with maximum 0. Take integers W_i ≥ 2^k·e^(a_i); draw i with
+probability W_i/ΣW exactly (a uniform integer below the sum); accept with probability 2^k·e^(a_i)/W_i, else
+start again.
+Proof. A round ends with i with probability ∝ W_i·2^k·e^(a_i)/W_i ∝ e^(a_i).  ∎
+
+On real bits: the W_i come from floats, and need only be upper bounds, which the proof does not ask to be
+tight: np.exp is within 4 units in the last place and a float exponent within 2^-50 of itself, so a factor
+1 + 2^-40 and one unit more cover e^(a) for a ≥ -64, and the one unit alone covers what is smaller. With
+ΣW < 2^63, the sum and its prefixes are exact. The coin compares with one exact exponential. Every round does
+the same work for every candidate, and a second round has probability below 2^-15 for up to 2^20 candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.noise.bits import SYSTEM, BitSource
+from tacit.noise.reals import Real, below, ceil_div, exp_neg
+from tacit.noise.uniform import below_integer
+
+
+def choose_exp(
+    score: npt.NDArray[np.float64], exact: Callable[[int], Fraction], bits: BitSource = SYSTEM
+) -> int:
+    """Return index i with probability exactly e^(a_i)/Σe^(a_j).
+
+    Args:
+        score: floats within a relative 2^-50 of the a_i ≤ 0, of which at least one is 0.
+        exact: a_i as a rational.
+        bits: the source of uniform bytes.
+    """
+    shift = 61 - int(score.size).bit_length()
+    weight = (np.exp(score) * (1 + 2.0**-40) * 2.0**shift).astype(np.int64) + 1
+    upto = np.cumsum(weight)
+    while True:
+        index = int(np.searchsorted(upto, below_integer(int(upto[-1]), bits), side="right"))
+        if below(_accept(exact(index), int(weight[index]), shift), bits):
+            return index
+
+
+def _accept(score: Fraction, weight: int, shift: int) -> Real:
+    """Enclose 2^shift·e^score/weight."""
+
+    def real(n: int) -> tuple[int, int]:
+        lo, hi = exp_neg(-score)(n + shift)
+        return lo // weight, ceil_div(hi, weight)
+
+    return real

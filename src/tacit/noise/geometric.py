@@ -1,0 +1,100 @@
+"""Geometric variables by independent binary digits.
+
+Statement. For G with Pr[G = k] = (1-r)·r^k, r = e^(-1/s), the binary digits of G are independent and digit i
+is Bernoulli(1/(1+e^(2^i/s))).
+Proof. Write k = Σ b_i·2^i. Then r^k = Π r^(b_i·2^i), so the mass function is a product over the digits, and
+digit i is 1 with odds r^(2^i) = e^(-2^i/s).  ∎
+
+Digits i < I are drawn one by one, where I is least with e^(-2^I/s) < 2^-64; all digits from I on are zero
+but with probability Pr[G ≥ 2^I] = e^(-2^I/s). That one coin is drawn too, and when it shows, the rest
+⌊G/2^I⌋ is 1 plus a geometric variable of ratio e^(-2^I/s), drawn coin by coin. So the law is exact on all
+of ℕ, every draw compares I + 1 words of 64 bits, and any further work has probability below I·2^-62.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.noise.bernoulli import settle, settle_float, threshold
+from tacit.noise.bits import SYSTEM, BitSource, words
+from tacit.noise.reals import Real, below, exp_neg, logistic
+
+Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+"""64-bit integers, or Python's own where a draw leaves ±2^62 (probability below 2^-64)."""
+
+MAX_SCALE = Fraction(2**56)
+"""Up to here 64·ln 2·s < 2^62, so that a draw and a value up to 2^62 add within 64 bits."""
+
+_CHUNK = 1 << 12
+
+
+def digits(scale: Fraction) -> int:
+    """Return the least I with 2^I/s > 45 > 64·ln 2."""
+    count = 0
+    while (1 << count) <= 45 * scale:
+        count += 1
+    return count
+
+
+def _coins(scale: Fraction, count: int) -> list[Real]:
+    """The coins for digits 0 … count-1, and the one for all digits above."""
+    return [logistic((1 << i) / scale) for i in range(count)] + [exp_neg((1 << count) / scale)]
+
+
+@lru_cache(maxsize=256)
+def _table(scale: Fraction) -> tuple[list[Real], npt.NDArray[np.uint64]]:
+    coins = _coins(scale, digits(scale))
+    return coins, np.array([threshold(coin) for coin in coins], dtype=np.uint64)
+
+
+def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
+    """Draw `size` integers k ≥ 0 with probability (1-r)·r^k, r = e^(-1/scale), at equal cost each.
+
+    Args:
+        scale: s > 0, at most 2^56.
+        size: how many.
+        bits: the source of uniform bytes.
+    """
+    coins, low = _table(scale)
+    parts = []
+    for at in range(0, size, _CHUNK):
+        uniform = words(bits, np.uint64, min(_CHUNK, size - at) * low.size).reshape(-1, low.size)
+        shown = settle(uniform, low, lambda i: coins[i % len(coins)], bits)
+        parts.append(_assemble(shown, coins[-1], bits))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def geometric_of_private_scale(scale: Fraction, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:
+    """Draw as `geometric` does where the scale itself is private: nothing cached, no work that tells it.
+
+    The caller fixes `count`, the number of digits, from public bounds. The coins are computed as floats, by
+    the same operations for every scale, and by exact arithmetic in the undecided band (below 2^-33 a call).
+    With x = 2^i/s as a float within 2^-52 of itself, exp(-x) and exp(-x)/(1+exp(-x)) are within a relative
+    x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64, and below 2^-64·2 beyond, as `settle_float` wants.
+    """
+    coins = _coins(scale, count)
+    odds = np.exp(-np.exp2(np.arange(count + 1)) / float(scale))
+    scaled = np.append(odds[:-1] / (1 + odds[:-1]), odds[-1]) * 2.0**64
+    uniform = words(bits, np.uint64, size * (count + 1)).reshape(size, count + 1)
+    shown = settle_float(np.broadcast_to(scaled, uniform.shape), uniform, lambda i: coins[i % len(coins)], bits)
+    return _assemble(shown, coins[-1], bits)
+
+
+def _assemble(shown: npt.NDArray[np.bool_], rest: Real, bits: BitSource) -> Integers:
+    """Put the digits together; draw ⌊G/2^I⌋ for those whose last coin shows."""
+    count = shown.shape[1] - 1
+    low = shown[:, :-1] @ (np.int64(1) << np.arange(count, dtype=np.int64))
+    above = shown[:, -1]
+    if not above.any():
+        return low
+    exact = low.astype(object)
+    for i in np.flatnonzero(above):
+        high = 1
+        while below(rest, bits):
+            high += 1
+        exact[i] += high << count
+    return exact

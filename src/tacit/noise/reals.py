@@ -1,0 +1,91 @@
+"""Real numbers as refinable binary expansions, and the comparison of a uniform variable with one.
+
+A probability such as e^(-1/3) has no finite expansion, so it is a function that encloses it as tightly as
+asked: `real(n)` returns integers (lo, hi) with lo ≤ p·2^n ≤ hi and hi - lo ≤ 2. A uniform U is drawn bit by
+bit; after n bits U lies in [u, u+1)/2^n, and U < p is decided as soon as u+1 ≤ lo (true) or u ≥ hi (false).
+Each further bit halves the probability of being undecided, so the comparison ends with probability one, and
+its outcome has probability exactly p whatever the precision steps were.
+
+The exponential comes from the standard library's `decimal`, whose `exp` is documented as correctly rounded;
+one unit in the last place is added outward on each side, and every other step rounds in a stated direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from tacit.noise.bits import BitSource, extend
+
+Real = Callable[[int], tuple[int, int]]
+"""n -> (lo, hi) with lo ≤ p·2^n ≤ hi and hi - lo ≤ 2."""
+
+_LN2 = 0.6931471805599453
+
+
+def ceil_div(a: int, b: int) -> int:
+    """Return ⌈a/b⌉ for b > 0."""
+    return -(-a // b)
+
+
+def rational(p: Fraction) -> Real:
+    """Enclose a rational number.
+
+    >>> rational(Fraction(1, 3))(4)
+    (5, 6)
+    """
+    a, b = p.numerator, p.denominator
+    return lambda n: ((a << n) // b, ceil_div(a << n, b))
+
+
+def exp_neg(gamma: Fraction) -> Real:
+    """Enclose e^(-γ) for a rational γ ≥ 0.
+
+    >>> exp_neg(Fraction(1))(20)    # 2^20/e = 385749.3...
+    (385749, 385750)
+    """
+    return lambda n: _exp_neg(gamma, n)
+
+
+def _exp_neg(gamma: Fraction, n: int) -> tuple[int, int]:
+    if gamma == 0:
+        return 1 << n, 1 << n
+    if gamma > (n + 1) * _LN2:  # e^(-γ)·2^n < 1
+        return 0, 1
+    # γ < n here, so this many digits keep the error of γ and of the product below 2^-n/8.
+    digits = int(n * 0.30103) + len(str(n)) + 6
+    down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
+    num, den, scale = Decimal(gamma.numerator), Decimal(gamma.denominator), Decimal(1 << n)
+    low = down.exp(-up.divide(num, den)).next_minus(down)
+    high = up.exp(-down.divide(num, den)).next_plus(up)
+    lo = int(down.multiply(low, scale).to_integral_value(ROUND_FLOOR))
+    hi = int(up.multiply(high, scale).to_integral_value(ROUND_CEILING))
+    return lo, min(hi, 1 << n)
+
+
+def logistic(x: Fraction) -> Real:
+    """Enclose 1/(1+e^x) = q/(1+q) with q = e^(-x), for a rational x ≥ 0."""
+
+    def real(n: int) -> tuple[int, int]:
+        guard = n + 8
+        lo, hi = _exp_neg(x, guard)
+        one = 1 << guard
+        return (lo << n) // (one + lo), ceil_div(hi << n, one + hi)
+
+    return real
+
+
+def below(real: Real, bits: BitSource, prefix: int = 0, known: int = 0) -> bool:
+    """Decide U < p exactly, where the first `known` bits of U are `prefix`; the rest are drawn as needed.
+
+    Pr[True] = p over a fresh U. Each round draws 64 bits, so a second round has probability below 2^-62.
+    """
+    while True:
+        if known:
+            lo, hi = real(known)
+            if prefix < lo:
+                return True
+            if prefix >= hi:
+                return False
+        prefix, known = extend(bits, prefix, 64), known + 64
