@@ -1,1 +1,49 @@
-"""x."""
+"""tacit: publish what the data says, not who is in it.
+
+>>> import tacit as tc
+>>> m = tc.Laplace(sensitivity=1, epsilon=0.1)
+>>> m.scale, m.guarantee
+(10.0, PureDP(epsilon=0.1))
+>>> isinstance(m.release(337), int)
+True
+"""
+
+from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
+from tacit.guarantees import ZCDP, ApproxDP, PureDP
+from tacit.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    Laplace,
+    NoisyMax,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    RandomizedResponse,
+    SmoothMedian,
+    compare_noise,
+    sensitivity,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ZCDP",
+    "AboveThreshold",
+    "ApproxDP",
+    "BudgetError",
+    "Exponential",
+    "Gaussian",
+    "InvalidError",
+    "Laplace",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "ProposeTestRelease",
+    "PureDP",
+    "RandomizedResponse",
+    "RefusedError",
+    "SmoothMedian",
+    "SourceError",
+    "TacitError",
+    "compare_noise",
+    "sensitivity",
+]

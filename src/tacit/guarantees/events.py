@@ -7,8 +7,10 @@ somebody computed from it. `neighbours` is set where the mechanism itself fixes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Neighbours = Literal["add/remove", "change one"]
 
@@ -63,6 +65,4 @@ class ApproxRelease:
     neighbours: Neighbours | None = None
 
 
-Event = (
-    DiscreteLaplaceNoise | DiscreteGaussianNoise | BoundedRange | PureRelease | RandomizedBit | ApproxRelease
-)
+Event = DiscreteLaplaceNoise | DiscreteGaussianNoise | BoundedRange | PureRelease | RandomizedBit | ApproxRelease

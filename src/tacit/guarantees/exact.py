@@ -10,13 +10,21 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite, nextafter
-from numbers import Integral, Rational, Real
-from typing import SupportsFloat, TypeAlias
+from typing import Self, SupportsFloat, TypeAlias
+
+import numpy as np
 
 from tacit.errors import InvalidError
 
 Number: TypeAlias = SupportsFloat | Decimal | Fraction
 """What a numeric parameter may be: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
+
+
+def whole(value: object) -> int | None:
+    """Return an int, Python's or NumPy's, as an int; None for anything else, bools included."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    return None
 
 
 def to_fraction(value: object, argument: str, want: str = "a finite number") -> Fraction:
@@ -25,13 +33,16 @@ def to_fraction(value: object, argument: str, want: str = "a finite number") -> 
     >>> to_fraction(0.1, "epsilon")
     Fraction(1, 10)
     """
-    if isinstance(value, (Rational, Integral)) and not isinstance(value, bool):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, Decimal) and value.is_finite():
-        return Fraction(value)
+    integer = whole(value)
+    if integer is not None:
+        return Fraction(integer)
     if isinstance(value, Exact):
         return value.fraction
-    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    if isinstance(value, (float, np.floating)) and isfinite(value):
         return Fraction(repr(float(value)))
     raise InvalidError(argument, repr(value), want)
 
@@ -80,7 +91,7 @@ class Exact(float):
     __slots__ = ("fraction",)
     fraction: Fraction
 
-    def __new__(cls, value: Number) -> Exact:
+    def __new__(cls, value: Number) -> Self:
         """Take any finite number; the caller has checked its range."""
         fraction = to_fraction(value, "value")
         self = super().__new__(cls, round_up(fraction))

@@ -76,7 +76,7 @@ def _termwise(tau: float, shift: int, epsilon: float, start: int) -> float:
     """
     reach = ceil(14 * sqrt(tau)) + 2
     k = np.arange(max(start, -reach), max(start, 0) + reach, dtype=np.float64)
-    gain = -np.expm1(np.minimum(epsilon - (2 * k + shift) * (shift / (2 * tau)), 0.0))
+    gain = -np.expm1(np.minimum(epsilon - (2 * k + shift) * shift / (2 * tau), 0.0))
     total = float(np.sum(np.exp(-k * k / (2 * tau)) * gain))
     around = np.arange(-reach, reach + 1, dtype=np.float64)
     return total / float(np.sum(np.exp(-around * around / (2 * tau))))
@@ -136,5 +136,3 @@ def _outside(tau: float, t: int) -> float:
     k = np.arange(t + 1, t + reach, dtype=np.float64)
     around = np.arange(-reach, reach + 1, dtype=np.float64)
     return float(2 * np.sum(np.exp(-k * k / (2 * tau))) / np.sum(np.exp(-around * around / (2 * tau))))
-
-

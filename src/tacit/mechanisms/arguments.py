@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
 from math import isfinite, nextafter
-from numbers import Integral
+from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidError
-from tacit.guarantees.exact import fraction_between
+from tacit.guarantees.exact import fraction_between, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
 
 
 def one_of(**given: object) -> str:
@@ -26,9 +28,10 @@ def one_of(**given: object) -> str:
 
 def count_of(value: object, argument: str) -> int:
     """Return a whole number ≥ 1."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise InvalidError(argument, repr(value), "a whole number ≥ 1")
+    number = whole(value)
+    if number is None or number < 1:
+        raise InvalidError(argument, repr(value), "a whole number ≥ 1")
+    return number
 
 
 def flag(value: object, argument: str) -> bool:

@@ -70,7 +70,7 @@ class Laplace(Fixed):
         steps = l1 / given if which == "epsilon" else given / self._lattice.step
         check_scale(steps, which, epsilon if scale is None else scale)
         self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1))
-        self.guarantee = PureDP(epsilon=l1 / steps)
+        self.guarantee = PureDP(epsilon=Exact(l1 / steps))
         self.scale = float(steps * self._lattice.step)
         self.sensitivity = Exact(size)
         self.granularity = float(self._lattice.step)

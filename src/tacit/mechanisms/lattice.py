@@ -23,13 +23,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
-from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InvalidError
-from tacit.guarantees.exact import positive
+from tacit.guarantees.exact import positive, whole
 from tacit.mechanisms.arguments import count_of
 from tacit.noise import MAX_SCALE
 
@@ -40,6 +39,7 @@ Shape = tuple[int, ...] | None
 LIMIT = 2**62
 TOP = 2**63 - 1
 _EXACT_BELOW = 64
+_HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,9 @@ def ceil_root(n: int) -> int:
     return isqrt(n - 1) + 1 if n else 0
 
 
-def make_lattice(sensitivity: object, outputs: object, granularity: object, noise: Fraction) -> tuple[Fraction, Lattice]:
+def make_lattice(
+    sensitivity: object, outputs: object, granularity: object, noise: Fraction
+) -> tuple[Fraction, Lattice]:
     """Return the sensitivity as a rational and the lattice for it.
 
     `noise` is the scale of the noise for sensitivity 1. The step is Δ/2^k: at least 2^20 steps a sensitivity
@@ -105,24 +107,41 @@ def make_lattice(sensitivity: object, outputs: object, granularity: object, nois
     """
     size = positive(sensitivity, "sensitivity")
     m = count_of(outputs, "outputs")
-    if isinstance(sensitivity, Integral):
+    if whole(sensitivity) is not None:
         if granularity is not None:
             want = "left out with an int sensitivity (integers move in steps of 1); give a float sensitivity for reals"
             raise InvalidError("granularity", repr(granularity), want)
         return size, Lattice(Fraction(1), integral=True, outputs=m)
     if granularity is not None:
-        return size, Lattice(positive(granularity, "granularity"), integral=False, outputs=m)
+        step = _representable(positive(granularity, "granularity"), "granularity", granularity)
+        return size, Lattice(step, integral=False, outputs=m)
     wanted = min(max(2**20 * m, ceil(2**12 / noise)), 2**40)
     steps = 1
     while steps < wanted and 2 * steps * noise <= 2**54:
         steps *= 2
-    return size, Lattice(size / steps, integral=False, outputs=m)
+    return size, Lattice(_representable(size / steps, "sensitivity", sensitivity), integral=False, outputs=m)
+
+
+def _representable(step: Fraction, argument: str, got: object) -> Fraction:
+    """Return a step whose quotients and multiples are ordinary floats, or raise InvalidError."""
+    if Fraction(1, 2**900) < step < 2**900:
+        return step
+    raise InvalidError(argument, repr(got), "a number between 1e-250 and 1e250, or the grid leaves the floats")
 
 
 def check_scale(steps: Fraction, argument: str, got: object) -> None:
     """Raise InvalidError where noise would not fit 64 bits."""
     if steps > MAX_SCALE:
         raise InvalidError(argument, repr(got), "such that the noise scale is at most 2^56 (7.2e16) grid steps")
+
+
+def check_variance(squared_steps: Fraction, argument: str, got: object) -> None:
+    """Raise InvalidError where noise would not fit 64 bits, or its σ² not a float."""
+    check_scale(squared_steps / MAX_SCALE, argument, got)
+    if squared_steps < Fraction(1, 2**900):
+        raise InvalidError(
+            argument, repr(got), "such that σ is at least 1e-135 grid steps (below 0.01 it adds nothing)"
+        )
 
 
 def add(values: Ints, noise: npt.NDArray[np.int64] | npt.NDArray[np.object_]) -> Ints:
@@ -169,10 +188,10 @@ def round_exactly(array: npt.NDArray[np.generic], near: npt.NDArray[np.float64],
     its error of a tie, or too large to tell.
     """
     floor = np.floor(near)
-    unclear = np.abs(near - floor - 0.5) <= np.abs(near) * 2.0**-50
+    unclear = np.abs(near - floor - _HALF) <= np.abs(near) * 2.0**-50
     if array.size < _EXACT_BELOW:
         unclear[:] = True
-    index = (floor + (near - floor >= 0.5)).astype(np.int64)
+    index = (floor + (near - floor >= _HALF)).astype(np.int64)
     for i in np.flatnonzero(unclear):
         index[i] = nearest(as_fraction(array[i]), step)
     return index
@@ -180,13 +199,9 @@ def round_exactly(array: npt.NDArray[np.generic], near: npt.NDArray[np.float64],
 
 def nearest(x: Fraction, step: Fraction) -> int:
     """Return ⌊x/η + ½⌋."""
-    return (2 * x.numerator * step.denominator + x.denominator * step.numerator) // (
-        2 * x.denominator * step.numerator
-    )
+    return (2 * x.numerator * step.denominator + x.denominator * step.numerator) // (2 * x.denominator * step.numerator)
 
 
 def as_fraction(x: object) -> Fraction:
     """Return a data value exactly: a float is its binary value here, not a decimal somebody chose."""
-    return Fraction(int(x)) if isinstance(x, Integral) else Fraction(float(x))  # type: ignore[arg-type]
-
-
+    return Fraction(int(x)) if isinstance(x, (int, np.integer)) else Fraction(float(x))  # type: ignore[arg-type]

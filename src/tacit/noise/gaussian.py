@@ -22,20 +22,25 @@ bound of e^(-(2i+1)W²/2σ²), the least acceptance in the block; only the few t
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, log, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.noise.bernoulli import settle_float
-from tacit.noise.bits import SYSTEM, BitSource, Word, words
-from tacit.noise.geometric import Integers
+from tacit.noise.bits import SYSTEM, BitSource, words
+from tacit.noise.geometric import join
 from tacit.noise.laplace import SMALL, Interval
 from tacit.noise.reals import Real, ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from tacit.noise.geometric import Integers
 
 _CHUNK = 1 << 15
 _COARSE, _FINE = 8, 64
@@ -53,7 +58,7 @@ def discrete_gaussian(variance: Fraction, size: int, bits: BitSource = SYSTEM) -
     """
     blocks = _blocks(variance, _COARSE if size < SMALL else _FINE)
     parts = [blocks.draw(min(_CHUNK, size - at), bits, fully=size < SMALL) for at in range(0, size, _CHUNK)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return join(parts)
 
 
 @lru_cache(maxsize=64)
@@ -71,7 +76,8 @@ class _Blocks:
             self.shift += 1
         self.table = Table(_steps(variance / (1 << 2 * self.shift), twice_zero=self.shift > 0))
         # A lower bound of the least acceptance in each block, in units of 2^-16; 0 beyond the table.
-        exponent = (2 * np.arange(self.table.last + 1) + 1) * (4.0**self.shift / float(variance) / 2)
+        blocks = np.arange(self.table.last + 1 if self.shift else 0)
+        exponent = (2 * blocks + 1) * float((1 << 2 * self.shift) / (2 * variance))
         least = np.floor(np.exp(-exponent) * (1 - 2.0**-30) * 65536)
         self.squeeze = np.append(least, 0).astype(np.uint16)
 
@@ -82,7 +88,7 @@ class _Blocks:
         while missing:
             accepted.append(self._round(missing, bits, fully=fully)[:missing])
             missing -= accepted[-1].size
-        return accepted[0] if len(accepted) == 1 else np.concatenate(accepted)
+        return join(accepted)
 
     def _round(self, size: int, bits: BitSource, *, fully: bool) -> Integers:
         """Propose a few more than `size` and return those accepted, in the order drawn."""
@@ -128,9 +134,8 @@ class _Blocks:
 
 def _uniform(width: int, size: int, bits: BitSource) -> Signed:
     """Draw `size` integers of `width` ≤ 62 uniform bits."""
-    for dtype, full in ((np.uint16, 16), (np.uint32, 32)):
-        if width <= full:
-            return (words(bits, dtype, size) >> dtype(full - width)).astype(np.int64)
+    if width <= 16:  # noqa: PLR2004 - bits
+        return (words(bits, np.uint16, size) >> np.uint16(16 - width)).astype(np.int64)
     return (words(bits, np.uint64, size) >> np.uint64(64 - width)).astype(np.int64)
 
 

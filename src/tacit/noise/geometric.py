@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,11 @@ MAX_SCALE = Fraction(2**56)
 """Up to here 64·ln 2·s < 2^62, so that a draw and a value up to 2^62 add within 64 bits."""
 
 _CHUNK = 1 << 12
+
+
+def join(parts: list[Integers]) -> Integers:
+    """Put chunks together; Python's integers if any chunk has them."""
+    return parts[0] if len(parts) == 1 else cast("Integers", np.concatenate(parts))
 
 
 def digits(scale: Fraction) -> int:
@@ -65,7 +71,7 @@ def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
         uniform = words(bits, np.uint64, min(_CHUNK, size - at) * low.size).reshape(-1, low.size)
         shown = settle(uniform, low, lambda i: coins[i % len(coins)], bits)
         parts.append(_assemble(shown, coins[-1], bits))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return join(parts)
 
 
 def geometric_of_private_scale(scale: Fraction, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:

@@ -15,18 +15,19 @@ is drawn from a `Table`, hence exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, log
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tacit.noise.bits import SYSTEM, BitSource
-from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale
+from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale, join
 from tacit.noise.reals import ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
 
 SMALL = 4096
 _CHUNK = 1 << 15
@@ -48,7 +49,7 @@ def discrete_laplace(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> In
         pair = geometric(scale, 2 * size, bits)
         return pair[:size] - pair[size:]
     parts = [_grouped(scale, min(_CHUNK, size - at), bits) for at in range(0, size, _CHUNK)]
-    return np.concatenate(parts)
+    return join(parts)
 
 
 def discrete_laplace_of_private_scale(scale: Fraction, digits: int, bits: BitSource = SYSTEM) -> int:
@@ -105,9 +106,7 @@ def _laplace_steps(scale: Fraction) -> Steps:
         m = n + reach.bit_length() + 8
         power = list(powers(scale, reach + 1, m))
         (r_lo, r_hi), one = power[1], 1 << m
-        left = [
-            ((lo << n) // (one + r_hi), ceil_div(hi << n, one + r_lo)) for lo, hi in reversed(power[1:])
-        ]
+        left = [((lo << n) // (one + r_hi), ceil_div(hi << n, one + r_lo)) for lo, hi in reversed(power[1:])]
         right = [((1 << n) - hi, (1 << n) - lo) for lo, hi in reversed(left)]
         return -reach, left + right
 

@@ -53,7 +53,7 @@ class Table:
         uniform = words(bits, np.uint64, size)
         gap = uniform[:, None] - self.low  # modulo 2^64
         index = np.count_nonzero(uniform[:, None] >= self.low, axis=1)
-        return self._settle(index, (gap < np.uint64(2)).any(axis=1), uniform, bits)
+        return self._settle(index, np.any(gap < np.uint64(2), axis=1), uniform, bits)
 
     def draw_guided(self, size: int, bits: BitSource) -> Integers:
         """Draw `size` integers through the 16-bit guide."""
@@ -75,7 +75,11 @@ class Table:
         return self._settle(index, (index > 0) & (uniform - near < np.uint64(2)), uniform, bits)
 
     def _settle(
-        self, index: npt.NDArray[np.intp], tied: npt.NDArray[np.bool_], uniform: npt.NDArray[np.uint64], bits: BitSource
+        self,
+        index: npt.NDArray[np.intp],
+        tied: npt.NDArray[np.bool_],
+        uniform: npt.NDArray[np.uint64],
+        bits: BitSource,
     ) -> Integers:
         result = index.astype(np.int64) + self.first
         if tied.any():

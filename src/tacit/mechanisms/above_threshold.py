@@ -1,0 +1,136 @@
+"""Above threshold (the sparse vector technique): ask many questions, pay for the first "yes" alone.
+
+**Algorithm.** Draw one discrete Laplace ρ of scale s₁ and keep T̂ = T + ρ. For each question draw a fresh ν of
+scale s₂ and answer whether q + ν ≥ T̂; stop after the first "yes". All in steps of a grid of which Δ is N steps.
+
+**Statement.** With s₁ = N/ε₁ and s₂ = 2N/ε₂ the whole sequence of answers is (ε₁+ε₂)-DP, however many there are and
+however the questions depend on earlier answers. If every question moves in the same direction between
+add/remove neighbours (monotone), s₂ = N/ε₂ is enough.
+**Proof** (Lyu, Su and Li, PVLDB 10(6), 2017, section 4, on integers). The probability of "no" k-1 times, then
+"yes", is Σ_z Pr[T̂ = z]·Π_{i<k} Pr[qᵢ + ν < z]·Pr[q_k + ν ≥ z]. Go from D to D' and from z to z + N: the first
+factor loses at most e^(N/s₁); each of the middle ones does not fall, as q'ᵢ ≤ qᵢ + N; in the last, q'_k - N ≥
+q_k - 2N, which loses at most e^(2N/s₂). Sum over all z. A sequence without a "yes" has the first two factors
+only. Monotone: if q' ≥ q throughout, the last factor is shifted by N only; if q' ≤ q, keep z: the middle does
+not fall and the last loses e^(N/s₂).  ∎
+ε₁ : ε₂ is 1 : 2^(2/3), rounded to 0.387 : 0.613, which minimises the variance of ν - ρ (ibid., section 4.2),
+and 1 : 1 if monotone.
+
+**Accuracy.** With probability ≥ 1-β over k questions, every "yes" has q ≥ T - a and every "no" q ≤ T + a: the
+bound holds for |ρ| with β/2 and for k times |ν| with β/2; a is the sum of the two exact quantiles (and a step
+for rounding).
+
+On real bits: T̂ never leaves the object: not by its representation, a copy, a pickle or a forked process, since each
+copy could say "yes" once more. A question that is refused for its value draws nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from fractions import Fraction
+from typing import NoReturn
+
+from tacit.errors import InvalidError, RefusedError
+from tacit.guarantees.events import PureRelease
+from tacit.guarantees.exact import Exact, Number, positive
+from tacit.guarantees.laplace_law import two_sided_quantile
+from tacit.guarantees.values import PureDP
+from tacit.mechanisms.arguments import count_of, failure, flag, least
+from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.noise import discrete_laplace
+
+_SHARE = Fraction(387, 1000)
+
+
+class AboveThreshold:
+    """Say for each value whether it is above a threshold, until one is.
+
+    >>> alarm = AboveThreshold(sensitivity=1, epsilon=1, threshold=100)
+    >>> alarm.query(-10**6), alarm.query(10**6)
+    (False, True)
+    >>> alarm.query(3)
+    Traceback (most recent call last):
+    tacit.errors.RefusedError: This AboveThreshold has fired ...
+
+    Args:
+        sensitivity: Δ, how far each queried value moves between neighbours; an int for integers.
+        epsilon: the guarantee for the whole sequence of answers.
+        threshold: a public number.
+        monotone: whether a unit moves all queried values in one direction; add/remove neighbours only.
+    """
+
+    def __init__(self, *, sensitivity: Number, epsilon: Number, threshold: Number, monotone: bool = False) -> None:
+        """Fix the laws and draw the noisy threshold."""
+        target = positive(epsilon, "epsilon")
+        share = Fraction(1, 2) if flag(monotone, "monotone") else _SHARE
+        size, self._lattice = make_lattice(sensitivity, 1, None, 1 / target)
+        steps = self._lattice.l1_steps(size)
+        self._scales = steps / (share * target), steps * (1 if monotone else 2) / ((1 - share) * target)
+        check_scale(max(self._scales), "epsilon", epsilon)
+        self._shown = f"sensitivity={sensitivity!r}, epsilon={epsilon!r}, threshold={threshold!r}"
+        self.guarantee = PureDP(epsilon=Exact(target))
+        self.event = PureRelease(epsilon=target)
+        self.fired = False
+        self._process, self._lock = os.getpid(), threading.Lock()
+        self._threshold = self._index(threshold, "threshold") + int(discrete_laplace(self._scales[0], 1)[0])
+
+    def query(self, value: Number) -> bool:
+        """Return whether the value is above the threshold, up to noise on both."""
+        index = self._index(value, "value")
+        with self._lock:
+            if self._process != os.getpid():
+                raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make a
+                new one.")
+            if self.fired:
+                raise RefusedError(
+                    "This AboveThreshold has fired and its guarantee is spent; nothing was drawn. "
+                    "Make a new one, which costs its epsilon again."
+                )
+            self.fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= self._threshold
+            return self.fired
+
+    def _index(self, value: object, argument: str) -> int:
+        try:
+            indices, shape = self._lattice.read(value)
+        except InvalidError as error:
+            raise InvalidError(argument, error.got, error.want) from None
+        if shape is not None:
+            raise InvalidError(argument, "an array", "one number")
+        return int(indices[0])
+
+    def error(self, *, confidence: float = 0.95, queries: int = 1) -> int | float:
+        """Return a such that every "yes" is above T - a and every "no" below T + a, over `queries` questions."""
+        half = failure(confidence) / 2
+        steps = two_sided_quantile(self._scales[0], half)
+        steps += two_sided_quantile(self._scales[1], half, count_of(queries, "queries"))
+        return steps if self._lattice.integral else float((steps + 1) * self._lattice.step)
+
+    @classmethod
+    def for_error(
+        cls,
+        error: Number,
+        *,
+        confidence: float = 0.95,
+        queries: int = 1,
+        sensitivity: Number,
+        threshold: Number,
+        monotone: bool = False,
+    ) -> AboveThreshold:
+        """Return the most private one that is within `error` over `queries` questions."""
+        wanted = positive(error, "error")
+
+        def make(epsilon: float) -> AboveThreshold:
+            return cls(sensitivity=sensitivity, epsilon=epsilon, threshold=threshold, monotone=monotone)
+
+        def accurate(epsilon: float) -> bool:
+            return make(epsilon).error(confidence=confidence, queries=queries) <= wanted
+
+        return make(least(accurate, float(positive(sensitivity, "sensitivity") / wanted)))
+
+    def __repr__(self) -> str:
+        """Show the arguments, never the noisy threshold."""
+        return f"AboveThreshold({self._shown})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies: each could fire once more."""
+        raise TypeError("An AboveThreshold cannot be copied or pickled: each copy could fire once more.")

@@ -1,0 +1,135 @@
+"""Order statistics of bounded rows and how far they can move when k rows change.
+
+Rows are clamped to [a, b] and put on a grid of 2^24 steps, row by row; any such map takes neighbours (one row
+changed) to neighbours, so it needs no proof. Everything after it is about integers y₁ ≤ … ≤ yₙ in {0,…,2^24},
+with y_i = 0 for i < 1 and 2^24 for i > n. The statistic is y_r + y_r', in half steps: r = r' for an odd median.
+
+**Lemma** (Nissim, Raskhodnikova and Smith, STOC 2007, claim 3.3). After k changes y_r can be anywhere in
+[y_(r-k), y_(r+k)], and one more change moves it by at most A_k = max over i ≤ r ≤ j, j - i = k + 1, of y_j -
+y_i. For neighbours A_k(x) ≤ A_(k+1)(x'). For a sum of two ranks the sum of the two A_k has both properties,
+being an upper bound.
+
+On real bits and time: rows are shuffled, and sorted by keys that carry random low bits, so all keys differ and
+how long the sort takes depends on n alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InvalidError
+from tacit.guarantees.exact import to_fraction
+from tacit.mechanisms.lattice import flat_numbers
+from tacit.noise import SYSTEM
+from tacit.noise.bits import words
+
+Ints = npt.NDArray[np.int64]
+
+STEPS = 1 << 24
+
+
+def read_bounds(bounds: object, *, point: bool = False) -> tuple[Fraction, Fraction]:
+    """Return two rationals a < b (or a ≤ b if a point will do), or raise InvalidError."""
+    want = "two finite numbers, the lower one first"
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:  # noqa: PLR2004 - a pair
+        raise InvalidError("bounds", repr(bounds), want)
+    low, high = (to_fraction(end, "bounds", want) for end in bounds)
+    if point and low == high:
+        return low, high
+    if not low < high or not abs(low) + abs(high) < 2**900 or high - low < Fraction(1, 2**900):
+        raise InvalidError("bounds", repr(bounds), want)
+    return low, high
+
+
+def sorted_rows(values: npt.ArrayLike, low: Fraction, high: Fraction) -> Ints:
+    """Return the rows as sorted grid indices, with a leading 0 and a trailing 2^24."""
+    flat, shape = flat_numbers(values, "values")
+    if shape is None or len(shape) != 1:
+        raise InvalidError("values", "something not one-dimensional", "a list of numbers, one a unit")
+    rows = flat.astype(np.float64)
+    if np.isnan(rows).any():
+        raise InvalidError("values", "NaN", "numbers; drop or replace what is missing first")
+    share = (np.clip(rows, float(low), float(high)) - float(low)) / float(high - low)
+    index = np.clip(np.floor(share * STEPS + 0.5), 0, STEPS).astype(np.int64)
+    return np.concatenate(([0], _sorted(index), [STEPS]))
+
+
+def _sorted(index: Ints) -> Ints:
+    """Sort indices below 2^25 in time that does not depend on them."""
+    order = np.argsort(words(SYSTEM, np.uint64, index.size))
+    low_bits = (words(SYSTEM, np.uint64, index.size) >> np.uint64(26)).astype(np.int64)
+    keys = index[order] << 38 | low_bits
+    keys.sort()
+    return keys >> 38
+
+
+def quantile_ranks(n: int, q: Fraction) -> tuple[int, int]:
+    """Return the two ranks whose mean is the q-quantile; they are one rank unless n·q is whole.
+
+    This is the inverse of the empirical distribution function with averages at its jumps (Hyndman and Fan 1996,
+    type 2), which for q = 1/2 is the usual median.
+
+    >>> quantile_ranks(5, Fraction(1, 2)), quantile_ranks(4, Fraction(1, 2)), quantile_ranks(10, Fraction(1, 4))
+    ((3, 3), (2, 3), (3, 3))
+    """
+    return ceil(n * q), floor(n * q) + 1
+
+
+def distance_to_sensitive(rows: Ints, rank: int, bound: int) -> int:
+    """Return the least k with A_k > bound: how many rows must change before y_r can move by more.
+
+    For each i ≤ r the least j ≥ r with y_j > y_i + bound gives k = j - i - 1. Where none exists, k = n + 1 stands
+    for "never". The distance of neighbours differs by at most 1, since A_k(x) ≤ A_(k+1)(x').
+    """
+    right = rows[rank:]
+    left = np.arange(rank + 1)
+    found = np.searchsorted(right, rows[left] + bound, side="right")
+    reach = np.where(found < right.size, found + rank - left - 1, rows.size - 1)
+    return int(max(reach.min(), 0))
+
+
+def smooth_sensitivity(rows: Ints, rank: int, decay: float) -> float:
+    """Return max over k of e^(-decay·k)·A_k, up to a relative 2^-42, and at least one step.
+
+    That is the largest m_ij = (y_j - y_i)·e^(-decay·(j-i-1)) over i ≤ r ≤ j. Terms with k beyond
+    ln(2^24)/decay are below one step and are covered by it: bounding A_k by 2^24 for those k keeps both
+    properties of the lemma.
+
+    For fixed i let g_i(j) = (y_j - y_i)·e^(-decay·j). For i' < i, g_i' - g_i = (y_i - y_i')·e^(-decay·j) falls
+    in j, so the best j does not move right as i moves left. So the best j of every row is found by halving:
+    the middle row first, then the middle of each half between the columns found, level by level. The rows are
+    padded to 2^h - 1, so that a level of q rows looks at exactly (columns - 1) + q entries: the time depends
+    on n and the decay alone. An entry is computed within a relative 2^-48, and each of at most 40 levels may
+    so miss the best by that much.
+    """
+    reach = int(np.log(STEPS) / decay) + 2 if decay * rows.size > np.log(STEPS) else rows.size
+    first, last = max(rank - reach, 0), min(rank + reach, rows.size - 1)
+    weight = np.exp(-decay * (np.arange(last - first + 1) - 1.0))
+    size = 1 << (rank - first + 1).bit_length()  # positions 1 … size-1; the last is row i = r
+    column = np.empty(size + 1, dtype=np.int64)
+    column[0], column[size] = rank, last
+    best, stride = 1.0, size // 2
+    while stride:
+        position = np.arange(stride, size, 2 * stride)
+        row = np.maximum(rank - (size - 1 - position), first)
+        value, column[position] = _row_maxima(rows, row, column[position - stride], column[position + stride], weight)
+        best, stride = max(best, float(value.max())), stride // 2
+    return best
+
+
+def _row_maxima(
+    rows: Ints, row: Ints, start: Ints, stop: Ints, weight: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], Ints]:
+    """Return for each row i the largest m_ij over start ≤ j ≤ stop, and the first column that has it."""
+    length = stop - start + 1
+    segment = np.cumsum(length) - length
+    i = np.repeat(row, length)
+    j = np.arange(i.size) + np.repeat(start - segment, length)
+    entry = (rows[j] - rows[i]) * weight[j - i]
+    value = np.maximum.reduceat(entry, segment)
+    column = np.minimum.reduceat(np.where(entry == np.repeat(value, length), j, rows.size), segment)
+    return value, column

@@ -1,0 +1,134 @@
+"""Propose-test-release: state how far the answer moves, test it privately, then release or refuse.
+
+**Algorithm** (Dwork and Lei, STOC 2009, section 4; Dwork and Roth 2014, section 7.2). Let b bound the local
+sensitivity that the analyst proposes, and d(x) be a number of rows such that d is 1-Lipschitz and |f(x) -
+f(y)| ≤ b for all neighbours y whenever d(x) > 0 (the distance to the nearest database of larger local
+sensitivity is one). Release nothing (None) unless d(x) + K > t, where K is discrete Laplace of scale 2/ε and t
+the least integer with Pr[K > t] ≤ δ; else release f(x) with Laplace noise for sensitivity b at ε/2.
+
+**Statement.** (ε,δ)-DP.
+**Proof.** Let x, x' be neighbours. If |f(x) - f(x')| ≤ b, the pair (test, noisy value) is ε/2 + ε/2 private by
+composition, and the output is a function of it. Otherwise d(x) = d(x') = 0, so either releases a value with
+probability at most δ, and both tests have one law; hence Pr[M(x) ∈ T] ≤ Pr[M(x) = None ∈ T] + δ = Pr[M(x') =
+None ∈ T] + δ.  ∎
+
+On real bits: d and K are integers, t comes from the exact discrete tail, the value is released as by
+`Laplace`. The noise for the value is drawn whether or not it is used, so time does not tell the test's outcome
+before the answer does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+from typing import TYPE_CHECKING
+
+from tacit.errors import InvalidError
+from tacit.guarantees.events import ApproxRelease
+from tacit.guarantees.exact import Exact, Number, fraction_between, positive, round_up, whole
+from tacit.guarantees.laplace_law import one_sided_quantile
+from tacit.guarantees.values import ApproxDP
+from tacit.mechanisms.arguments import failure
+from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.order import STEPS, distance_to_sensitive, quantile_ranks, read_bounds, sorted_rows
+from tacit.noise import discrete_laplace
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class ProposeTestRelease(Fixed):
+    """Release a value whose local sensitivity is probably at most `bound`, or None.
+
+    >>> m = ProposeTestRelease(bound=1, epsilon=1, delta=1e-6)
+    >>> m.release(337, distance=0) is None or m.threshold < 0
+    True
+    >>> isinstance(m.release(337, distance=10_000), int)
+    True
+
+    Args:
+        bound: the local sensitivity that is proposed; an int for integers, a float for reals.
+        epsilon: with `delta`, the guarantee.
+        delta: the probability of releasing although the bound is wrong.
+        outputs: how many reals one release has (`bound` is then in L1).
+        granularity: the grid's step for reals, if not the one that `Laplace` chooses.
+    """
+
+    def __init__(
+        self,
+        *,
+        bound: Number,
+        epsilon: Number,
+        delta: Number,
+        outputs: int = 1,
+        granularity: Number | None = None,
+    ) -> None:
+        """Fix the laws, the grid and the guarantee."""
+        size = positive(bound, "bound")
+        target, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
+        self._noise = Laplace(sensitivity=bound, epsilon=target / 2, outputs=outputs, granularity=granularity)
+        self._bound, self._half = size, target / 2
+        self.threshold = one_sided_quantile(1 / self._half, slack)
+        self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
+        self.event = ApproxRelease(epsilon=target, delta=slack)
+        self._fix(bound=bound, epsilon=epsilon, delta=delta, outputs=None if outputs == 1 else outputs)
+
+    def release(self, value: npt.ArrayLike, *, distance: int) -> int | float | npt.NDArray[np.generic] | None:
+        """Return the noisy value if the data are far enough from any of larger sensitivity, else None.
+
+        Args:
+            value: f(x).
+            distance: d(x) ≥ 0, how many units must change before a further one can move f by more than the bound.
+        """
+        far = _read_distance(distance)
+        noisy = self._noise.release(value)
+        return noisy if self._passes(far) else None
+
+    def release_median(self, values: npt.ArrayLike, *, bounds: tuple[Number, Number]) -> float | None:
+        """Return the noisy median of bounded values, or None; neighbours change one value, and n is public.
+
+        The distance is the least number of changes after which one of the median's ranks can move by more than the
+        bound (`order.distance_to_sensitive`), on the grid of 2^24 steps across the bounds.
+        """
+        low, high = read_bounds(bounds)
+        step = (high - low) / STEPS
+        steps = floor(self._bound / step)
+        if not 1 <= steps <= STEPS:
+            want = f"between {float(step):.3g} and {float(high - low):.3g}, one grid step and the width of the bounds"
+            raise InvalidError("bound", repr(float(self._bound)), want)
+        rows = sorted_rows(values, low, high)
+        ranks = quantile_ranks(rows.size - 2, Fraction(1, 2))
+        noisy = Laplace(sensitivity=2 * steps, epsilon=self._half).release(int(sum(rows[rank] for rank in ranks)))
+        if not self._passes(min(distance_to_sensitive(rows, rank, steps) for rank in ranks)):
+            return None
+        return float(low) + max(0, min(2 * STEPS, int(noisy))) * float(step / 2)
+
+    def _passes(self, distance: int) -> bool:
+        return distance + int(discrete_laplace(1 / self._half, 1)[0]) > self.threshold
+
+    def error(self, *, confidence: float = 0.95, outputs: int = 1) -> int | float:
+        """Return the bound that a released value's error keeps with this confidence."""
+        return self._noise.error(confidence=confidence, outputs=outputs)
+
+    def needed_distance(self, *, confidence: float = 0.95) -> int:
+        """Return the distance from which on a value is released with this probability or more."""
+        return self.threshold + 1 + one_sided_quantile(1 / self._half, failure(confidence))
+
+    @classmethod
+    def for_error(
+        cls, error: Number, *, confidence: float = 0.95, bound: Number, delta: Number, outputs: int = 1
+    ) -> ProposeTestRelease:
+        """Return the most private one whose released values are within `error`."""
+        noise = Laplace.for_error(error, confidence=confidence, sensitivity=bound, outputs=outputs)
+        epsilon = round_up(2 * noise.event.l1 / noise.event.scale)
+        return cls(bound=bound, epsilon=epsilon, delta=delta, outputs=outputs)
+
+
+def _read_distance(distance: object) -> int:
+    """Return a whole number ≥ 0; the message does not repeat it, for it is private."""
+    number = whole(distance)
+    if number is None or number < 0:
+        raise InvalidError("distance", "something else", "a whole number ≥ 0")
+    return number

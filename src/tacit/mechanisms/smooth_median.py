@@ -1,0 +1,143 @@
+"""The median (or another order statistic) with noise scaled to its smooth sensitivity.
+
+Global sensitivity is useless for the median: one row may move it by half the range. Nissim, Raskhodnikova and Smith
+(STOC 2007) scale the noise to a smooth bound S(x) of how far it can move near the data at hand.
+
+**Setting.** Neighbours change one row; n is public. Rows become integers on a fixed grid (`order`), f(x) is
+the median in half steps, and S(x) ≥ |f(x) - f(x')| with |ln S(x) - ln S(x')| ≤ β for neighbours.
+
+**Algorithm.** Release f(x) + K, K discrete Laplace of scale s = 2·S(x)/ε, with β = ln(1 + ε/(2·ln(2/δ))); then
+clamp to the bounds.
+
+**Statement.** For 0 < δ ≤ 1/2 this is (ε,δ)-DP.
+**Proof.** Write P_(f,s) for the law of f + K. For neighbours with (f,s) and (f',s'):
+
+1. *Dilation:* P_(f,s)(T) ≤ e^(ε/2)·P_(f,s')(T) + δ. The ratio of the two mass functions at f + k is
+   [tanh(1/2s)/tanh(1/2s')]·e^(|k|(1/s' - 1/s)).
+   If s ≥ s', the first factor is at most 1 and |k|(1/s' - 1/s) = (|k|/s)(s/s' - 1) ≤ (|k|/s)(e^β - 1) =
+   (|k|/s)·ε/(2·ln(2/δ)), which is at most ε/2 unless |k| > s·ln(2/δ); and Pr[|K| > s·ln(2/δ)] ≤
+   2e^(-ln(2/δ))/(1+e^(-1/s)) ≤ δ by the discrete tail. If s < s', the second factor is at most 1, and as
+   tanh(x)/x falls, tanh(1/2s)/tanh(1/2s') ≤ s'/s ≤ e^β ≤ e^(ε/2), the last because ln(2/δ) ≥ 1.
+2. *Sliding:* P_(f,s')(T) ≤ e^(ε/2)·P_(f',s')(T), since |f - f'| ≤ S(x') = s'ε/2.
+
+Together P_(f,s)(T) ≤ e^ε·P_(f',s')(T) + δ.  ∎ (Clamping is post-processing.) This is the discrete law's own
+proof; the continuous one's constants (NRS 2007, section 2.2) are not used.
+
+**On real bits.** S is computed in floats within a relative 2^-42 with a β that is smaller by 2^-20 of itself
+and 2^-36, and then raised by 2^-40 of itself: so it is at least the true bound, and its logarithm moves by at
+most β. The scale is that float, exactly. S(x) is private: the sampler computes its coins afresh with a number
+of digits that follows from the bounds, caches nothing and does the same operations for every scale; the grid
+follows from the bounds; the error that `error` states is for an S that the caller assumes in public; sorting
+and the search for S take a time that depends on n, ε and δ alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log, log1p
+from typing import TYPE_CHECKING
+
+from tacit.errors import InvalidError
+from tacit.guarantees.events import ApproxRelease
+from tacit.guarantees.exact import Exact, Number, fraction_between, positive
+from tacit.guarantees.laplace_law import two_sided_quantile
+from tacit.guarantees.values import ApproxDP
+from tacit.mechanisms.arguments import failure, least
+from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.lattice import check_scale
+from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
+from tacit.noise import discrete_laplace_of_private_scale
+from tacit.noise.geometric import digits
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class SmoothMedian(Fixed):
+    """Release the median of bounded values; neighbours change one value, and n is public.
+
+    >>> m = SmoothMedian(bounds=(0, 200_000), epsilon=1, delta=1e-6)
+    >>> m.guarantee
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    >>> 0 <= m.release(range(0, 200_000, 10)) <= 200_000
+    True
+
+    Args:
+        bounds: public (a, b); values outside are clamped.
+        epsilon: with `delta`, the guarantee.
+        delta: at most 1/2.
+        quantile: another order statistic than the median.
+    """
+
+    def __init__(
+        self, *, bounds: tuple[Number, Number], epsilon: Number, delta: Number, quantile: Number = 0.5
+    ) -> None:
+        """Fix the law, the grid and the guarantee."""
+        self._quantile = fraction_between(quantile, "quantile", 0, 1)
+        self._low, self._high = read_bounds(bounds)
+        target, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
+        if slack > Fraction(1, 2):
+            raise InvalidError("delta", repr(delta), "at most 1/2")
+        beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
+        self._decay = beta * (1 - 2.0**-20) - 2.0**-36
+        if self._decay < 2.0**-36:
+            raise InvalidError("epsilon", repr(epsilon), "large enough that smooth sensitivity is of use (above
+            1e-8)")
+        self._rate = target / 2
+        self._step = (self._high - self._low) / (2 * STEPS)
+        largest = 2 * STEPS / self._rate
+        check_scale(largest, "epsilon", epsilon)
+        self._digits = digits(largest)
+        self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
+        self.event = ApproxRelease(epsilon=target, delta=slack, neighbours="change one")
+        self.granularity = float(self._step)
+        self._fix(
+            bounds=bounds, epsilon=epsilon, delta=delta, quantile=None if self._quantile == Fraction(1, 2) else
+            quantile
+        )
+
+    def release(self, values: npt.ArrayLike) -> float:
+        """Return the noisy median (or quantile), a multiple of `granularity` above the lower bound, within the
+        bounds.""" rows = sorted_rows(values, self._low, self._high)
+        low, high = quantile_ranks(rows.size - 2, self._quantile)
+        smooth = smooth_sensitivity(rows, low, self._decay) + smooth_sensitivity(rows, high, self._decay)
+        scale = Fraction(smooth * (1 + 2.0**-40)) / self._rate
+        noise = discrete_laplace_of_private_scale(scale, self._digits)
+        index = max(0, min(2 * STEPS, int(rows[low] + rows[high]) + noise))
+        return float(self._low) + index * self.granularity
+
+    def error(self, *, confidence: float = 0.95, smooth: Number | None = None) -> float:
+        """Return the bound that the error keeps with this confidence if the smooth sensitivity were `smooth`.
+
+        The true smooth sensitivity is private, so it is an assumption that the caller makes. Without one, only
+        the width of the bounds can be promised.
+
+        >>> round(SmoothMedian(bounds=(0, 200_000), epsilon=1, delta=1e-6).error(confidence=0.95, smooth=10), 1)
+        59.9
+        """
+        beta, width = failure(confidence), self._high - self._low
+        if smooth is None:
+            return float(width)
+        steps = two_sided_quantile(positive(smooth, "smooth") / self._step / self._rate, beta)
+        return float(min(width, (steps + 2) * self._step))
+
+    @classmethod
+    def for_error(
+        cls,
+        error: Number,
+        *,
+        confidence: float = 0.95,
+        bounds: tuple[Number, Number],
+        delta: Number,
+        smooth: Number,
+    ) -> SmoothMedian:
+        """Return the most private one that is within `error` if the smooth sensitivity were `smooth`."""
+        wanted = positive(error, "error")
+
+        def make(epsilon: float) -> SmoothMedian:
+            return cls(bounds=bounds, epsilon=epsilon, delta=delta)
+
+        def accurate(epsilon: float) -> bool:
+            return make(epsilon).error(confidence=confidence, smooth=smooth) <= wanted
+
+        return make(least(accurate, float(positive(smooth, "smooth") / wanted)))
