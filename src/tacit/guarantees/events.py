@@ -7,10 +7,8 @@ somebody computed from it. `neighbours` is set where the mechanism itself fixes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from fractions import Fraction
+from typing import Literal
 
 Neighbours = Literal["add/remove", "change one"]
 

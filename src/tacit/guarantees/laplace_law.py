@@ -7,10 +7,7 @@ Both follow by summing tanh(1/2s)·r^|k| = (1-r)/(1+r)·r^|k|.
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from fractions import Fraction
 
 _CTX = Context(prec=40)
 

@@ -79,8 +79,7 @@ class AboveThreshold:
         index = self._index(value, "value")
         with self._lock:
             if self._process != os.getpid():
-                raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make a
-                new one.")
+                raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make one here.")
             if self.fired:
                 raise RefusedError(
                     "This AboveThreshold has fired and its guarantee is spent; nothing was drawn. "

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from math import isfinite, nextafter
-from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import fraction_between, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
 
 
 def one_of(**given: object) -> str:

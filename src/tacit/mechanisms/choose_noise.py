@@ -7,13 +7,11 @@ m counting queries have Δ₁ = m and Δ₂ = √m, so Laplace noise grows as m�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tacit.guarantees.exact import Number
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
-
-if TYPE_CHECKING:
-    from tacit.guarantees.exact import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,11 @@ On real bits: exponents are rationals, and `noise.choice` draws exactly. Equal w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
 
 from tacit.guarantees.events import BoundedRange
 from tacit.mechanisms.selection import Scores, Selection, read_ballot
 from tacit.noise import choose_exp
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 class Exponential(Selection):

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import log, sqrt
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tacit.errors import InvalidError
 from tacit.guarantees import gaussian_law
@@ -31,17 +33,13 @@ from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import Lattice, add, check_variance, make_lattice
 from tacit.noise import discrete_gaussian
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 class Gaussian(Fixed):
     """Add discrete Gaussian noise: (ε,δ)-differential privacy, or ρ-zCDP.
 
     >>> m = Gaussian(sensitivity=1, epsilon=0.5, delta=1e-6)
     >>> m.guarantee, round(m.sigma, 3)
-    (ApproxDP(epsilon=0.5, delta=1e-06), 8.058)
+    (ApproxDP(epsilon=0.5, delta=1e-06), 8.052)
     >>> Gaussian(sensitivity=1, rho=0.005).sigma
     10.0
 
@@ -147,7 +145,7 @@ class Gaussian(Fixed):
 
         >>> m = Gaussian.for_error(10, confidence=0.95, sensitivity=1)
         >>> m.error(confidence=0.95), round(m.sigma, 2)
-        (10, 5.36)
+        (10, 5.37)
         """
         wanted = positive(error, "error")
 

@@ -13,7 +13,9 @@ a float appears only in the product with the fixed step. s and ε = Δ/s are rat
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
@@ -23,10 +25,6 @@ from tacit.mechanisms.arguments import count_of, failure, least, one_of
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import add, check_scale, make_lattice
 from tacit.noise import discrete_laplace
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class Laplace(Fixed):
@@ -114,7 +112,7 @@ class Laplace(Fixed):
 
         >>> m = Laplace.for_error(10, confidence=0.95, sensitivity=1)
         >>> m.error(confidence=0.95), round(m.guarantee.epsilon, 4)
-        (10, 0.2878)
+        (10, 0.2843)
         """
         wanted = positive(error, "error")
         beta = failure(confidence)

@@ -20,8 +20,8 @@ On real bits: scores and noise are integers; the ties that discrete noise has ar
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from tacit.guarantees.exact import Number, positive
 from tacit.mechanisms.lattice import add, check_scale, make_lattice
 from tacit.mechanisms.selection import Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 class NoisyMax(Selection):

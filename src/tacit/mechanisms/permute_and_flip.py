@@ -21,15 +21,12 @@ On real bits: coins compare with exact exponentials of rationals, all of them fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
 
 import numpy as np
 
 from tacit.mechanisms.selection import Scores, Selection, read_ballot
 from tacit.noise import below_integer, bernoulli_exp
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 class PermuteAndFlip(Selection):

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import floor
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tacit.errors import InvalidError
 from tacit.guarantees.events import ApproxRelease
@@ -33,10 +35,6 @@ from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.order import STEPS, distance_to_sensitive, quantile_ranks, read_bounds, sorted_rows
 from tacit.noise import discrete_laplace
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class ProposeTestRelease(Fixed):

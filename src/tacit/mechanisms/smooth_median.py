@@ -35,7 +35,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import log, log1p
-from typing import TYPE_CHECKING
+
+import numpy.typing as npt
 
 from tacit.errors import InvalidError
 from tacit.guarantees.events import ApproxRelease
@@ -48,9 +49,6 @@ from tacit.mechanisms.lattice import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
 from tacit.noise import discrete_laplace_of_private_scale
 from tacit.noise.geometric import digits
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class SmoothMedian(Fixed):
@@ -81,8 +79,7 @@ class SmoothMedian(Fixed):
         beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
         self._decay = beta * (1 - 2.0**-20) - 2.0**-36
         if self._decay < 2.0**-36:
-            raise InvalidError("epsilon", repr(epsilon), "large enough that smooth sensitivity is of use (above
-            1e-8)")
+            raise InvalidError("epsilon", repr(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)")
         self._rate = target / 2
         self._step = (self._high - self._low) / (2 * STEPS)
         largest = 2 * STEPS / self._rate
@@ -92,13 +89,12 @@ class SmoothMedian(Fixed):
         self.event = ApproxRelease(epsilon=target, delta=slack, neighbours="change one")
         self.granularity = float(self._step)
         self._fix(
-            bounds=bounds, epsilon=epsilon, delta=delta, quantile=None if self._quantile == Fraction(1, 2) else
-            quantile
+            bounds=bounds, epsilon=epsilon, delta=delta, quantile=None if self._quantile == Fraction(1, 2) else quantile
         )
 
     def release(self, values: npt.ArrayLike) -> float:
-        """Return the noisy median (or quantile), a multiple of `granularity` above the lower bound, within the
-        bounds.""" rows = sorted_rows(values, self._low, self._high)
+        """Return the noisy median (or quantile), within the bounds and on the grid of `granularity`."""
+        rows = sorted_rows(values, self._low, self._high)
         low, high = quantile_ranks(rows.size - 2, self._quantile)
         smooth = smooth_sensitivity(rows, low, self._decay) + smooth_sensitivity(rows, high, self._decay)
         scale = Fraction(smooth * (1 + 2.0**-40)) / self._rate

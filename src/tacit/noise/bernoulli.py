@@ -6,17 +6,14 @@ probability below 2^-50; so every coin costs the same whatever it shows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.reals import Real, below, exp_neg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
 
 Bools = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]

@@ -14,7 +14,8 @@ the same work for every candidate, and a second round has probability below 2^-1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,6 @@ import numpy.typing as npt
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.reals import Real, below, ceil_div, exp_neg
 from tacit.noise.uniform import below_integer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
 
 
 def choose_exp(score: npt.NDArray[np.float64], exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> int:

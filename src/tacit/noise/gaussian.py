@@ -22,25 +22,20 @@ bound of e^(-(2i+1)W²/2σ²), the least acceptance in the block; only the few t
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, log, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.noise.bernoulli import settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
-from tacit.noise.geometric import join
+from tacit.noise.geometric import Integers, join
 from tacit.noise.laplace import SMALL, Interval
 from tacit.noise.reals import Real, ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from tacit.noise.geometric import Integers
 
 _CHUNK = 1 << 15
 _COARSE, _FINE = 8, 64

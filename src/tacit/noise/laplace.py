@@ -15,19 +15,16 @@ is drawn from a `Table`, hence exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, log
-from typing import TYPE_CHECKING
 
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale, join
 from tacit.noise.reals import ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
 
 SMALL = 4096
 _CHUNK = 1 << 15

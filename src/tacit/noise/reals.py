@@ -14,12 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from tacit.noise.bits import BitSource, extend
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 Real = Callable[[int], tuple[int, int]]
 """n -> (lo, hi) with lo ≤ p·2^n ≤ hi and hi - lo ≤ 2."""
