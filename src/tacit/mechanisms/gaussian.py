@@ -161,7 +161,11 @@ class Gaussian(Fixed):
             return best
         target = float(fraction_between(delta, "delta", 0, 1))
         epsilon = least(lambda size: best.delta(size) <= target, 1.0)
-        return cls(sensitivity=sensitivity, epsilon=epsilon, delta=delta, outputs=outputs, granularity=granularity)
+        while True:  # σ is searched for anew among floats and may come out one float larger
+            made = cls(sensitivity=sensitivity, epsilon=epsilon, delta=delta, outputs=outputs, granularity=granularity)
+            if made.error(confidence=confidence, outputs=outputs) <= wanted:
+                return made
+            epsilon *= 1 + 2.0**-40
 
 
 def _which(epsilon: object, delta: object, rho: object, sigma: object, method: str) -> str:

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit import InvalidError, TacitError
+from tacit.errors import BudgetError, RefusedError, SourceError, require
+
+
+def test_the_public_names_are_the_listed_ones() -> None:
+    listed = (Path(__file__).parent / "surface.txt").read_text().split()
+    assert sorted(tacit.__all__) == listed
+    assert all(hasattr(tacit, name) for name in listed)
+
+
+@pytest.mark.parametrize("kind", [InvalidError, RefusedError, BudgetError, SourceError])
+def test_every_error_stands_under_one_root(kind: type[Exception]) -> None:
+    assert issubclass(kind, TacitError)
+
+
+def test_an_invalid_argument_is_also_a_value_error_and_crosses_processes() -> None:
+    error = InvalidError("epsilon", "-1", "a number > 0")
+    assert isinstance(error, ValueError)
+    twin = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (twin.argument, twin.got, twin.want, str(twin)) == ("epsilon", "-1", "a number > 0", str(error))
+
+
+def test_require_fails_on_a_condition_that_nan_makes_false() -> None:
+    nan = float("nan")
+    with pytest.raises(InvalidError, match="epsilon must be a number ≥ 0, but got nan"):
+        require(nan >= 0, "epsilon", nan, "a number ≥ 0")
