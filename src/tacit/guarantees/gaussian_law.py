@@ -28,7 +28,7 @@ bounds hold, and the smaller is used:
        Pr[K ∈ T] ≤ e^(mb)·R(T) ≤ e^(mb)·(e^ε·R_d(T) + δ_c(ε)) ≤ e^(ε+mb+a)·Pr[K-d ∈ T] + e^(mb)·(δ_c(ε) + e^ε·q),
 
    q = R(‖k‖² > L). A rounded normal vector has ‖k‖ ≤ ‖x‖ + √m/2, and Pr[‖x‖² ≥ τ(m + 2√(mλ) + 2λ)] ≤ e^(-λ)
-   (Laurent and Massart, Ann. Statist. 28(5), 2000, lemma 1). We take λ = ε + ln(1/δ_c) + 30.
+   (Laurent and Massart, Ann. Statist. 28(5), 2000, lemma 1). Any λ gives a bound; we try a few above ε + ln(1/δ_c).
 """
 
 from __future__ import annotations
@@ -103,18 +103,22 @@ def _variation(x: float, weight: float | None = None) -> float:
 
 
 def _by_comparison(tau: float, l2_squared: int, m: int, epsilon: float) -> float:
-    """Bound 2 of the module; 1 where the comparison costs more than all of ε."""
+    """Bound 2 of the module, at the best of a few λ; 1 where the comparison costs more than all of ε."""
     if tau < 1:
         return 1.0
+    mu = sqrt(l2_squared / tau)
+    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300))
+    return min(_compared(tau, mu, m, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
+
+
+def _compared(tau: float, mu: float, m: int, epsilon: float, lam: float) -> float:
     b = -log1p(-1 / (24 * tau))
-    normal = 3 * exp(-2 * pi * pi * tau)
-    guess = gaussian_delta(sqrt(l2_squared / tau), epsilon)
-    lam = epsilon - log(max(guess, 1e-300)) + 30
     length = (sqrt(tau * (m + 2 * sqrt(m * lam) + 2 * lam)) + sqrt(m) / 2) ** 2
-    inner = epsilon - (m * b + length / (24 * tau * tau) + m * normal) * _UP
+    a = length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
+    inner = epsilon - (m * b + a) * _UP
     if inner < 0:
         return 1.0
-    return exp(m * b) * (gaussian_delta(sqrt(l2_squared / tau), inner) + exp(inner - lam)) * _UP
+    return exp(m * b) * (gaussian_delta(mu, inner) + exp(inner - lam)) * _UP
 
 
 def two_sided_quantile(variance: Fraction, beta: float) -> int:
