@@ -50,10 +50,10 @@ def _talk(answers: list[Answer]) -> None:
     from rich.table import Table  # noqa: PLC0415 - heavy
 
     talk = Console(stderr=True, highlight=False)
-    talk.print("[bold]How many rural units are in this survey?[/bold]")
+    talk.print("[bold]How many rural units are in this survey?[/bold]\n")
     talk.print(
-        f"The true count is {TRUE_COUNT}. Normally nobody sees it: one person more or less moves it by 1,\n"
-        "so we add Laplace noise of scale 1/ε, drawn exactly on the integers, and publish that.\n"
+        f"The true count is {TRUE_COUNT}; only the steward may see it. One unit more or less\n"
+        "moves it by 1, so Laplace noise of scale 1/ε hides every unit.\n"
     )
     table = Table("ε", "published", "95 % error", "interval", "noise scale", title=None)
     for answer in answers:
@@ -63,6 +63,6 @@ def _talk(answers: list[Answer]) -> None:
         )
     Console(file=sys.stdout, highlight=False).print(table)
     talk.print(
-        "\nTen times the budget, a tenth of the noise. Both answers together cost ε = 1.1.\n"
-        "Run it again: the numbers differ every time, and no seed can bring them back."
+        "\nTen times the budget, a tenth of the noise. Both together cost ε = 1.1.\n"
+        "Run it again: the noise is new every time, and no seed brings it back."
     )
