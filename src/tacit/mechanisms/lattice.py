@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil, floor, isqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -116,9 +116,8 @@ def make_lattice(
         step = _representable(positive(granularity, "granularity"), "granularity", granularity)
         return size, Lattice(step, integral=False, outputs=m)
     wanted = min(max(2**20 * m, ceil(2**12 / noise)), 2**40)
-    steps = 1
-    while steps < wanted and 2 * steps * noise <= 2**54:
-        steps *= 2
+    allowed = max(1, floor(2**54 / noise))
+    steps = 1 << min((wanted - 1).bit_length(), allowed.bit_length() - 1)
     return size, Lattice(_representable(size / steps, "sensitivity", sensitivity), integral=False, outputs=m)
 
 

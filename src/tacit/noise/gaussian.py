@@ -66,9 +66,7 @@ class _Blocks:
 
     def __init__(self, variance: Fraction, resolution: int) -> None:
         self.variance = variance
-        self.shift = 0
-        while variance > (resolution << self.shift) ** 2:
-            self.shift += 1
+        self.shift = (max(0, ceil(variance / resolution**2) - 1).bit_length() + 1) // 2  # least with σ ≤ R·2^shift
         self.table = Table(_steps(variance / (1 << 2 * self.shift), twice_zero=self.shift > 0))
         # A lower bound of the least acceptance in each block, in units of 2^-16; 0 beyond the table.
         blocks = np.arange(self.table.last + 1 if self.shift else 0)

@@ -20,9 +20,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from tacit.noise.bernoulli import settle, settle_float, threshold
+from tacit.noise.bernoulli import TOP, settle, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
-from tacit.noise.reals import Real, below, exp_neg, logistic
+from tacit.noise.reals import Real, below, ceil_div, exp_neg, logistic
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """64-bit integers, or Python's own where a draw leaves ±2^62 (probability below 2^-64)."""
@@ -40,21 +40,32 @@ def join(parts: list[Integers]) -> Integers:
 
 def digits(scale: Fraction) -> int:
     """Return the least I with 2^I/s > 45 > 64·ln 2."""
-    count = 0
-    while (1 << count) <= 45 * scale:
-        count += 1
-    return count
+    return int(45 * scale).bit_length()
 
 
-def _coins(scale: Fraction, count: int) -> list[Real]:
-    """The coins for digits 0 … count-1, and the one for all digits above."""
-    return [logistic((1 << i) / scale) for i in range(count)] + [exp_neg((1 << count) / scale)]
+def _coin(scale: Fraction, count: int, digit: int) -> Real:
+    """The coin for a digit below `count`, or the one for all digits from there on."""
+    return logistic((1 << digit) / scale) if digit < count else exp_neg((1 << count) / scale)
 
 
 @lru_cache(maxsize=256)
-def _table(scale: Fraction) -> tuple[list[Real], npt.NDArray[np.uint64]]:
-    coins = _coins(scale, digits(scale))
-    return coins, np.array([threshold(coin) for coin in coins], dtype=np.uint64)
+def _thresholds(scale: Fraction) -> npt.NDArray[np.uint64]:
+    """Enclose every coin's probability at 64 bits and return the lower ends.
+
+    q_i = e^(-2^i/s) by squaring: an error of e units in the last place becomes at most 2e + 1, so after I squarings
+    I + 8 more bits than 64 leave it below 2^-5 of a unit of 2^-64, and lower and upper ends within 2 of each other.
+    """
+    count = digits(scale)
+    m = 64 + count + 8
+    lo, hi = exp_neg(1 / scale)(m)
+    one, ends = 1 << m, []
+    for _ in range(count):
+        ends.append(((lo << 64) // (one + lo), ceil_div(hi << 64, one + hi)))
+        lo, hi = lo * lo >> m, min((hi * hi >> m) + 1, one)
+    ends.append((lo >> m - 64, ceil_div(hi, 1 << m - 64)))
+    if any(high - low > 2 for low, high in ends):  # noqa: PLR2004 - the width that `settle` stands on
+        raise ArithmeticError("a coin of this law is not enclosed tightly enough to be drawn from")
+    return np.array([min(low, TOP) for low, _ in ends], dtype=np.uint64)
 
 
 def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
@@ -65,12 +76,13 @@ def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
         size: how many.
         bits: the source of uniform bytes.
     """
-    coins, low = _table(scale)
+    low = _thresholds(scale)
+    count = low.size - 1
     parts = []
     for at in range(0, size, _CHUNK):
         uniform = words(bits, np.uint64, min(_CHUNK, size - at) * low.size).reshape(-1, low.size)
-        shown = settle(uniform, low, lambda i: coins[i % len(coins)], bits)
-        parts.append(_assemble(shown, coins[-1], bits))
+        shown = settle(uniform, low, lambda i: _coin(scale, count, i % (count + 1)), bits)
+        parts.append(_assemble(shown, scale, bits))
     return join(parts)
 
 
@@ -82,22 +94,22 @@ def geometric_of_private_scale(scale: Fraction, count: int, size: int, bits: Bit
     With x = 2^i/s as a float within 2^-52 of itself, exp(-x) and exp(-x)/(1+exp(-x)) are within a relative
     x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64, and below 2^-64·2 beyond, as `settle_float` wants.
     """
-    coins = _coins(scale, count)
     odds = np.exp(-np.exp2(np.arange(count + 1)) / float(scale))
     scaled = np.append(odds[:-1] / (1 + odds[:-1]), odds[-1]) * 2.0**64
     uniform = words(bits, np.uint64, size * (count + 1)).reshape(size, count + 1)
-    shown = settle_float(np.broadcast_to(scaled, uniform.shape), uniform, lambda i: coins[i % len(coins)], bits)
-    return _assemble(shown, coins[-1], bits)
+    every = np.broadcast_to(scaled, uniform.shape)
+    shown = settle_float(every, uniform, lambda i: _coin(scale, count, i % (count + 1)), bits)
+    return _assemble(shown, scale, bits)
 
 
-def _assemble(shown: npt.NDArray[np.bool_], rest: Real, bits: BitSource) -> Integers:
+def _assemble(shown: npt.NDArray[np.bool_], scale: Fraction, bits: BitSource) -> Integers:
     """Put the digits together; draw ⌊G/2^I⌋ for those whose last coin shows."""
     count = shown.shape[1] - 1
     low = shown[:, :-1] @ (np.int64(1) << np.arange(count, dtype=np.int64))
     above = shown[:, -1]
     if not above.any():
         return low
-    exact = low.astype(object)
+    exact, rest = low.astype(object), _coin(scale, count, count)
     for i in np.flatnonzero(above):
         high = 1
         while below(rest, bits):

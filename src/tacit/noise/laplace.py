@@ -69,9 +69,7 @@ def _grouped(scale: Fraction, size: int, bits: BitSource) -> Integers:
 
 def _grouping(scale: Fraction) -> tuple[int, int]:
     """Return how many groups of how many digits bring the scale down to at most 64."""
-    shift = 0
-    while scale > _LAST_SCALE << shift:
-        shift += 1
+    shift = max(0, ceil(scale / _LAST_SCALE) - 1).bit_length()  # least with scale ≤ 64·2^shift
     groups = ceil_div(shift, _GROUP)
     return groups, ceil_div(shift, groups) if groups else 0
 
