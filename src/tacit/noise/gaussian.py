@@ -26,13 +26,14 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil, log, sqrt
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.noise.bernoulli import settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
-from tacit.noise.geometric import Integers, join
+from tacit.noise.geometric import Integers, in_chunks
 from tacit.noise.laplace import SMALL, Interval
 from tacit.noise.reals import Real, ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
@@ -52,8 +53,7 @@ def discrete_gaussian(variance: Fraction, size: int, bits: BitSource = SYSTEM) -
         bits: the source of uniform bytes.
     """
     blocks = _blocks(variance, _COARSE if size < SMALL else _FINE)
-    parts = [blocks.draw(min(_CHUNK, size - at), bits, fully=size < SMALL) for at in range(0, size, _CHUNK)]
-    return join(parts)
+    return in_chunks(size, _CHUNK, lambda some: blocks.draw(some, bits, fully=size < SMALL))
 
 
 @lru_cache(maxsize=64)
@@ -76,12 +76,11 @@ class _Blocks:
 
     def draw(self, size: int, bits: BitSource, *, fully: bool) -> Integers:
         """Draw by rounds until `size` proposals are accepted."""
-        accepted: list[Integers] = []
-        missing = size
-        while missing:
-            accepted.append(self._round(missing, bits, fully=fully)[:missing])
-            missing -= accepted[-1].size
-        return join(accepted)
+        accepted = self._round(size, bits, fully=fully)
+        while accepted.size < size:
+            more = self._round(size - accepted.size, bits, fully=fully)
+            accepted = cast("Integers", np.concatenate((accepted, more)))
+        return accepted[:size]
 
     def _round(self, size: int, bits: BitSource, *, fully: bool) -> Integers:
         """Propose a few more than `size` and return those accepted, in the order drawn."""

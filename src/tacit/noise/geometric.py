@@ -13,9 +13,9 @@ of ℕ, every draw compares I + 1 words of 64 bits, and any further work has pro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,17 @@ MAX_SCALE = Fraction(2**56)
 _CHUNK = 1 << 12
 
 
-def join(parts: list[Integers]) -> Integers:
-    """Put chunks together; Python's integers if any chunk has them."""
-    return parts[0] if len(parts) == 1 else cast("Integers", np.concatenate(parts))
+def in_chunks(size: int, chunk: int, draw: Callable[[int], Integers]) -> Integers:
+    """Draw `size` variables, `chunk` at a time, into one array; of Python's integers if any chunk needs them."""
+    if size <= chunk:
+        return draw(size)
+    result: Integers = np.empty(size, dtype=np.int64)
+    for at in range(0, size, chunk):
+        part = draw(min(chunk, size - at))
+        if part.dtype == object:
+            result = result.astype(object)
+        result[at : at + part.size] = part
+    return result
 
 
 def digits(scale: Fraction) -> int:
@@ -78,12 +86,13 @@ def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
     """
     low = _thresholds(scale)
     count = low.size - 1
-    parts = []
-    for at in range(0, size, _CHUNK):
-        uniform = words(bits, np.uint64, min(_CHUNK, size - at) * low.size).reshape(-1, low.size)
+
+    def draw(some: int) -> Integers:
+        uniform = words(bits, np.uint64, some * low.size).reshape(some, low.size)
         shown = settle(uniform, low, lambda i: _coin(scale, count, i % (count + 1)), bits)
-        parts.append(_assemble(shown, scale, bits))
-    return join(parts)
+        return _assemble(shown, scale, bits)
+
+    return in_chunks(size, _CHUNK, draw)
 
 
 def geometric_of_private_scale(scale: Fraction, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:

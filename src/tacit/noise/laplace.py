@@ -22,7 +22,7 @@ from itertools import accumulate
 from math import ceil, log
 
 from tacit.noise.bits import SYSTEM, BitSource
-from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale, join
+from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale, in_chunks
 from tacit.noise.reals import ceil_div, exp_neg
 from tacit.noise.tables import Steps, Table
 
@@ -45,8 +45,7 @@ def discrete_laplace(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> In
     if size < SMALL:
         pair = geometric(scale, 2 * size, bits)
         return pair[:size] - pair[size:]
-    parts = [_grouped(scale, min(_CHUNK, size - at), bits) for at in range(0, size, _CHUNK)]
-    return join(parts)
+    return in_chunks(size, _CHUNK, lambda some: _grouped(scale, some, bits))
 
 
 def discrete_laplace_of_private_scale(scale: Fraction, digits: int, bits: BitSource = SYSTEM) -> int:
