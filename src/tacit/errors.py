@@ -12,6 +12,8 @@ that the caller chose, never a value of the data.
 
 from __future__ import annotations
 
+_LONGEST = 80
+
 
 class TacitError(Exception):
     """The root of every error that tacit raises on purpose."""
@@ -47,7 +49,14 @@ class SourceError(TacitError):
     """The engine behind the data failed; the text is constant, since details could carry data."""
 
 
-def require(holds: bool, argument: str, got: object, want: str) -> None:  # noqa: FBT001 - a condition
-    """Raise InvalidError unless the condition holds; write conditions so that NaN fails them."""
-    if not holds:
-        raise InvalidError(argument, repr(got), want)
+def show(value: object) -> str:
+    """Return a parameter as an error message shows it: its representation, but never long and never failing.
+
+    >>> show(-1), show("x" * 1000)[:9]
+    ('-1', "'xxxxxxxx")
+    """
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a representation may raise anything, e.g. for an int of 5,000 digits
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from math import exp, isqrt, sqrt
+from math import exp, expm1, floor, isqrt, sqrt
 
 import mpmath
 import numpy as np
@@ -29,7 +29,7 @@ CASES = list(itertools.product([0.04, 0.25, 1.0, 4.0, 100.0], [1, 2, 5], [0.01, 
 
 @pytest.mark.parametrize(("tau", "shift", "epsilon"), CASES)
 def test_the_scalar_delta_is_the_exact_one_rounded_up(tau: float, shift: int, epsilon: float) -> None:
-    truth, bound = exact_delta(tau, shift, epsilon), law.scalar_delta(Fraction(tau), shift, epsilon)
+    truth, bound = exact_delta(tau, shift, epsilon), law.scalar_delta(Fraction(tau), shift, Fraction(epsilon))
     assert truth <= bound <= truth * (1 + 1e-8) + 1e-299
 
 
@@ -43,7 +43,7 @@ def test_the_discrete_law_is_not_the_continuous_one() -> None:
     """At Δ = 1 its δ reaches 3.7 times the continuous one's for σ = 0.5 and 1.25 times for σ = 2, while δ > 1e-8."""
     for sigma, ratio in ((0.5, 3.7), (2.0, 1.25)):
         pairs = [
-            (law.scalar_delta(Fraction(sigma) ** 2, 1, epsilon), gaussian_delta(1 / sigma, epsilon))
+            (law.scalar_delta(Fraction(sigma) ** 2, 1, Fraction(epsilon)), gaussian_delta(1 / sigma, epsilon))
             for epsilon in np.linspace(0.01, 30, 2000)
         ]
         assert max(discrete / continuous for discrete, continuous in pairs if continuous > 1e-8) >= ratio
@@ -52,9 +52,9 @@ def test_the_discrete_law_is_not_the_continuous_one() -> None:
 @pytest.mark.parametrize("shift", [1, 50, 1000, 4000])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
 def test_integrals_and_sums_agree_and_the_integrals_err_upward(shift: int, epsilon: float) -> None:
-    tau = 3000.0**2
-    start = int(np.floor(epsilon * tau / shift - shift / 2)) + 1
-    by_sum, by_integral = law._termwise(tau, shift, epsilon, start), law._by_integrals(tau, shift, epsilon, start)
+    tau, size = Fraction(3000**2), Fraction(epsilon)
+    start = floor(size * tau / shift - Fraction(shift, 2)) + 1
+    by_sum, by_integral = law._termwise(tau, shift, size, start), law._by_integrals(tau, shift, size, start)
     assert by_integral >= by_sum * (1 - 1e-9)
     if by_sum > 1e-60:
         assert by_integral <= by_sum * 1.01
@@ -64,7 +64,7 @@ def test_integrals_and_sums_agree_and_the_integrals_err_upward(shift: int, epsil
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
 def test_a_fine_grid_approaches_the_continuous_law(steps: int, epsilon: float) -> None:
     """With σ = 2 sensitivities, many steps a sensitivity; the bound may exceed the continuous δ by O(1/steps²)."""
-    bound = law.scalar_delta(Fraction((2 * steps) ** 2), steps, epsilon)
+    bound = law.scalar_delta(Fraction((2 * steps) ** 2), steps, Fraction(epsilon))
     assert bound == pytest.approx(gaussian_delta(0.5, epsilon), rel=1e-6)
 
 
@@ -92,7 +92,7 @@ def shifts(squared: int) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(("tau", "squared"), [(0.5, 2), (1.0, 3), (4.0, 4), (2.0, 4), (6.25, 3)])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0])
 def test_the_vector_bound_covers_every_shift(tau: float, squared: int, epsilon: float) -> None:
-    bound = law.delta(Fraction(tau), squared, squared, epsilon)
+    bound = law.delta(Fraction(tau), squared, squared, Fraction(epsilon))
     for shift in shifts(squared):
         assert vector_delta(tau, shift, epsilon) <= bound * (1 + 1e-12)
 
@@ -106,7 +106,7 @@ def test_the_comparison_alone_covers_every_shift(epsilon: float) -> None:
 
 def test_the_comparison_is_tight_on_a_fine_grid() -> None:
     steps, outputs = 2**20, 100
-    bound = law.delta(Fraction((8 * steps) ** 2), steps**2, outputs, 0.5)
+    bound = law.delta(Fraction((8 * steps) ** 2), steps**2, outputs, Fraction(1, 2))
     assert bound == pytest.approx(gaussian_delta(1 / 8, 0.5), rel=1e-6)
 
 
@@ -118,6 +118,15 @@ def test_the_cell_ratio_of_the_comparison_stays_in_its_proved_range() -> None:
                 lambda v, k=k, tau=tau: mpmath.cosh(k * v / tau) * mpmath.exp(-v * v / 2 / tau), [-0.5, 0.5]
             )
             assert 1 - 1 / (24 * tau) <= cell <= exp(k * k / (24 * tau * tau))
+
+
+@pytest.mark.parametrize("exponent", [40, 150, 10**6, 10**12, 10**16, 10**40])
+def test_an_epsilon_just_below_the_loss_keeps_its_delta(exponent: int) -> None:
+    """σ² = 1/2ε·(1 - 1e-15) makes the loss at 0 exceed ε by less than a float can tell; δ on {0} is about 1e-15·ε."""
+    epsilon = Fraction(exponent)
+    variance = (1 - Fraction(1, 10**15)) / (2 * epsilon)
+    truth = -expm1(-float(min(1 / (2 * variance) - epsilon, Fraction(700))))
+    assert law.delta(variance, 1, 1, epsilon) >= truth * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("tau", [0.09, 1.0, 100.0, 1e6])
@@ -136,9 +145,12 @@ def test_the_quantile_of_a_wide_law_is_the_normal_one() -> None:
     assert law.two_sided_quantile(Fraction(10**30), 0.05) == pytest.approx(1.959963984540054e15, rel=1e-9)
 
 
-@pytest.mark.parametrize(("mu", "epsilon"), [(1.0, 1.0), (0.1, 0.5), (5.0, 3.0), (0.01, 0.2), (1.0, 30.0), (0.5, 0.0)])
+@pytest.mark.parametrize(
+    ("mu", "epsilon"),
+    [(1.0, 1.0), (0.1, 0.5), (5.0, 3.0), (0.01, 0.2), (1.0, 30.0), (0.5, 0.0), (1500.0, 1e6), (1e5, 5e9)],
+)
 def test_the_continuous_delta_agrees_with_high_precision(mu: float, epsilon: float) -> None:
-    with mpmath.workdps(50):
+    with mpmath.workdps(60):
         m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
         truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
     computed = gaussian_delta(mu, epsilon)

@@ -99,7 +99,7 @@ def test_laplace_epsilon_and_scale_are_inverse(epsilon: float, sensitivity: int)
     assert Laplace(sensitivity=sensitivity, scale=m.event.scale).guarantee == m.guarantee
 
 
-def test_epsilon_has_no_upper_limit() -> None:
+def test_epsilon_has_no_upper_limit_but_the_floats() -> None:
     for epsilon in (1e3, 1e9, 1e300):
         assert Laplace(sensitivity=1, epsilon=epsilon).release(7) == 7
         assert Laplace(sensitivity=1.0, epsilon=epsilon).release(7.0) == pytest.approx(7.0, abs=0.1)
@@ -124,7 +124,7 @@ def test_sigma_meets_the_target_and_a_little_less_does_not(epsilon: float, delta
     assert m.guarantee == ApproxDP(epsilon=epsilon, delta=delta)
     assert m.delta(epsilon) <= delta
     less = Fraction(m.event.variance) * Fraction(999_999, 1_000_000)
-    assert gaussian_law.delta(less, m.event.l2_squared, m.event.coordinates, epsilon) > delta
+    assert gaussian_law.delta(less, m.event.l2_squared, m.event.coordinates, Fraction(repr(epsilon))) > delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (5.0, 1e-9)])
@@ -190,6 +190,7 @@ def test_gaussian_for_error_is_accurate_and_a_little_more_private_is_not(
 ) -> None:
     m = Gaussian.for_error(25, confidence=0.9, sensitivity=sensitivity, delta=delta, outputs=1)
     assert m.error(confidence=0.9) <= 25
+    assert isinstance(m.guarantee, ZCDP if delta is None else ApproxDP)
     assert Gaussian(sensitivity=sensitivity, sigma=m.sigma * (1 + 1e-5)).error(confidence=0.9) > 25
 
 
@@ -199,6 +200,66 @@ def test_counting_queries_prefer_laplace_when_few_and_gaussian_when_many(outputs
     assert compared.better == better
     assert compared.laplace_error > 0
     assert compared.gaussian_error > 0
+
+
+@pytest.mark.parametrize("error", [1, 10**6, 1e16])
+@pytest.mark.parametrize("delta", [5e-6, 1e-12, 0.3])
+def test_gaussian_for_error_ends_for_small_and_large_errors(error: float, delta: float) -> None:
+    m = Gaussian.for_error(error, sensitivity=1, delta=delta)
+    assert m.error(confidence=0.95) <= error
+    assert m.guarantee.delta == delta  # type: ignore[union-attr]
+
+
+def test_laplace_for_error_stops_where_noise_no_longer_fits() -> None:
+    assert Laplace.for_error(1e18, sensitivity=1).error(confidence=0.95) <= 1e18
+
+
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 50.0])
+def test_the_epsilon_of_given_noise_meets_its_delta_and_a_little_less_does_not(sigma: float) -> None:
+    m = Gaussian(sensitivity=1, sigma=sigma, delta=1e-6)
+    assert isinstance(m.guarantee, ApproxDP)
+    assert m.delta(m.guarantee.epsilon) <= 1e-6 < m.delta(m.guarantee.epsilon * (1 - 1e-6))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [2**60 + 128, 0.5],
+        [np.int64(2**60 + 1), 0.5],
+        [True, 5],
+        np.ma.array([5, 999], mask=[False, True]),
+        np.timedelta64(1),
+        [np.timedelta64(1, "D")],
+        10**400,
+        1e308,
+        [10**400, 1],
+    ],
+)
+def test_numbers_that_numpy_would_bend_are_refused(value: Any) -> None:  # noqa: ANN401
+    m = Laplace(sensitivity=1.0, epsilon=1, outputs=np.size(value), granularity=1.0)
+    with pytest.raises(InvalidError) as caught:
+        m.release(value)
+    assert caught.value.argument == "value"
+    assert caught.value.__cause__ is None
+
+
+def test_integers_of_mixed_numpy_kinds_stay_integers() -> None:
+    m = Laplace(sensitivity=1, epsilon=1e6)
+    released = m.release([np.uint64(2**60 + 129), np.int64(2**60 + 128)])
+    assert np.asarray(released).tolist() == [2**60 + 129, 2**60 + 128]
+
+
+def test_an_index_beyond_the_limit_is_refused_although_its_float_is_not() -> None:
+    m = Laplace(sensitivity=1.0, epsilon=1, granularity=1.0)
+    with pytest.raises(InvalidError, match="2\\^62"):
+        m.release(2**62 + 200)
+
+
+def test_parameters_that_cannot_be_shown_are_still_refused_by_name() -> None:
+    for bad in (-(10**5000), 10**5000):
+        with pytest.raises(InvalidError) as caught:
+            Laplace(sensitivity=1, epsilon=bad)
+        assert caught.value.argument == "epsilon"
 
 
 NUMBERS = [0, -1, -0.5, nan, inf, -inf, "1", True, np.bool_(1), None, [1], 1j, Fraction(0)]
@@ -244,6 +305,13 @@ def test_laplace_wants_exactly_one_of_two(given: dict[str, Any]) -> None:
         {"epsilon": 1},
         {"rho": 1, "delta": 1e-6},
         {"sigma": 1, "method": "classic"},
+        {"epsilon": 1, "delta": 1e-6, "method": ["analytic"]},
+        {"epsilon": 1, "delta": 1e-300},
+        {"epsilon": 1, "delta": 1 - Fraction(1, 10**20)},
+        {"epsilon": 10**400, "delta": 1e-6},
+        {"epsilon": 1e-300, "delta": 1e-6},
+        {"rho": Fraction(1, 10**700)},
+        {"sigma": 10**400},
         {"epsilon": 1, "delta": 1e-6, "method": "exact"},
         {"epsilon": 1, "delta": 1},
         {},

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidError
-from tacit.mechanisms.lattice import LIMIT, TOP, Lattice, add, ceil_root, flat_numbers, make_lattice, nearest
+from tacit.mechanisms.lattice import TOP, Lattice, add, ceil_root, make_lattice, nearest
+from tacit.mechanisms.numbers import LIMIT, read_numbers
 
 steps = st.fractions(min_value=Fraction(1, 1000), max_value=1000).filter(lambda s: s > 0)
 reals = st.floats(-1e6, 1e6)
@@ -32,6 +33,17 @@ def test_many_values_round_exactly_as_one_does(values: list[float], step: Fracti
     array = np.array(values + ties)
     expected = [nearest(Fraction(x), step) for x in array.tolist()]
     assert lattice(step).round(array).tolist() == expected
+
+
+@given(st.floats(-1e15, 1e15), st.fractions(min_value=Fraction(1, 2**12), max_value=1).filter(lambda s: s > 0))
+def test_large_quotients_round_exactly_too(x: float, step: Fraction) -> None:
+    assert lattice(step).round(np.array([x, -x])).tolist() == [nearest(Fraction(x), step), nearest(Fraction(-x), step)]
+
+
+@given(st.integers(-(2**60), 2**60), steps)
+def test_integers_beyond_the_floats_round_exactly_too(x: int, step: Fraction) -> None:
+    grid = lattice(step * 1000)
+    assert grid.round(np.array([x])).tolist() == [nearest(Fraction(x), step * 1000)]
 
 
 def test_ties_go_up_not_to_even_and_not_away_from_zero() -> None:
@@ -119,7 +131,7 @@ def test_ordinary_noise_on_the_largest_values_does_not_wrap() -> None:
 def test_what_is_no_array_of_numbers_is_refused(value: object) -> None:
     for integral in (True, False):
         with pytest.raises(InvalidError) as caught:
-            flat_numbers(value, "value", integral=integral)
+            read_numbers(value, "value", integral=integral)
         assert caught.value.argument == "value"
 
 

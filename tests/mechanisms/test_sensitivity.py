@@ -140,9 +140,17 @@ def test_median_under_change_one(bounds: tuple[int, int], n: int) -> None:
 
 
 def test_the_l2_norm_is_rounded_up() -> None:
-    for m in range(1, 200):
+    for m in range(1, 3000):
         size = sensitivity.counts(m, neighbours="add/remove")
-        assert Fraction(size.l2) ** 2 >= m
+        assert Fraction(repr(size.l2)) ** 2 >= m
+        assert size.l2 == pytest.approx(m**0.5, rel=1e-15)
+
+
+def test_integers_have_integer_sensitivities_and_reals_do_not() -> None:
+    assert type(sensitivity.count(neighbours="add/remove").l1) is int
+    assert type(sensitivity.total((0, 3), neighbours="add/remove").l1) is int
+    assert type(sensitivity.total((0.0, 3.0), neighbours="add/remove").l1) is Exact
+    assert type(sensitivity.mean((0, 3), 10, neighbours="change one").l1) is Exact
 
 
 @pytest.mark.parametrize("statistic", [sensitivity.mean, sensitivity.variance])

@@ -14,15 +14,18 @@ from typing import Self, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 
 Number: TypeAlias = SupportsFloat | Decimal | Fraction
 """What a numeric parameter may be: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
 
+_LARGEST, _SMALLEST = Fraction(2**1023), Fraction(1, 10**307)
+_DIGITS = 400
+
 
 def whole(value: object) -> int | None:
-    """Return an int, Python's or NumPy's, as an int; None for anything else, bools included."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    """Return an int, Python's or NumPy's, as an int; None for anything else, bools and durations included."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64)):
         return int(value)
     return None
 
@@ -30,9 +33,18 @@ def whole(value: object) -> int | None:
 def to_fraction(value: object, argument: str, want: str = "a finite number") -> Fraction:
     """Return the rational that a parameter means, or raise InvalidError naming the argument.
 
+    Numbers beyond the largest float are refused: they could not be shown.
+
     >>> to_fraction(0.1, "epsilon")
     Fraction(1, 10)
     """
+    fraction = _meaning(value)
+    if fraction is None or abs(fraction) > _LARGEST:
+        raise InvalidError(argument, show(value), want)
+    return fraction
+
+
+def _meaning(value: object) -> Fraction | None:
     integer = whole(value)
     if integer is not None:
         return Fraction(integer)
@@ -40,19 +52,19 @@ def to_fraction(value: object, argument: str, want: str = "a finite number") -> 
         return value.fraction
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, Decimal) and value.is_finite():
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < _DIGITS:
         return Fraction(value)
     if isinstance(value, (float, np.floating)) and isfinite(value):
         return Fraction(repr(float(value)))
-    raise InvalidError(argument, repr(value), want)
+    return None
 
 
 def positive(value: object, argument: str) -> Fraction:
-    """Return the rational that a parameter means if it is > 0."""
+    """Return the rational that a parameter means if it is > 0 (and not below the smallest ordinary float)."""
     want = "a finite number > 0"
     fraction = to_fraction(value, argument, want)
-    if fraction <= 0:
-        raise InvalidError(argument, repr(value), want)
+    if fraction < _SMALLEST:
+        raise InvalidError(argument, show(value), want if fraction <= 0 else f"{want}, at least 1e-307")
     return fraction
 
 
@@ -61,7 +73,7 @@ def fraction_between(value: object, argument: str, low: int, high: int) -> Fract
     want = f"a number strictly between {low} and {high}"
     fraction = to_fraction(value, argument, want)
     if not low < fraction < high:
-        raise InvalidError(argument, repr(value), want)
+        raise InvalidError(argument, show(value), want)
     return fraction
 
 

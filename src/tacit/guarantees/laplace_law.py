@@ -6,10 +6,12 @@ Both follow by summing tanh(1/2s)·r^|k| = (1-r)/(1+r)·r^|k|.
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
-_CTX = Context(prec=40)
+# Contexts that owe nothing to the caller's own.
+_CTX = Context(40, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
+_UP = Context(40, ROUND_CEILING, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
 
 
 def decimal(value: Fraction) -> Decimal:
@@ -47,5 +49,5 @@ def one_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int
 
 def _quantile(scale: Fraction, ratio: Decimal) -> int:
     r = _CTX.exp(decimal(-1 / scale))
-    bound = _CTX.multiply(decimal(scale), _CTX.ln(_CTX.divide(ratio, 1 + r)))
-    return max(0, int(bound.to_integral_value(ROUND_CEILING)) - 1)
+    bound = _CTX.multiply(decimal(scale), _CTX.ln(_CTX.divide(ratio, _CTX.add(Decimal(1), r))))
+    return max(0, int(_UP.to_integral_value(bound)) - 1)

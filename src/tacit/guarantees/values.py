@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import Exact, to_fraction
 
 
@@ -19,7 +19,7 @@ def _freeze(value: PureDP | ApproxDP | ZCDP) -> None:
         want = "a finite number ≥ 0" if field.name != "delta" else "a number from 0 to 1"
         fraction = to_fraction(given, field.name, want)
         if fraction < 0 or (field.name == "delta" and fraction > 1):
-            raise InvalidError(field.name, repr(given), want)
+            raise InvalidError(field.name, show(given), want)
         object.__setattr__(value, field.name, Exact(fraction))
 
 

@@ -35,7 +35,7 @@ from tacit.guarantees.events import PureRelease
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, flag, least
+from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
 from tacit.mechanisms.lattice import check_scale, make_lattice
 from tacit.noise import discrete_laplace
 
@@ -68,31 +68,34 @@ class AboveThreshold:
         self._scales = steps / (share * target), steps * (1 if monotone else 2) / ((1 - share) * target)
         check_scale(max(self._scales), "epsilon", epsilon)
         self._shown = f"sensitivity={sensitivity!r}, epsilon={epsilon!r}, threshold={threshold!r}"
+        self._shown += ", monotone=True" if monotone else ""
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = PureRelease(epsilon=target)
-        self.fired = False
+        self._fired = False
         self._process, self._lock = os.getpid(), threading.Lock()
         self._threshold = self._index(threshold, "threshold") + int(discrete_laplace(self._scales[0], 1)[0])
+
+    @property
+    def fired(self) -> bool:
+        """Whether the one "yes" has been given."""
+        return self._fired
 
     def query(self, value: Number) -> bool:
         """Return whether the value is above the threshold, up to noise on both."""
         index = self._index(value, "value")
+        if self._process != os.getpid():
+            raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make one here.")
         with self._lock:
-            if self._process != os.getpid():
-                raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make one here.")
-            if self.fired:
+            if self._fired:
                 raise RefusedError(
                     "This AboveThreshold has fired and its guarantee is spent; nothing was drawn. "
                     "Make a new one, which costs its epsilon again."
                 )
-            self.fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= self._threshold
-            return self.fired
+            self._fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= self._threshold
+            return self._fired
 
     def _index(self, value: object, argument: str) -> int:
-        try:
-            indices, shape = self._lattice.read(value)
-        except InvalidError as error:
-            raise InvalidError(argument, error.got, error.want) from None
+        indices, shape = self._lattice.read(value, argument)
         if shape is not None:
             raise InvalidError(argument, "an array", "one number")
         return int(indices[0])
@@ -124,7 +127,7 @@ class AboveThreshold:
         def accurate(epsilon: float) -> bool:
             return make(epsilon).error(confidence=confidence, queries=queries) <= wanted
 
-        return make(least(accurate, float(positive(sensitivity, "sensitivity") / wanted)))
+        return make(least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted)))
 
     def __repr__(self) -> str:
         """Show the arguments, never the noisy threshold."""

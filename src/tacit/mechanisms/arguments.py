@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import isfinite, nextafter
+from math import nextafter
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import fraction_between, whole
+
+_SMALLEST, _LARGEST = 1e-300, 1e300
+_MANY = 2**62
 
 
 def one_of(**given: object) -> str:
@@ -24,10 +27,10 @@ def one_of(**given: object) -> str:
 
 
 def count_of(value: object, argument: str) -> int:
-    """Return a whole number ≥ 1."""
+    """Return a whole number from 1 to 2^62."""
     number = whole(value)
-    if number is None or number < 1:
-        raise InvalidError(argument, repr(value), "a whole number ≥ 1")
+    if number is None or not 1 <= number <= _MANY:
+        raise InvalidError(argument, show(value), "a whole number from 1 to 2^62")
     return number
 
 
@@ -35,28 +38,50 @@ def flag(value: object, argument: str) -> bool:
     """Return a bool that is a bool."""
     if isinstance(value, bool):
         return value
-    raise InvalidError(argument, repr(value), "True or False")
+    raise InvalidError(argument, show(value), "True or False")
 
 
 def failure(confidence: object) -> Fraction:
     """Return β = 1 - confidence for a confidence strictly between 0 and 1."""
-    return 1 - fraction_between(confidence, "confidence", 0, 1)
+    beta = 1 - fraction_between(confidence, "confidence", 0, 1)
+    if beta < Fraction(1, 2**900):
+        raise InvalidError("confidence", show(confidence), "at most 1 - 1e-270")
+    return beta
+
+
+class TooMuchNoiseError(InvalidError):
+    """The noise asked for does not fit 64 bits; a search for the least noise goes on from here."""
+
+
+def ratio(a: Fraction, b: Fraction) -> float:
+    """Return a/b as a float to start a search from, kept away from the floats' ends."""
+    return float(min(max(a / b, Fraction(1, 10**290)), Fraction(10**290)))
 
 
 def least(accurate: Callable[[float], bool], guess: float) -> float:
     """Return the least float x > 0 for which `accurate` holds, if it holds from some x on.
 
-    The answer always satisfies `accurate`; the float just below the search's end does not.
+    The answer always satisfies `accurate`; the float just below the search's end does not, or its noise would not fit
+    64 bits.
     """
-    high = guess
-    while not accurate(high):
+
+    def holds(x: float) -> bool:
+        try:
+            return accurate(x)
+        except TooMuchNoiseError:
+            return False
+
+    high = min(max(guess, 1e-290), 1e290)
+    while not holds(high):
         high *= 2
-        if not isfinite(high):
+        if high > _LARGEST:
             raise InvalidError("error", "a bound that no noise keeps", "a larger error")
     low = high
-    while accurate(low):
+    while holds(low):
         high, low = low, low / 2
+        if low < _SMALLEST:
+            return high
     while nextafter(low, high) < high:
         middle = low + (high - low) / 2
-        low, high = (low, middle) if accurate(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high  # the accurate end

@@ -6,8 +6,9 @@ monotone score under add/remove, ∝ e^(ε·u(D,r)/Δ) is.
 sum, in opposite directions at worst. If the score is monotone, all weights change by factors in [1, e^ε] (or
 all in [e^-ε, 1]), hence so does the sum, and the quotient by a factor in e^(±ε).  ∎
 
-Its privacy loss even lies in an interval of length ε (Dong, Durfee and Rogers, ICML 2020, lemma 4.2), which
-the event records.
+Its privacy loss even lies in an interval of length ε: it is (ε/2Δ)·(u(D,r) - u(D',r)), which is in [-ε/2,
+ε/2], plus the logarithm of a quotient that does not depend on r (bounded range; Dong, Durfee and Rogers, ICML
+2020). The event records it.
 
 **Accuracy.** With probability ≥ 1-β, u ≥ OPT - (2Δ/ε)·(ln|R| + ln 1/β) (Dwork and Roth 2014, theorem 3.11).
 

@@ -7,8 +7,7 @@ discrete law itself. Both are proved there, for every shape of value: when all v
 them can differ between neighbours, since each that does adds at least 1 to the squared distance.
 
 The continuous mechanism's σ is not enough: on integers with Δ = 1 the discrete law's δ is 1.25 times the
-continuous one's at σ = 2, ε chosen to match. So σ is searched for on the discrete law's own curve: the least
-float whose certified δ(ε) is within the target.
+continuous one's at σ = 2, ε chosen to match. So σ is searched for on the discrete law's own curve.
 
 On real bits: as for Laplace. σ² is a rational; the calibration rounds δ up, hence σ up.
 """
@@ -16,12 +15,12 @@ On real bits: as for Laplace. σ² is a rational; the calibration rounds δ up, 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log, sqrt
+from math import isqrt, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees import gaussian_law
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import DiscreteGaussianNoise
@@ -30,8 +29,10 @@ from tacit.guarantees.laplace_law import per_output
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.mechanisms.arguments import count_of, failure, least, one_of
 from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import Lattice, add, check_variance, make_lattice
+from tacit.mechanisms.lattice import add, check_scale, check_variance, make_lattice
 from tacit.noise import discrete_gaussian
+
+_ORDINARY = 2**400
 
 
 class Gaussian(Fixed):
@@ -42,13 +43,15 @@ class Gaussian(Fixed):
     (ApproxDP(epsilon=0.5, delta=1e-06), 8.052)
     >>> Gaussian(sensitivity=1, rho=0.005).sigma
     10.0
+    >>> round(Gaussian(sensitivity=1, sigma=10, delta=1e-6).guarantee.epsilon, 3)
+    0.397
 
     Args:
         sensitivity: Δ, how far neighbours' values are apart in L2; an int for integers, a float for reals.
         epsilon: with `delta`, the guarantee to reach; or
-        delta: see `epsilon`; or
         rho: the zero-concentrated guarantee to reach; or
-        sigma: the noise to add.
+        sigma: the noise to add; the guarantee is then in ρ, or in ε at the `delta` that is given.
+        delta: with `epsilon` or `sigma`.
         method: "analytic" for the least noise; "classic" for σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only.
         outputs: how many reals one release has.
         granularity: the grid's step for reals, if not the one chosen here.
@@ -71,25 +74,21 @@ class Gaussian(Fixed):
     ) -> None:
         """Fix the law, the grid and the guarantee."""
         which = _which(epsilon, delta, rho, sigma, method)
-        size = positive(sensitivity, "sensitivity")
-        if which == "epsilon":
-            target = _target(epsilon, delta)
-            unit = _classic_sigma(target) if method == "classic" else _continuous_sigma(target)
-        elif which == "rho":
-            unit = 1 / sqrt(2 * positive(rho, "rho"))
-        else:
-            unit = float(positive(sigma, "sigma") / size)
-        size, self._lattice = make_lattice(sensitivity, outputs, granularity, Fraction(unit))
+        given = {"epsilon": epsilon, "rho": rho, "sigma": sigma}[which]
+        size, amount = ordinary(sensitivity, "sensitivity"), ordinary(given, which)
+        slack = None if delta is None else _read_delta(delta)
+        unit = _unit_sigma(which, amount, slack, size, method)
+        size, self._lattice = make_lattice(sensitivity, outputs, granularity, unit)
         squared = self._lattice.l2_squared_steps(size)
         moving = squared if self._lattice.integral else min(squared, self._lattice.outputs)
         if which == "epsilon":
-            self.guarantee = target
-            variance = _calibrated(target, squared, moving, unit if method == "classic" else None)
+            check_scale(unit * isqrt(squared) / 2, which, given)
+            variance = _calibrated(amount, _given(slack), squared, moving, unit, method)
         else:
-            variance = squared / (2 * positive(rho, "rho")) if which == "rho" else _squared(sigma, self._lattice)
-            self.guarantee = ZCDP(rho=Exact(squared / (2 * variance)))
-        check_variance(variance, which, {"epsilon": epsilon, "rho": rho, "sigma": sigma}[which])
+            variance = squared / (2 * amount) if which == "rho" else (amount / self._lattice.step) ** 2
+        check_variance(variance, which, given)
         self.event = DiscreteGaussianNoise(variance=variance, l2_squared=squared, coordinates=moving)
+        self.guarantee = _promise(self.event, amount if which == "epsilon" else None, slack)
         self.sigma = sqrt(variance) * float(self._lattice.step)
         self.sensitivity = Exact(size)
         self.granularity = float(self._lattice.step)
@@ -125,8 +124,7 @@ class Gaussian(Fixed):
 
     def delta(self, epsilon: Number) -> float:
         """Return a certified δ such that this mechanism is (ε,δ)-DP, from the law that is drawn."""
-        size = float(positive(epsilon, "epsilon"))
-        return gaussian_law.delta(self.event.variance, self.event.l2_squared, self.event.coordinates, size)
+        return _delta(self.event, ordinary(epsilon, "epsilon"))
 
     @classmethod
     def for_error(
@@ -147,68 +145,88 @@ class Gaussian(Fixed):
         >>> m.error(confidence=0.95), round(m.sigma, 2)
         (10, 5.37)
         """
-        wanted = positive(error, "error")
+        wanted = ordinary(error, "error")
+        failure(confidence)
+        count_of(outputs, "outputs")
 
-        def make(rho: float) -> Gaussian:
-            return cls(sensitivity=sensitivity, rho=rho, outputs=outputs, granularity=granularity)
+        def make(precision: float, slack: Number | None = None) -> Gaussian:
+            return cls(
+                sensitivity=sensitivity, sigma=1 / precision, delta=slack, outputs=outputs, granularity=granularity
+            )
 
-        def accurate(rho: float) -> bool:
-            return make(rho).error(confidence=confidence, outputs=outputs) <= wanted
+        def accurate(precision: float) -> bool:
+            return make(precision).error(confidence=confidence, outputs=outputs) <= wanted
 
-        guess = float(positive(sensitivity, "sensitivity") / wanted) ** 2
-        best = make(least(accurate, guess))
-        if delta is None:
-            return best
-        target = float(fraction_between(delta, "delta", 0, 1))
-        epsilon = least(lambda size: best.delta(size) <= target, 1.0)
-        while True:  # σ is searched for anew among floats and may come out one float larger
-            made = cls(sensitivity=sensitivity, epsilon=epsilon, delta=delta, outputs=outputs, granularity=granularity)
-            if made.error(confidence=confidence, outputs=outputs) <= wanted:
-                return made
-            epsilon *= 1 + 2.0**-40
+        return make(least(accurate, float(1 / wanted)), delta)
 
 
-def _which(epsilon: object, delta: object, rho: object, sigma: object, method: str) -> str:
+def ordinary(value: object, argument: str) -> Fraction:
+    """Return a number > 0 whose square is an ordinary float, too."""
+    number = positive(value, argument)
+    if not Fraction(1, _ORDINARY) < number < _ORDINARY:
+        raise InvalidError(argument, show(value), "a number between 1e-120 and 1e120")
+    return number
+
+
+def _read_delta(delta: object) -> Fraction:
+    slack = fraction_between(delta, "delta", 0, 1)
+    if not Fraction(1, _ORDINARY) < slack < 1 - Fraction(1, 2**40):
+        raise InvalidError("delta", show(delta), "between 1e-120 and 1 - 1e-12")
+    return slack
+
+
+def _given(slack: Fraction | None) -> Fraction:
+    if slack is None:
+        raise InvalidError("delta", "nothing", "given together with epsilon")
+    return slack
+
+
+def _which(epsilon: object, delta: object, rho: object, sigma: object, method: object) -> str:
     """Return which parameter fixes the noise; refuse mixtures and unknown methods."""
     which = one_of(epsilon=epsilon, rho=rho, sigma=sigma)
-    if (delta is None) == (which == "epsilon"):
-        want = "given together with epsilon, and only then"
-        raise InvalidError("delta", repr(delta) if delta is not None else "nothing", want)
-    if method not in ("analytic", "classic"):
-        raise InvalidError("method", repr(method), "'analytic' or 'classic'")
+    if delta is None and which == "epsilon":
+        raise InvalidError("delta", "nothing", "given together with epsilon")
+    if delta is not None and which == "rho":
+        raise InvalidError("delta", show(delta), "left out with rho, which is a guarantee by itself")
+    if not isinstance(method, str) or method not in ("analytic", "classic"):
+        raise InvalidError("method", show(method), "'analytic' or 'classic'")
     if method == "classic" and which != "epsilon":
-        raise InvalidError("method", repr(method), f"left out with {which}, which fixes the noise by itself")
+        raise InvalidError("method", show(method), f"left out with {which}, which fixes the noise by itself")
     return which
 
 
-def _target(epsilon: object, delta: object) -> ApproxDP:
-    size, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
-    return ApproxDP(epsilon=Exact(size), delta=Exact(slack))
+def _unit_sigma(which: str, amount: Fraction, slack: Fraction | None, size: Fraction, method: str) -> Fraction:
+    """Return σ for sensitivity 1: the one that is given, or where the search on the discrete law starts."""
+    if which == "sigma":
+        return amount / size
+    if which == "rho":
+        return Fraction(1 / sqrt(2 * amount))
+    if method == "classic":
+        return Fraction(_classic_sigma(amount, _given(slack)))
+    epsilon, delta = float(amount), float(_given(slack))
+    return Fraction(least(lambda sigma: gaussian_delta(1 / sigma, epsilon) <= delta, 1.0))
 
 
-def _classic_sigma(target: ApproxDP) -> float:
+def _classic_sigma(epsilon: Fraction, delta: Fraction) -> float:
     """Return √(2·ln(1.25/δ))/ε (Dwork and Roth 2014, theorem A.1), refusing ε ≥ 1."""
-    if target.epsilon >= 1:
+    if epsilon >= 1:
         want = (
             "below 1 with method='classic', since its proof ends there (at ε = 10, δ = 1e-6 its true δ is 1.9e-6); "
             "method='analytic' holds for every ε and adds less noise"
         )
-        raise InvalidError("epsilon", repr(target.epsilon), want)
-    return sqrt(2 * log(1.25 / target.delta)) / target.epsilon
+        raise InvalidError("epsilon", show(Exact(epsilon)), want)
+    return sqrt(2 * log(1.25 / delta)) / float(epsilon)
 
 
-def _continuous_sigma(target: ApproxDP) -> float:
-    """Return the continuous mechanism's σ for sensitivity 1: where the search on the discrete law starts."""
-    epsilon, delta = float(target.epsilon), float(target.delta)
-    return least(lambda sigma: gaussian_delta(1 / sigma, epsilon) <= delta, 1.0)
+def _calibrated(
+    epsilon: Fraction, delta: Fraction, squared: int, moving: int, start: Fraction, method: str
+) -> Fraction:
+    """Return a variance in squared steps whose certified δ(ε) is within the target, and no less than the classic one.
 
-
-def _calibrated(target: ApproxDP, squared: int, moving: int, classic: float | None) -> Fraction:
-    """Return the variance in squared steps: the least certified one, and no less than the classic one.
-
-    The search is over σ in units of √S steps, as floats that mean their decimals.
+    The search is over σ in units of √S steps, as floats that mean their decimals. It ends at a σ that meets the target
+    while the float below it does not. (For σ below about a step the discrete δ is not monotone in σ, and a yet
+    smaller σ may meet it again.)
     """
-    epsilon, delta = float(target.epsilon), float(target.delta)
 
     def variance(sigma: float) -> Fraction:
         return Fraction(repr(sigma)) ** 2 * squared
@@ -216,10 +234,22 @@ def _calibrated(target: ApproxDP, squared: int, moving: int, classic: float | No
     def private(sigma: float) -> bool:
         return gaussian_law.delta(variance(sigma), squared, moving, epsilon) <= delta
 
-    if classic is not None and private(classic):
-        return variance(classic)
-    return variance(least(private, _continuous_sigma(target)))
+    if method == "classic" and private(float(start)):
+        return variance(float(start))
+    return variance(least(private, float(start)))
 
 
-def _squared(sigma: Number | None, lattice: Lattice) -> Fraction:
-    return (positive(sigma, "sigma") / lattice.step) ** 2
+def _delta(event: DiscreteGaussianNoise, epsilon: Fraction) -> float:
+    return gaussian_law.delta(event.variance, event.l2_squared, event.coordinates, epsilon)
+
+
+def _promise(event: DiscreteGaussianNoise, epsilon: Fraction | None, delta: Fraction | None) -> ApproxDP | ZCDP:
+    """Return the target that was met; or the least ε at the δ that is given; or ρ."""
+    if delta is None:
+        return ZCDP(rho=Exact(event.l2_squared / (2 * event.variance)))
+    if epsilon is None:
+        at_zero = _delta(event, Fraction(0)) <= delta
+        epsilon = Fraction(
+            0 if at_zero else repr(least(lambda size: _delta(event, Fraction(repr(size))) <= delta, 1.0))
+        )
+    return ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta))

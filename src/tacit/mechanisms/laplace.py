@@ -21,7 +21,7 @@ from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, least, one_of
+from tacit.mechanisms.arguments import count_of, failure, least, one_of, ratio
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import add, check_scale, make_lattice
 from tacit.noise import discrete_laplace
@@ -115,7 +115,6 @@ class Laplace(Fixed):
         (10, 0.2843)
         """
         wanted = positive(error, "error")
-        beta = failure(confidence)
 
         def make(epsilon: float) -> Laplace:
             return cls(sensitivity=sensitivity, epsilon=epsilon, outputs=outputs, granularity=granularity)
@@ -123,5 +122,4 @@ class Laplace(Fixed):
         def accurate(epsilon: float) -> bool:
             return make(epsilon).error(confidence=confidence, outputs=outputs) <= wanted
 
-        guess = float(positive(sensitivity, "sensitivity") / wanted) * max(1.0, -float(beta - 1))
-        return make(least(accurate, guess))
+        return make(least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted)))

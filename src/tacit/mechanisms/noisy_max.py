@@ -56,7 +56,7 @@ class NoisyMax(Selection):
         """Return one candidate (or its position, where only scores are given)."""
         ballot = read_ballot(scores)
         if not self._lattice.integral:
-            values = self._lattice.round(ballot.scores)
+            values = self._lattice.round(ballot.scores, "scores")
         elif ballot.scores.dtype == np.int64:
             values = ballot.scores.astype(np.int64)
         else:

@@ -4,13 +4,18 @@ Rows are clamped to [a, b] and put on a grid of 2^24 steps, row by row; any such
 changed) to neighbours, so it needs no proof. Everything after it is about integers y₁ ≤ … ≤ yₙ in {0,…,2^24},
 with y_i = 0 for i < 1 and 2^24 for i > n. The statistic is y_r + y_r', in half steps: r = r' for an odd median.
 
-**Lemma** (Nissim, Raskhodnikova and Smith, STOC 2007, claim 3.3). After k changes y_r can be anywhere in
-[y_(r-k), y_(r+k)], and one more change moves it by at most A_k = max over i ≤ r ≤ j, j - i = k + 1, of y_j -
-y_i. For neighbours A_k(x) ≤ A_(k+1)(x'). For a sum of two ranks the sum of the two A_k has both properties,
-being an upper bound.
+Let A_k(x) = max over i ≤ r ≤ j, j - i = k + 1, of y_j - y_i. (Nissim, Raskhodnikova and Smith, STOC 2007,
+section 3.1, show that it is the local sensitivity of y_r at distance k; only the following is used.)
 
-On real bits and time: rows are shuffled, and sorted by keys that carry random low bits, so all keys differ and
-how long the sort takes depends on n alone.
+**Lemma.** For x and x' that differ in one row, (i) |y_r - y'_r| ≤ A_0(x), and (ii) A_k(x) ≤ A_(k+1)(x').
+**Proof.** Say the row moves up, from x to x' (down is the mirror image). Then y_l ≤ y'_l ≤ y_(l+1) for every l.
+(i) 0 ≤ y'_r - y_r ≤ y_(r+1) - y_r ≤ A_0(x). (ii) y_j ≤ y'_j and y_i ≥ y'_(i-1), so y_j - y_i ≤ y'_j -
+y'_(i-1), a term of A_(k+1)(x'). If it moves down, y_j ≤ y'_(j+1) and y_i ≥ y'_i.  ∎
+
+For a sum of two ranks, the sums of the two A_k have both properties.
+
+On time: rows are shuffled, and sorted by keys that carry random low bits, so all keys differ and the order in
+which they are compared says nothing about the values.
 """
 
 from __future__ import annotations
@@ -21,41 +26,47 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import to_fraction
-from tacit.mechanisms.lattice import flat_numbers
+from tacit.mechanisms.numbers import Array, Ints, read_numbers
 from tacit.noise import SYSTEM
 from tacit.noise.bits import words
 
-Ints = npt.NDArray[np.int64]
-
 STEPS = 1 << 24
+_ALL = 1 << 22
 
 
 def read_bounds(bounds: object, *, point: bool = False) -> tuple[Fraction, Fraction]:
     """Return two rationals a < b (or a ≤ b if a point will do), or raise InvalidError."""
-    want = "two finite numbers, the lower one first"
+    want = "two numbers within ±1e120, the lower one first"
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:  # noqa: PLR2004 - a pair
-        raise InvalidError("bounds", repr(bounds), want)
+        raise InvalidError("bounds", show(bounds), want)
     low, high = (to_fraction(end, "bounds", want) for end in bounds)
-    if point and low == high:
+    if point and low == high and abs(low) < 2**400:
         return low, high
-    if not low < high or not abs(low) + abs(high) < 2**900 or high - low < Fraction(1, 2**900):
-        raise InvalidError("bounds", repr(bounds), want)
+    if not low < high or not abs(low) + abs(high) < 2**400 or high - low < Fraction(1, 2**400):
+        raise InvalidError("bounds", show(bounds), want)
     return low, high
 
 
 def sorted_rows(values: npt.ArrayLike, low: Fraction, high: Fraction) -> Ints:
     """Return the rows as sorted grid indices, with a leading 0 and a trailing 2^24."""
-    flat, shape = flat_numbers(values, "values")
+    flat, shape = read_numbers(values, "values")
     if shape is None or len(shape) != 1:
         raise InvalidError("values", "something not one-dimensional", "a list of numbers, one a unit")
-    rows = flat.astype(np.float64)
+    rows = _floats(flat)
     if np.isnan(rows).any():
         raise InvalidError("values", "NaN", "numbers; drop or replace what is missing first")
     share = (np.clip(rows, float(low), float(high)) - float(low)) / float(high - low)
     index = np.clip(np.floor(share * STEPS + 0.5), 0, STEPS).astype(np.int64)
     return np.concatenate(([0], _sorted(index), [STEPS]))
+
+
+def _floats(flat: Array) -> npt.NDArray[np.float64]:
+    """Return rows as floats; integers beyond the floats become infinite, to be clamped as any other."""
+    if flat.dtype != object:
+        return flat.astype(np.float64)
+    return np.array([float(max(-(2**1000), min(2**1000, int(x)))) for x in flat.tolist()])
 
 
 def _sorted(index: Ints) -> Ints:
@@ -97,18 +108,27 @@ def smooth_sensitivity(rows: Ints, rank: int, decay: float) -> float:
 
     That is the largest m_ij = (y_j - y_i)·e^(-decay·(j-i-1)) over i ≤ r ≤ j. Terms with k beyond
     ln(2^24)/decay are below one step and are covered by it: bounding A_k by 2^24 for those k keeps both
-    properties of the lemma.
-
-    For fixed i let g_i(j) = (y_j - y_i)·e^(-decay·j). For i' < i, g_i' - g_i = (y_i - y_i')·e^(-decay·j) falls
-    in j, so the best j does not move right as i moves left. So the best j of every row is found by halving:
-    the middle row first, then the middle of each half between the columns found, level by level. The rows are
-    padded to 2^h - 1, so that a level of q rows looks at exactly (columns - 1) + q entries: the time depends
-    on n and the decay alone. An entry is computed within a relative 2^-48, and each of at most 40 levels may
-    so miss the best by that much.
+    properties of the lemma. Each entry is computed within a relative 2^-48. Up to 2^22 entries all are looked
+    at; of more, those of `_halving`.
     """
     reach = int(np.log(STEPS) / decay) + 2 if decay * rows.size > np.log(STEPS) else rows.size
     first, last = max(rank - reach, 0), min(rank + reach, rows.size - 1)
     weight = np.exp(-decay * (np.arange(last - first + 1) - 1.0))
+    if (rank - first + 1) * (last - rank + 1) > _ALL:
+        return _halving(rows, first, rank, last, weight)
+    i, j = np.arange(first, rank + 1)[:, None], np.arange(rank, last + 1)
+    return max(1.0, float(((rows[j] - rows[i]) * weight[j - i]).max()))
+
+
+def _halving(rows: Ints, first: int, rank: int, last: int, weight: npt.NDArray[np.float64]) -> float:
+    """Find the largest m_ij by halving.
+
+    For fixed i let g_i(j) = (y_j - y_i)·e^(-decay·j). For i' < i, g_i' - g_i = (y_i - y_i')·e^(-decay·j) falls
+    in j, so the best j does not move right as i moves left. So the best j of every row is found by halving:
+    the middle row first, then the middle of each half between the columns found, level by level. The rows are
+    padded to 2^h - 1, so that a level of q rows looks at exactly (columns - 1) + q entries. Each of at most 40
+    levels may miss the best by 2^-48 of it.
+    """
     size = 1 << (rank - first + 1).bit_length()  # positions 1 … size-1; the last is row i = r
     column = np.empty(size + 1, dtype=np.int64)
     column[0], column[size] = rank, last

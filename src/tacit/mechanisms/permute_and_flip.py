@@ -8,13 +8,16 @@ independent of the order, and the first element of a fixed set in a uniformly ra
 The best candidate's coin always shows, so the set is never empty.
 
 **Statement.** The choice is ε-DP; with a monotone score under add/remove, rate ε/Δ is.
-**Proof.** The law equals that of the largest u_r + E_r with independent exponential E_r of mean 1/rate (Ding,
-Kifer, Steinke, Wang, Xiao and Zhang, arXiv:2105.07260v1, theorem 5). Fix all E_j but r's: r wins iff
-E_r > max_j(u_j + E_j) - u_r =: M. For a neighbour, M' ≤ M + 2Δ, or M + Δ if all scores move in one direction; and
-Pr[E > M + d] ≥ e^(-rate·d)·Pr[E > M].  ∎
+**Proof.** Give every candidate a uniform arrival time in place of the order; with p_r = e^(rate·(u_r-OPT)),
+Pr[r] = p_r·∫₀¹ Π_{j≠r} (1 - p_j·t) dt. The same integral is the probability that u_r + E_r is largest for
+independent exponential E of mean 1/rate: nobody can win below OPT, so put e^(-rate·(u_r+E_r-OPT)) = t, which
+turns the density of E_r into p_r·dt on (0, 1] and Pr[u_j + E_j < u_r + E_r] into 1 - p_j·t. (Found by Ding,
+Kifer, Saghaian, Steinke, Wang, Xiao and Zhang, arXiv:2105.07260.) For that form, fix all E_j but r's: r wins
+iff E_r > max_j(u_j + E_j) - u_r =: M. For a neighbour, M' ≤ M + 2Δ, or M + Δ if all scores move in one
+direction; and Pr[E > M + d] ≥ e^(-rate·d)·Pr[E > M].  ∎
 
 **Accuracy.** r wins only if its coin shows, so Pr[u ≤ OPT - t] ≤ (|R|-1)·e^(-rate·t). It is never worse than the
-exponential mechanism (McKenna and Sheldon, theorem 2).
+exponential mechanism (McKenna and Sheldon, section 4).
 
 On real bits: coins compare with exact exponentials of rationals, all of them for every outcome.
 """

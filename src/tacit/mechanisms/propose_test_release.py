@@ -25,7 +25,7 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
@@ -71,7 +71,13 @@ class ProposeTestRelease(Fixed):
         self.threshold = one_sided_quantile(1 / self._half, slack)
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
         self.event = ApproxRelease(epsilon=target, delta=slack)
-        self._fix(bound=bound, epsilon=epsilon, delta=delta, outputs=None if outputs == 1 else outputs)
+        self._fix(
+            bound=bound,
+            epsilon=epsilon,
+            delta=delta,
+            outputs=None if outputs == 1 else outputs,
+            granularity=granularity,
+        )
 
     def release(self, value: npt.ArrayLike, *, distance: int) -> int | float | npt.NDArray[np.generic] | None:
         """Return the noisy value if the data are far enough from any of larger sensitivity, else None.
@@ -91,24 +97,38 @@ class ProposeTestRelease(Fixed):
         bound (`order.distance_to_sensitive`), on the grid of 2^24 steps across the bounds.
         """
         low, high = read_bounds(bounds)
-        step = (high - low) / STEPS
-        steps = floor(self._bound / step)
-        if not 1 <= steps <= STEPS:
-            want = f"between {float(step):.3g} and {float(high - low):.3g}, one grid step and the width of the bounds"
-            raise InvalidError("bound", repr(float(self._bound)), want)
+        step, noise = self._median_noise(low, high)
         rows = sorted_rows(values, low, high)
         ranks = quantile_ranks(rows.size - 2, Fraction(1, 2))
-        noisy = Laplace(sensitivity=2 * steps, epsilon=self._half).release(int(sum(rows[rank] for rank in ranks)))
+        noisy = int(noise.release(int(sum(rows[rank] for rank in ranks))))
+        steps = int(noise.event.l1) // 2
         if not self._passes(min(distance_to_sensitive(rows, rank, steps) for rank in ranks)):
             return None
-        return float(low) + max(0, min(2 * STEPS, int(noisy))) * float(step / 2)
+        return min(float(low) + max(0, min(2 * STEPS, noisy)) * float(step / 2), float(high))
 
     def _passes(self, distance: int) -> bool:
         return distance + int(discrete_laplace(1 / self._half, 1)[0]) > self.threshold
 
-    def error(self, *, confidence: float = 0.95, outputs: int = 1) -> int | float:
-        """Return the bound that a released value's error keeps with this confidence."""
-        return self._noise.error(confidence=confidence, outputs=outputs)
+    def error(
+        self, *, confidence: float = 0.95, outputs: int = 1, bounds: tuple[Number, Number] | None = None
+    ) -> int | float:
+        """Return the bound that a released value's error keeps with this confidence.
+
+        With `bounds` it is that of `release_median`, whose rows are rounded to the grid across the bounds.
+        """
+        if bounds is None:
+            return self._noise.error(confidence=confidence, outputs=outputs)
+        step, noise = self._median_noise(*read_bounds(bounds))
+        return float((noise.error(confidence=confidence) + 1) * step / 2)
+
+    def _median_noise(self, low: Fraction, high: Fraction) -> tuple[Fraction, Laplace]:
+        """Return the grid's step across the bounds, and the noise for a median in half steps."""
+        step = (high - low) / STEPS
+        steps = floor(self._bound / step)
+        if not 1 <= steps <= STEPS:
+            want = f"between {float(step):.3g} and {float(high - low):.3g}, one grid step and the width of the bounds"
+            raise InvalidError("bound", show(float(self._bound)), want)
+        return step, Laplace(sensitivity=2 * steps, epsilon=self._half)
 
     def needed_distance(self, *, confidence: float = 0.95) -> int:
         """Return the distance from which on a value is released with this probability or more."""

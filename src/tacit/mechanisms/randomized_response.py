@@ -19,12 +19,13 @@ from math import exp, log, sqrt, tanh
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, least
 from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.numbers import to_array
 from tacit.noise import bernoulli, logistic
 
 
@@ -45,7 +46,6 @@ class RandomizedResponse(Fixed):
     def __init__(self, *, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
         target = positive(epsilon, "epsilon")
-        self._flip = logistic(target)
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = RandomizedBit(epsilon=target)
         self.p = 1 / (1 + exp(-min(self.guarantee.epsilon, 700.0)))
@@ -54,7 +54,7 @@ class RandomizedResponse(Fixed):
     def release(self, bits: npt.ArrayLike) -> bool | npt.NDArray[np.bool_]:
         """Return each bit, kept with probability p: a bool for a bool, an array for an array."""
         flat, shape = _read_bits(bits, "bits")
-        noisy = flat ^ bernoulli(self._flip, flat.size)
+        noisy = flat ^ bernoulli(logistic(self.event.epsilon), flat.size)
         return bool(noisy[0]) if shape is None else noisy.reshape(shape)
 
     def estimate(self, answers: npt.ArrayLike) -> float:
@@ -85,20 +85,14 @@ class RandomizedResponse(Fixed):
         wanted = float(positive(error, "error"))
         floor = cls(epsilon=700).error(confidence=confidence, n=n)
         if floor > wanted:
-            raise InvalidError("error", repr(error), f"at least {floor:.3g}, the bound for {n} bits at any epsilon")
+            raise InvalidError("error", show(error), f"at least {floor:.3g}, the bound for {n} bits at any epsilon")
         return cls(epsilon=least(lambda size: cls(epsilon=size).error(confidence=confidence, n=n) <= wanted, 1.0))
 
 
 def _read_bits(value: npt.ArrayLike, argument: str) -> tuple[npt.NDArray[np.bool_], tuple[int, ...] | None]:
     """Return bits as a flat array, and the shape they had."""
     want = "True or False, or a non-empty array of them (0 and 1 will do)"
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InvalidError(argument, "a ragged or unreadable array", want) from error
-    plain = array.ndim == 0 and not isinstance(value, np.ndarray)
-    if array.size == 0 or (array.ndim == 0 and not plain):
-        raise InvalidError(argument, "an empty array" if array.size == 0 else "a 0-d array", want)
+    array, plain = to_array(value, argument, want)
     if array.dtype.kind not in "biu" or not ((array == 0) | (array == 1)).all():
-        raise InvalidError(argument, f"{array.dtype} values", want)
+        raise InvalidError(argument, "something else", want)
     return array.astype(np.bool_).reshape(-1), None if plain else array.shape

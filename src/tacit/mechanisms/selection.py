@@ -20,9 +20,9 @@ from tacit.errors import InvalidError
 from tacit.guarantees.events import BoundedRange, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, flag, least
+from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
 from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import as_fraction, as_integers, flat_numbers
+from tacit.mechanisms.numbers import as_fraction, as_integers, read_numbers
 
 Scores: TypeAlias = Mapping[Hashable, Number] | Iterable[tuple[Hashable, Number]] | npt.ArrayLike
 
@@ -83,7 +83,11 @@ def _pairs(listed: Sequence[object]) -> Ballot:
             raise InvalidError("scores", "a mixture of pairs and other things", _WANT)
         names.append(item[0])
         values.append(item[1])
-    if len(set(names)) < len(names):
+    try:
+        distinct = len(set(names))
+    except TypeError:
+        raise InvalidError("scores", "a candidate that cannot be hashed", _WANT) from None
+    if distinct < len(names):
         raise InvalidError("scores", "a candidate twice", "one score for each candidate")
     return Ballot(tuple(names), _numbers(values))
 
@@ -91,11 +95,11 @@ def _pairs(listed: Sequence[object]) -> Ballot:
 def _numbers(values: object) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     if isinstance(values, list) and not values:
         raise InvalidError("scores", "no candidates", "at least one candidate")
-    array, shape = flat_numbers(values, "scores")
+    array, shape = read_numbers(values, "scores")
     if shape is None or len(shape) != 1:
         raise InvalidError("scores", "something not one-dimensional", _WANT)
     if array.dtype.kind != "f":
-        return as_integers(array)
+        return as_integers(array, "scores")
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
         raise InvalidError("scores", "a NaN or infinite score", "finite scores")
@@ -149,5 +153,5 @@ class Selection(Fixed):
             candidate = cls(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
             return candidate.error(confidence=confidence, candidates=candidates) <= wanted
 
-        epsilon = least(accurate, float(positive(sensitivity, "sensitivity") / wanted))
+        epsilon = least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted))
         return cls(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)

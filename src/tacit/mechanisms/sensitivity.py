@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, nextafter, sqrt
 from typing import get_args
 
-from tacit.errors import InvalidError, RefusedError
+from tacit.errors import InvalidError, RefusedError, show
 from tacit.guarantees.events import Neighbours
-from tacit.guarantees.exact import Exact, Number
+from tacit.guarantees.exact import Exact, Number, round_up, to_fraction, whole
 from tacit.mechanisms.arguments import count_of, flag
+from tacit.mechanisms.lattice import ceil_root
 from tacit.mechanisms.order import read_bounds
 
 Bounds = tuple[Number, Number]
@@ -41,29 +41,40 @@ class Sensitivity:
     """How far neighbours' answers are apart at most, in three norms.
 
     >>> histogram(neighbours="change one")
-    Sensitivity(l1=2.0, l2_squared=2.0, linf=1.0)
+    Sensitivity(l1=2, l2_squared=2, linf=1)
     """
 
-    l1: Exact
-    l2_squared: Exact
-    linf: Exact
+    l1: int | Exact
+    l2_squared: int | Exact
+    linf: int | Exact
 
     @property
     def l2(self) -> float:
         """The L2 norm, rounded up."""
-        root = sqrt(self.l2_squared)
-        return root if Fraction(root) ** 2 >= self.l2_squared.fraction else nextafter(root, inf)
+        square = to_fraction(self.l2_squared, "l2_squared")
+        root = Fraction(ceil_root(square.numerator * square.denominator << 256), square.denominator << 128)
+        return round_up(root)
 
 
-def _same(size: Fraction) -> Sensitivity:
+def _sizes(l1: Fraction, l2_squared: Fraction, linf: Fraction, *, integral: bool) -> Sensitivity:
+    """Integers for statistics of integers, so that the mechanisms made from them take and give integers."""
+    sizes = (l1, l2_squared, linf)
+    return Sensitivity(*(int(size) for size in sizes)) if integral else Sensitivity(*map(Exact, sizes))
+
+
+def _same(size: Fraction, *, integral: bool = False) -> Sensitivity:
     """One number: all norms agree."""
-    return Sensitivity(Exact(size), Exact(size**2), Exact(size))
+    return _sizes(size, size**2, size, integral=integral)
+
+
+def _integral(bounds: Bounds) -> bool:
+    return all(whole(end) is not None for end in bounds)
 
 
 def _changes(neighbours: object) -> bool:
     """Return whether the relation is "change one"; refuse any other word."""
     if neighbours not in get_args(Neighbours):
-        raise InvalidError("neighbours", repr(neighbours), "'add/remove' or 'change one'")
+        raise InvalidError("neighbours", show(neighbours), "'add/remove' or 'change one'")
     return neighbours == "change one"
 
 
@@ -75,20 +86,20 @@ def _ends(bounds: Bounds) -> tuple[Fraction, Fraction]:
 def count(*, neighbours: Neighbours) -> Sensitivity:
     """How many rows satisfy a condition."""
     _changes(neighbours)
-    return _same(Fraction(1))
+    return _same(Fraction(1), integral=True)
 
 
 def counts(m: int, *, neighbours: Neighbours) -> Sensitivity:
     """Count for m conditions together, of which a row may satisfy all."""
     _changes(neighbours)
     size = count_of(m, "m")
-    return Sensitivity(Exact(size), Exact(size), Exact(1))
+    return Sensitivity(size, size, 1)
 
 
 def histogram(*, neighbours: Neighbours) -> Sensitivity:
     """Count the rows of each of any number of disjoint cells."""
     cells = 2 if _changes(neighbours) else 1
-    return Sensitivity(Exact(cells), Exact(cells), Exact(1))
+    return Sensitivity(cells, cells, 1)
 
 
 def total(bounds: Bounds, *, neighbours: Neighbours, complete: bool = False) -> Sensitivity:
@@ -99,8 +110,9 @@ def total(bounds: Bounds, *, neighbours: Neighbours, complete: bool = False) -> 
     low, high = _ends(bounds)
     largest = max(abs(low), abs(high))
     if not _changes(neighbours):
-        return _same(largest)
-    return _same(high - low if flag(complete, "complete") else max(largest, high - low))
+        return _same(largest, integral=_integral(bounds))
+    move = high - low if flag(complete, "complete") else max(largest, high - low)
+    return _same(move, integral=_integral(bounds))
 
 
 def contributions(bounds: Bounds, *, groups: int, rows: int, neighbours: Neighbours) -> Sensitivity:
@@ -109,8 +121,9 @@ def contributions(bounds: Bounds, *, groups: int, rows: int, neighbours: Neighbo
     g, r = count_of(groups, "groups"), count_of(rows, "rows")
     largest, spread = r * max(abs(low), abs(high)), r * (max(high, Fraction(0)) - min(low, Fraction(0)))
     if not _changes(neighbours):
-        return Sensitivity(Exact(g * largest), Exact(g * largest**2), Exact(largest))
-    return Sensitivity(Exact(2 * g * largest), Exact(g * max(2 * largest**2, spread**2)), Exact(spread))
+        return _sizes(g * largest, g * largest**2, largest, integral=_integral(bounds))
+    squared = g * max(2 * largest**2, spread**2)
+    return _sizes(2 * g * largest, squared, spread, integral=_integral(bounds))
 
 
 def mean(bounds: Bounds, n: int, *, neighbours: Neighbours) -> Sensitivity:

@@ -28,7 +28,7 @@ and 2^-36, and then raised by 2^-40 of itself: so it is at least the true bound,
 most β. The scale is that float, exactly. S(x) is private: the sampler computes its coins afresh with a number
 of digits that follows from the bounds, caches nothing and does the same operations for every scale; the grid
 follows from the bounds; the error that `error` states is for an S that the caller assumes in public; sorting
-and the search for S take a time that depends on n, ε and δ alone.
+and the search for S do operations on arrays whose sizes depend on n, ε and δ alone.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from math import log, log1p
 
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, least
+from tacit.mechanisms.arguments import failure, least, ratio
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
@@ -75,14 +75,14 @@ class SmoothMedian(Fixed):
         self._low, self._high = read_bounds(bounds)
         target, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
         if slack > Fraction(1, 2):
-            raise InvalidError("delta", repr(delta), "at most 1/2")
+            raise InvalidError("delta", show(delta), "at most 1/2")
         beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
         self._decay = beta * (1 - 2.0**-20) - 2.0**-36
         if self._decay < 2.0**-36:
-            raise InvalidError("epsilon", repr(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)")
-        self._rate = target / 2
+            raise InvalidError("epsilon", show(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)")
+        self._rate = float(target / 2) * (1 - 2.0**-50)  # rounded down, so scales are rounded up
         self._step = (self._high - self._low) / (2 * STEPS)
-        largest = 2 * STEPS / self._rate
+        largest = 2 * STEPS * (1 + Fraction(1, 2**30)) / (target / 2)
         check_scale(largest, "epsilon", epsilon)
         self._digits = digits(largest)
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
@@ -97,10 +97,9 @@ class SmoothMedian(Fixed):
         rows = sorted_rows(values, self._low, self._high)
         low, high = quantile_ranks(rows.size - 2, self._quantile)
         smooth = smooth_sensitivity(rows, low, self._decay) + smooth_sensitivity(rows, high, self._decay)
-        scale = Fraction(smooth * (1 + 2.0**-40)) / self._rate
-        noise = discrete_laplace_of_private_scale(scale, self._digits)
+        noise = discrete_laplace_of_private_scale(smooth * (1 + 2.0**-40) / self._rate, self._digits)
         index = max(0, min(2 * STEPS, int(rows[low] + rows[high]) + noise))
-        return float(self._low) + index * self.granularity
+        return min(float(self._low) + index * self.granularity, float(self._high))
 
     def error(self, *, confidence: float = 0.95, smooth: Number | None = None) -> float:
         """Return the bound that the error keeps with this confidence if the smooth sensitivity were `smooth`.
@@ -114,7 +113,8 @@ class SmoothMedian(Fixed):
         beta, width = failure(confidence), self._high - self._low
         if smooth is None:
             return float(width)
-        steps = two_sided_quantile(positive(smooth, "smooth") / self._step / self._rate, beta)
+        assumed = max(positive(smooth, "smooth") / self._step, Fraction(2)) * (1 + Fraction(1, 2**30))
+        steps = two_sided_quantile(assumed / self.event.epsilon * 2, beta)
         return float(min(width, (steps + 2) * self._step))
 
     @classmethod
@@ -136,4 +136,4 @@ class SmoothMedian(Fixed):
         def accurate(epsilon: float) -> bool:
             return make(epsilon).error(confidence=confidence, smooth=smooth) <= wanted
 
-        return make(least(accurate, float(positive(smooth, "smooth") / wanted)))
+        return make(least(accurate, ratio(positive(smooth, "smooth"), wanted)))

@@ -6,15 +6,17 @@ its own, so a block holds at most 2^14 cipher blocks and counter mode is at most
 switching lemma (Bellare and Rogaway, EUROCRYPT 2006, lemma 1).
 
 On real bits: there is no seed and no state that outlives a block, so a copy of the process cannot repeat a
-block it has not drawn; what is left of the current block is dropped in a forked child. A snapshot of a whole
-machine that is resumed twice does repeat the rest of the current block (at most 8 KiB for small draws).
+block it has not drawn; what is left of the current block is dropped in a forked child. A draw takes the block
+out of its place and puts the rest back, so a signal handler or finaliser that draws in between starts a block
+of its own. A snapshot of a whole machine that is resumed twice does repeat the rest of the current block (at
+most 8 KiB for small draws).
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +50,14 @@ class SystemBits:
         """Return `count` fresh bytes; none is ever returned twice."""
         if count >= _SMALL:
             return b"".join(_stretch(min(_LARGE, count - at)) for at in range(0, count, _LARGE))
-        block, at = getattr(self._thread, "block", (b"", 0))
+        own = self._thread.__dict__
+        block, at = cast(
+            "tuple[bytes, int]", own.pop("block", (b"", 0))
+        )  # out of reach of a signal handler that draws meanwhile
         if at + count > len(block):
             block, at = _stretch(_SMALL), 0
-        self._thread.block = (block, at + count)
-        return bytes(block[at : at + count])
+        own["block"] = (block, at + count)
+        return block[at : at + count]
 
 
 def _stretch(count: int) -> bytes:

@@ -8,20 +8,23 @@ Proof. A round ends with i with probability ∝ W_i·2^k·e^(a_i)/W_i ∝ e^(a_i
 On real bits: the W_i come from floats, and need only be upper bounds, which the proof does not ask to be
 tight: np.exp is within 4 units in the last place and a float exponent within 2^-50 of itself, so a factor
 1 + 2^-40 and one unit more cover e^(a) for a ≥ -64, and the one unit alone covers what is smaller. With
-ΣW < 2^63, the sum and its prefixes are exact. The coin compares with one exact exponential. Every round does
-the same work for every candidate, and a second round has probability below 2^-15 for up to 2^20 candidates.
+ΣW < 2^63, the sum and its prefixes are exact. The coin is decided from its float, which is within a relative
+2^-43, and by one exact exponential only in the undecided band (below 2^-39): every round does the same work
+for every candidate, and a second round has probability below 2^-15 for up to 2^20 candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.noise.bits import SYSTEM, BitSource
-from tacit.noise.reals import Real, below, ceil_div, exp_neg
+from tacit.noise.bernoulli import settle_float
+from tacit.noise.bits import SYSTEM, BitSource, words
+from tacit.noise.reals import Real, ceil_div, exp_neg
 from tacit.noise.uniform import below_integer
 
 
@@ -34,19 +37,23 @@ def choose_exp(score: npt.NDArray[np.float64], exact: Callable[[int], Fraction],
         bits: the source of uniform bytes.
     """
     shift = 61 - int(score.size).bit_length()
-    weight = (np.exp(score) * (1 + 2.0**-40) * 2.0**shift).astype(np.int64) + 1
+    scaled = np.exp(score) * 2.0**shift
+    weight = (scaled * (1 + 2.0**-40)).astype(np.int64) + 1
+    chance = scaled / weight * 2.0**64
     upto = np.cumsum(weight)
     while True:
         index = int(np.searchsorted(upto, below_integer(int(upto[-1]), bits), side="right"))
-        if below(_accept(exact(index), int(weight[index]), shift), bits):
+        real = partial(_accept, exact, index, int(weight[index]), shift)
+        if settle_float(chance[index : index + 1], words(bits, np.uint64, 1), real, bits)[0]:
             return index
 
 
-def _accept(score: Fraction, weight: int, shift: int) -> Real:
+def _accept(exact: Callable[[int], Fraction], index: int, weight: int, shift: int, _: int) -> Real:
     """Enclose 2^shift·e^score/weight."""
+    exponential = exp_neg(-exact(index))
 
     def real(n: int) -> tuple[int, int]:
-        lo, hi = exp_neg(-score)(n + shift)
+        lo, hi = exponential(n + shift)
         return lo // weight, ceil_div(hi, weight)
 
     return real

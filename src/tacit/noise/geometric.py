@@ -95,30 +95,31 @@ def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
     return in_chunks(size, _CHUNK, draw)
 
 
-def geometric_of_private_scale(scale: Fraction, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:
+def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:
     """Draw as `geometric` does where the scale itself is private: nothing cached, no work that tells it.
 
-    The caller fixes `count`, the number of digits, from public bounds. The coins are computed as floats, by
-    the same operations for every scale, and by exact arithmetic in the undecided band (below 2^-33 a call).
-    With x = 2^i/s as a float within 2^-52 of itself, exp(-x) and exp(-x)/(1+exp(-x)) are within a relative
-    x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64, and below 2^-64·2 beyond, as `settle_float` wants.
+    The caller fixes `count`, the number of digits, from public bounds; the scale is the float's exact value. The coins
+    are computed as floats, by the same operations for every scale, and by exact arithmetic in the undecided band
+    (below 2^-33 a call). With x = 2^i/s as a float within 2^-52 of itself, exp(-x) and exp(-x)/(1+exp(-x)) are
+    within a relative x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64; beyond, x is cut at 80, and both stay
+    below 2^-64.
     """
-    odds = np.exp(-np.exp2(np.arange(count + 1)) / float(scale))
+    odds = np.exp(-np.minimum(np.exp2(np.arange(count + 1)) / scale, 80.0))
     scaled = np.append(odds[:-1] / (1 + odds[:-1]), odds[-1]) * 2.0**64
     uniform = words(bits, np.uint64, size * (count + 1)).reshape(size, count + 1)
     every = np.broadcast_to(scaled, uniform.shape)
-    shown = settle_float(every, uniform, lambda i: _coin(scale, count, i % (count + 1)), bits)
+    shown = settle_float(every, uniform, lambda i: _coin(Fraction(scale), count, i % (count + 1)), bits)
     return _assemble(shown, scale, bits)
 
 
-def _assemble(shown: npt.NDArray[np.bool_], scale: Fraction, bits: BitSource) -> Integers:
+def _assemble(shown: npt.NDArray[np.bool_], scale: Fraction | float, bits: BitSource) -> Integers:
     """Put the digits together; draw ⌊G/2^I⌋ for those whose last coin shows."""
     count = shown.shape[1] - 1
     low = shown[:, :-1] @ (np.int64(1) << np.arange(count, dtype=np.int64))
     above = shown[:, -1]
     if not above.any():
         return low
-    exact, rest = low.astype(object), _coin(scale, count, count)
+    exact, rest = low.astype(object), _coin(Fraction(scale), count, count)
     for i in np.flatnonzero(above):
         high = 1
         while below(rest, bits):

@@ -48,7 +48,7 @@ def discrete_laplace(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> In
     return in_chunks(size, _CHUNK, lambda some: _grouped(scale, some, bits))
 
 
-def discrete_laplace_of_private_scale(scale: Fraction, digits: int, bits: BitSource = SYSTEM) -> int:
+def discrete_laplace_of_private_scale(scale: float, digits: int, bits: BitSource = SYSTEM) -> int:
     """Draw one integer where the scale is private and only the number of digits is public."""
     plus, minus = geometric_of_private_scale(scale, digits, 2, bits)
     return int(plus) - int(minus)

@@ -8,12 +8,23 @@ its outcome has probability exactly p whatever the precision steps were.
 
 The exponential comes from the standard library's `decimal`, whose `exp` is documented as correctly rounded;
 one unit in the last place is added outward on each side, and every other step rounds in a stated direction.
+All steps name their context, so the caller's decimal settings do not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
 from fractions import Fraction
 
 from tacit.noise.bits import BitSource, extend
@@ -55,13 +66,19 @@ def _exp_neg(gamma: Fraction, n: int) -> tuple[int, int]:
         return 0, 1
     # γ < n here, so this many digits keep the error of γ and of the product below 2^-n/8.
     digits = int(n * 0.30103) + len(str(n)) + 6
-    down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
+    down, up = context(digits, ROUND_FLOOR), context(digits, ROUND_CEILING)
     num, den, scale = Decimal(gamma.numerator), Decimal(gamma.denominator), Decimal(1 << n)
-    low = down.exp(-up.divide(num, den)).next_minus(down)
-    high = up.exp(-down.divide(num, den)).next_plus(up)
-    lo = int(down.multiply(low, scale).to_integral_value(ROUND_FLOOR))
-    hi = int(up.multiply(high, scale).to_integral_value(ROUND_CEILING))
+    low = down.next_minus(down.exp(up.divide(num, den).copy_negate()))
+    high = up.next_plus(up.exp(down.divide(num, den).copy_negate()))
+    lo = int(down.to_integral_value(down.multiply(low, scale)))
+    hi = int(up.to_integral_value(up.multiply(high, scale)))
     return lo, min(hi, 1 << n)
+
+
+def context(digits: int, rounding: str) -> Context:
+    """Return a decimal context that owes nothing to the caller's own: operators on decimals would use that one."""
+    traps = [InvalidOperation, DivisionByZero, Overflow]
+    return Context(digits, rounding, MIN_EMIN, MAX_EMAX, capitals=1, clamp=0, flags=[], traps=traps)
 
 
 def logistic(x: Fraction) -> Real:
