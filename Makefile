@@ -14,10 +14,11 @@ setup: $(STAMP)  ## make .venv with tacit and all it needs
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "tacit needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
-	$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
-	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	$(PY) -m pip install --quiet --editable . --group test --group check --group docs
-	touch $@
+	@echo "Setting up .venv with all that tacit and its tests need; this takes about half a minute."
+	@$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
+	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	@$(PY) -m pip install --quiet --editable . --group test --group check --group docs
+	@touch $@
 
 demo: $(STAMP)  ## the main job, start to finish
 	.venv/bin/tacit demo
@@ -42,7 +43,7 @@ bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
 	$(PY) bench/noise.py
 
 docs: $(STAMP)  ## the reference as HTML in site/
-	.venv/bin/pdoc --docformat google --output-directory site tacit
+	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise
 
 clean:  ## remove what the targets made
 	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/out

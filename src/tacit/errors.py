@@ -2,6 +2,7 @@
 
     TacitError
     ├── InvalidError    an argument, a policy or a file is not what it must be
+    │   └── TooMuchNoiseError    the noise it asks for does not fit 64 bits
     ├── RefusedError    the question cannot be answered privately, or not any more
     ├── BudgetError     the question is fine, but what is left of the budget is too small
     └── SourceError     the engine behind the data failed; its text never carries data
@@ -12,7 +13,11 @@ that the caller chose, never a value of the data.
 
 from __future__ import annotations
 
+from collections.abc import Sized
+from numbers import Number
+
 _LONGEST = 80
+_SCALARS = (Number, str)
 
 
 class TacitError(Exception):
@@ -37,6 +42,10 @@ class InvalidError(TacitError, ValueError):
         return type(self), (self.argument, self.got, self.want)
 
 
+class TooMuchNoiseError(InvalidError):
+    """The noise that an argument asks for does not fit 64 bits."""
+
+
 class RefusedError(TacitError):
     """The question cannot be answered privately, or not any more."""
 
@@ -50,13 +59,22 @@ class SourceError(TacitError):
 
 
 def show(value: object) -> str:
-    """Return a parameter as an error message shows it: its representation, but never long and never failing.
+    """Return a parameter as an error message shows it: a scalar or a pair as it is, anything else by its type alone.
 
-    >>> show(-1), show("x" * 1000)[:9]
-    ('-1', "'xxxxxxxx")
+    A column that was handed in by mistake is data, so it is never shown; and a representation may be long or fail.
+
+    >>> show(-1), show("0.1"), show([5, 6, 7])
+    ('-1', "'0.1' (text)", 'a list of 3')
     """
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a representation may raise anything, e.g. for an int of 5,000 digits
-        return f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if isinstance(value, str):
+        return f"{value[:_LONGEST]!r} (text)"
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(end, _SCALARS) for end in value):  # noqa: PLR2004 - a pair
+        return f"({', '.join(map(show, value))})"
+    if value is None or isinstance(value, _SCALARS):
+        try:
+            text = repr(value)
+        except ValueError:  # an int of thousands of digits
+            text = "a number of thousands of digits"
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    size = f" of {len(value)}" if isinstance(value, Sized) else ""
+    return f"a {type(value).__name__}{size}"

@@ -40,7 +40,7 @@ def run(*, json: bool) -> None:
     """Print the answers as a table, or as JSON."""
     answers = [ask(epsilon) for epsilon in BUDGETS]
     if json:
-        print(json_module.dumps({"schema": 1, "true_count": TRUE_COUNT, "answers": [asdict(a) for a in answers]}))
+        print(json_module.dumps({"schema": 1, "answers": [asdict(a) for a in answers]}))
         return
     _talk(answers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -28,7 +29,10 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
 
 @app.callback()
 def root(
-    *, version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Publish what the data says, not who is in it."""
 
@@ -45,6 +49,9 @@ def demo(
 
 def main() -> None:
     """Run the command line; exit codes: 0 done, 1 a bug, 2 usage or a refused argument."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
     try:
         app()
     except TacitError as error:

@@ -57,6 +57,10 @@ class AboveThreshold:
         epsilon: the guarantee for the whole sequence of answers.
         threshold: a public number.
         monotone: whether a unit moves all queried values in one direction; add/remove neighbours only.
+
+    Attributes:
+        guarantee: what is promised for all answers together, as `PureDP`.
+        event: what is run, for an accountant to price.
     """
 
     def __init__(self, *, sensitivity: Number, epsilon: Number, threshold: Number, monotone: bool = False) -> None:
@@ -95,9 +99,13 @@ class AboveThreshold:
             return self._fired
 
     def _index(self, value: object, argument: str) -> int:
-        indices, shape = self._lattice.read(value, argument)
+        want = "one integer (a float sensitivity takes reals)" if self._lattice.integral else "one number"
+        try:
+            indices, shape = self._lattice.read(value, argument)
+        except InvalidError as error:
+            raise InvalidError(argument, error.got, error.want if "2^62" in error.want else want) from None
         if shape is not None:
-            raise InvalidError(argument, "an array", "one number")
+            raise InvalidError(argument, "an array", want)
         return int(indices[0])
 
     def error(self, *, confidence: float = 0.95, queries: int = 1) -> int | float:

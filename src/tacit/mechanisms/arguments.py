@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import nextafter
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import fraction_between, whole
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
@@ -22,8 +22,8 @@ def one_of(**given: object) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) == 1:
         return named[0]
-    got = " and ".join(named) + " together" if named else "none of them"
-    raise InvalidError(" / ".join(given), got, "given exactly once: one of them, not two")
+    got = " and ".join(named) if named else "neither" if len(given) == 2 else "none of them"  # noqa: PLR2004
+    raise InvalidError(" or ".join(given), got, "given, and exactly one of them")
 
 
 def count_of(value: object, argument: str) -> int:
@@ -47,10 +47,6 @@ def failure(confidence: object) -> Fraction:
     if beta < Fraction(1, 2**900):
         raise InvalidError("confidence", show(confidence), "at most 1 - 1e-270")
     return beta
-
-
-class TooMuchNoiseError(InvalidError):
-    """The noise asked for does not fit 64 bits; a search for the least noise goes on from here."""
 
 
 def ratio(a: Fraction, b: Fraction) -> float:

@@ -10,24 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tacit.guarantees.exact import Number
+from tacit.guarantees.exact import Number, positive
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseComparison:
-    """Two mechanisms for one vector, and the joint error of each at one confidence."""
+    """Two mechanisms for one vector, the joint error of each at one confidence, and which is smaller."""
 
-    laplace: Laplace
-    gaussian: Gaussian
+    better: Literal["laplace", "gaussian"]
     laplace_error: float
     gaussian_error: float
-
-    @property
-    def better(self) -> Literal["laplace", "gaussian"]:
-        """The one of the smaller error; Laplace on a tie, for it needs no δ."""
-        return "gaussian" if self.gaussian_error < self.laplace_error else "laplace"
+    laplace: Laplace
+    gaussian: Gaussian
 
 
 def compare_noise(
@@ -40,11 +36,11 @@ def compare_noise(
     >>> compare_noise(l1=400.0, l2=20.0, outputs=400, epsilon=1, delta=1e-6).better
     'gaussian'
     """
+    positive(l1, "l1")
+    positive(l2, "l2")
     laplace = Laplace(sensitivity=l1, epsilon=epsilon, outputs=outputs)
     gaussian = Gaussian(sensitivity=l2, epsilon=epsilon, delta=delta, outputs=outputs)
-    return NoiseComparison(
-        laplace,
-        gaussian,
-        laplace.error(confidence=confidence, outputs=outputs),
-        gaussian.error(confidence=confidence, outputs=outputs),
-    )
+    of_laplace = laplace.error(confidence=confidence, outputs=outputs)
+    of_gaussian = gaussian.error(confidence=confidence, outputs=outputs)
+    better: Literal["laplace", "gaussian"] = "gaussian" if of_gaussian < of_laplace else "laplace"  # Laplace needs no δ
+    return NoiseComparison(better, of_laplace, of_gaussian, laplace, gaussian)

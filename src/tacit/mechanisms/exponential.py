@@ -39,6 +39,10 @@ class Exponential(Selection):
         sensitivity: Δ, how far one candidate's score moves between neighbours.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
+
+    Attributes:
+        guarantee: what is promised, as `PureDP`.
+        event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
     _event = BoundedRange

@@ -55,6 +55,12 @@ class Gaussian(Fixed):
         method: "analytic" for the least noise; "classic" for σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only.
         outputs: how many reals one release has.
         granularity: the grid's step for reals, if not the one chosen here.
+
+    Attributes:
+        sigma: the noise parameter σ, in the units of the values.
+        guarantee: what is promised, as `ApproxDP` or `ZCDP`.
+        granularity: the grid's step; 1 for integers.
+        event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
     event: DiscreteGaussianNoise
@@ -110,13 +116,13 @@ class Gaussian(Fixed):
         noisy = add(indices, discrete_gaussian(self.event.variance, indices.size))
         return self._lattice.write(noisy, shape)
 
-    def error(self, *, confidence: float = 0.95, outputs: int = 1) -> int | float:
-        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` outputs.
+    def error(self, *, confidence: float = 0.95, outputs: int | None = None) -> int | float:
+        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default its own).
 
         The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
         a step for the rounding of the value.
         """
-        beta = float(per_output(failure(confidence), count_of(outputs, "outputs")))
+        beta = float(per_output(failure(confidence), count_of(self.outputs if outputs is None else outputs, "outputs")))
         steps = gaussian_law.two_sided_quantile(self.event.variance, beta)
         if self._lattice.integral:
             return steps
@@ -177,7 +183,7 @@ def _read_delta(delta: object) -> Fraction:
 
 def _given(slack: Fraction | None) -> Fraction:
     if slack is None:
-        raise InvalidError("delta", "nothing", "given together with epsilon")
+        raise InvalidError("delta", "no delta", "given together with epsilon")
     return slack
 
 
@@ -185,7 +191,7 @@ def _which(epsilon: object, delta: object, rho: object, sigma: object, method: o
     """Return which parameter fixes the noise; refuse mixtures and unknown methods."""
     which = one_of(epsilon=epsilon, rho=rho, sigma=sigma)
     if delta is None and which == "epsilon":
-        raise InvalidError("delta", "nothing", "given together with epsilon")
+        raise InvalidError("delta", "no delta", "given together with epsilon")
     if delta is not None and which == "rho":
         raise InvalidError("delta", show(delta), "left out with rho, which is a guarantee by itself")
     if not isinstance(method, str) or method not in ("analytic", "classic"):
@@ -211,8 +217,8 @@ def _classic_sigma(epsilon: Fraction, delta: Fraction) -> float:
     """Return √(2·ln(1.25/δ))/ε (Dwork and Roth 2014, theorem A.1), refusing ε ≥ 1."""
     if epsilon >= 1:
         want = (
-            "below 1 with method='classic', since its proof ends there (at ε = 10, δ = 1e-6 its true δ is 1.9e-6); "
-            "method='analytic' holds for every ε and adds less noise"
+            "below 1 with method='classic', as its proof ends there: at ε = 10, δ = 1e-6 its true δ is 1.9e-6 "
+            "(leave method out: 'analytic' holds for every ε and adds less noise)"
         )
         raise InvalidError("epsilon", show(Exact(epsilon)), want)
     return sqrt(2 * log(1.25 / delta)) / float(epsilon)

@@ -47,6 +47,12 @@ class Laplace(Fixed):
         scale: the noise to add. Exactly one of the two.
         outputs: how many reals one release has.
         granularity: the grid's step for reals, if not the one chosen here.
+
+    Attributes:
+        scale: the noise scale s, in the units of the values.
+        guarantee: what is promised, as `PureDP`.
+        granularity: the grid's step; 1 for integers.
+        event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
     def __init__(
@@ -87,13 +93,15 @@ class Laplace(Fixed):
         noisy = add(indices, discrete_laplace(self.event.scale, indices.size))
         return self._lattice.write(noisy, shape)
 
-    def error(self, *, confidence: float = 0.95, outputs: int = 1) -> int | float:
-        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` outputs.
+    def error(self, *, confidence: float = 0.95, outputs: int | None = None) -> int | float:
+        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default its own).
 
         The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
         a step for the rounding of the value.
         """
-        steps = two_sided_quantile(self.event.scale, failure(confidence), count_of(outputs, "outputs"))
+        steps = two_sided_quantile(
+            self.event.scale, failure(confidence), count_of(self.outputs if outputs is None else outputs, "outputs")
+        )
         if self._lattice.integral:
             return steps
         return float((steps + Fraction(1, 2)) * self._lattice.step)

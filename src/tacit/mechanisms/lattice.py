@@ -31,9 +31,9 @@ from math import ceil, floor, isqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import positive, whole
-from tacit.mechanisms.arguments import TooMuchNoiseError, count_of
+from tacit.mechanisms.arguments import count_of
 from tacit.mechanisms.numbers import LIMIT, Array, Ints, Shape, as_fraction, as_integers, read_numbers
 from tacit.noise import MAX_SCALE
 
@@ -58,7 +58,8 @@ class Lattice:
         if self.integral:
             return as_integers(array, argument), shape
         if array.size != self.outputs:
-            raise InvalidError(argument, f"{array.size} numbers", f"{self.outputs} numbers, as outputs= says")
+            want = "one number" if self.outputs == 1 else f"{self.outputs} numbers"
+            raise InvalidError(argument, f"{array.size} of them", f"{want}, as outputs={self.outputs} says")
         return self.round(array, argument), shape
 
     def round(self, array: Array, argument: str = "value") -> Ints:
@@ -72,7 +73,9 @@ class Lattice:
         return np.array(index, dtype=np.int64)
 
     def _round_floats(self, x: Floats, argument: str) -> Ints:
-        with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(x).all():
+            raise InvalidError(argument, "NaN or infinity", "finite; drop or replace what is missing first")
+        with np.errstate(over="ignore"):
             self._check(bool((np.abs(x * float(1 / self.step)) < LIMIT).all()), argument)
         high, low = _quotient(x, self.step)
         base = np.floor(high)
@@ -86,7 +89,7 @@ class Lattice:
     def _check(self, holds: bool, argument: str) -> None:  # noqa: FBT001 - a condition
         if not holds:
             reach = float(LIMIT * self.step)
-            raise InvalidError(argument, "a number beyond that", f"finite and within ±{reach:.4g} (2^62 grid steps)")
+            raise InvalidError(argument, "a number beyond that", f"within ±{reach:.4g} (2^62 grid steps)")
 
     def write(self, indices: Ints, shape: Shape) -> int | float | npt.NDArray[np.generic]:
         """Return grid indices as numbers in the shape that came in."""

@@ -42,6 +42,10 @@ class NoisyMax(Selection):
         sensitivity: Δ, how far one candidate's score moves between neighbours; an int for integer scores.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
+
+    Attributes:
+        guarantee: what is promised, as `PureDP`.
+        event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
     def __init__(self, *, sensitivity: Number, epsilon: Number, monotone: bool = False) -> None:

@@ -43,9 +43,18 @@ def read_numbers(value: object, argument: str, *, integral: bool = False) -> tup
     if kind == "O" and all(whole(x) is not None for x in array.flat):
         kind = "i"
     if kind not in ("iu" if integral else "iuf") or array.dtype.itemsize > np.dtype(np.float64).itemsize:
-        hint = " (a float sensitivity takes reals)" if integral and kind == "f" else ""
-        raise InvalidError(argument, _KINDS.get(kind, "something else"), want + hint)
+        hint = " (a float sensitivity takes reals; counts that became floats want .astype(int))" if kind == "f" else ""
+        raise InvalidError(argument, describe(value, array), want + hint)
     return array.reshape(-1), None if plain else array.shape
+
+
+def describe(value: object, array: Array) -> str:
+    """Say of what kind unwanted values are; a type is no data."""
+    if array.ndim == 0 and not isinstance(value, np.ndarray):
+        return f"a {type(value).__name__}"
+    if array.dtype.kind == "O":
+        return f"a {type(next(iter(array.flat))).__name__} among other things"
+    return _KINDS.get(array.dtype.kind, "something else")
 
 
 def to_array(value: object, argument: str, want: str) -> tuple[Array, bool]:

@@ -42,6 +42,10 @@ class PermuteAndFlip(Selection):
         sensitivity: Δ, how far one candidate's score moves between neighbours.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
+
+    Attributes:
+        guarantee: what is promised, as `PureDP`.
+        event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
     def choose(self, scores: Scores) -> Hashable:

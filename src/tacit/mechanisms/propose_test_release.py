@@ -110,7 +110,7 @@ class ProposeTestRelease(Fixed):
         return distance + int(discrete_laplace(1 / self._half, 1)[0]) > self.threshold
 
     def error(
-        self, *, confidence: float = 0.95, outputs: int = 1, bounds: tuple[Number, Number] | None = None
+        self, *, confidence: float = 0.95, outputs: int | None = None, bounds: tuple[Number, Number] | None = None
     ) -> int | float:
         """Return the bound that a released value's error keeps with this confidence.
 
@@ -148,5 +148,6 @@ def _read_distance(distance: object) -> int:
     """Return a whole number ≥ 0; the message does not repeat it, for it is private."""
     number = whole(distance)
     if number is None or number < 0:
-        raise InvalidError("distance", "something else", "a whole number ≥ 0")
+        got = "a negative one" if number is not None else f"a {type(distance).__name__}"
+        raise InvalidError("distance", got, "a whole number ≥ 0")
     return number

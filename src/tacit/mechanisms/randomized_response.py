@@ -25,7 +25,7 @@ from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, least
 from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.numbers import to_array
+from tacit.mechanisms.numbers import describe, to_array
 from tacit.noise import bernoulli, logistic
 
 
@@ -93,6 +93,8 @@ def _read_bits(value: npt.ArrayLike, argument: str) -> tuple[npt.NDArray[np.bool
     """Return bits as a flat array, and the shape they had."""
     want = "True or False, or a non-empty array of them (0 and 1 will do)"
     array, plain = to_array(value, argument, want)
-    if array.dtype.kind not in "biu" or not ((array == 0) | (array == 1)).all():
-        raise InvalidError(argument, "something else", want)
+    if array.dtype.kind not in "biu":
+        raise InvalidError(argument, describe(value, array), want)
+    if not ((array == 0) | (array == 1)).all():
+        raise InvalidError(argument, "other integers", want)
     return array.astype(np.bool_).reshape(-1), None if plain else array.shape

@@ -1,7 +1,7 @@
 """What the three selection mechanisms share: reading scores, and the error of a choice.
 
-Scores come as a mapping {candidate: score}, as pairs [(candidate, score), …], or as plain scores [s₀, s₁, …]
-whose candidates are their positions. They are used exactly: integers as they are, floats at their binary
+Scores come as a mapping {candidate: score} or a pandas Series, as pairs [(candidate, score), …], or as plain scores
+[s₀, s₁, …] whose candidates are their positions. They are used exactly: integers as they are, floats at their binary
 value. No grid is needed, since the samplers take rational exponents.
 """
 
@@ -22,12 +22,12 @@ from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
 from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.numbers import as_fraction, as_integers, read_numbers
+from tacit.mechanisms.numbers import Array, Shape, as_fraction, as_integers, read_numbers
 
 Scores: TypeAlias = Mapping[Hashable, Number] | Iterable[tuple[Hashable, Number]] | npt.ArrayLike
 
 _ORDINARY = (Fraction(1, 2**900), Fraction(2**900))
-_WANT = "a mapping from candidates to finite scores, a list of (candidate, score), or a list of scores"
+_WANT = "finite scores: {candidate: score}, such as counts, or a list of (candidate, score) or of scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_ballot(scores: Scores) -> Ballot:
     """Return candidates and scores, or raise InvalidError."""
     if isinstance(scores, (str, bytes)):
         raise InvalidError("scores", "text", _WANT)
-    if isinstance(scores, Mapping):
+    if isinstance(scores, Mapping) or (hasattr(scores, "items") and hasattr(scores, "index")):  # or a pandas Series
         return _pairs(list(scores.items()))
     if isinstance(scores, np.ndarray) or not isinstance(scores, Iterable):
         return Ballot(None, _numbers(scores))
@@ -92,17 +92,24 @@ def _pairs(listed: Sequence[object]) -> Ballot:
     return Ballot(tuple(names), _numbers(values))
 
 
+def _read(values: object) -> tuple[Array, Shape]:
+    try:
+        return read_numbers(values, "scores")
+    except InvalidError as error:
+        raise InvalidError("scores", error.got, _WANT) from None
+
+
 def _numbers(values: object) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     if isinstance(values, list) and not values:
         raise InvalidError("scores", "no candidates", "at least one candidate")
-    array, shape = read_numbers(values, "scores")
+    array, shape = _read(values)
     if shape is None or len(shape) != 1:
         raise InvalidError("scores", "something not one-dimensional", _WANT)
     if array.dtype.kind != "f":
         return as_integers(array, "scores")
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
-        raise InvalidError("scores", "a NaN or infinite score", "finite scores")
+        raise InvalidError("scores", "NaN or infinity", "finite numbers")
     return floats
 
 

@@ -1,7 +1,8 @@
 """How far a statistic moves between neighbours: one small table for both relations.
 
 "add/remove": D' is D with one unit more or less. "change one": one unit has other values; n is public.
-Values are clamped to [a, b]; a unit has one row unless contribution bounds say otherwise. M = max(|a|, |b|).
+Values must have been clamped to [a, b] before; a unit has one row unless contribution bounds say otherwise. M
+= max(|a|, |b|).
 
 | statistic | add/remove | change one |
 |---|---|---|
@@ -34,6 +35,18 @@ from tacit.mechanisms.lattice import ceil_root
 from tacit.mechanisms.order import read_bounds
 
 Bounds = tuple[Number, Number]
+
+__all__ = [
+    "Sensitivity",
+    "contributions",
+    "count",
+    "counts",
+    "histogram",
+    "mean",
+    "median",
+    "total",
+    "variance",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,12 +126,13 @@ class SmoothMedian(Fixed):
         bounds: tuple[Number, Number],
         delta: Number,
         smooth: Number,
+        quantile: Number = 0.5,
     ) -> SmoothMedian:
         """Return the most private one that is within `error` if the smooth sensitivity were `smooth`."""
         wanted = positive(error, "error")
 
         def make(epsilon: float) -> SmoothMedian:
-            return cls(bounds=bounds, epsilon=epsilon, delta=delta)
+            return cls(bounds=bounds, epsilon=epsilon, delta=delta, quantile=quantile)
 
         def accurate(epsilon: float) -> bool:
             return make(epsilon).error(confidence=confidence, smooth=smooth) <= wanted
