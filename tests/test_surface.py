@@ -39,7 +39,7 @@ def test_a_column_handed_in_by_mistake_is_not_shown() -> None:
     salaries = np.array([31_415.0, 27_182.0, 16_180.0])
     for call in (
         lambda: tacit.sensitivity.mean(salaries, 3, neighbours="change one"),  # type: ignore[arg-type]
-        lambda: tacit.Laplace(sensitivity=1, epsilon=salaries),  # type: ignore[arg-type]
+        lambda: tacit.Laplace(sensitivity=1, epsilon=salaries),
         lambda: tacit.SmoothMedian(bounds=salaries.tolist(), epsilon=1, delta=1e-6),
     ):
         with pytest.raises(InvalidError) as caught:
