@@ -83,7 +83,7 @@ def _termwise(variance: Fraction, shift: int, epsilon: Fraction, start: int) -> 
     j = np.arange(max(first, 0) - first + reach, dtype=np.float64)
     k = j + first
     around = np.arange(-reach, reach + 1, dtype=np.float64)
-    with np.errstate(over="ignore"):  # to infinity, whose exponential is 0
+    with np.errstate(over="ignore", under="ignore"):  # to infinity, whose exponential is 0
         gain = -np.expm1(-(excess + j * float(shift / variance)))
         total = float(np.sum(np.exp(-k * k / (2 * tau)) * gain))
         return total / float(np.sum(np.exp(-around * around / (2 * tau))))
@@ -151,4 +151,6 @@ def _outside(tau: float, t: int) -> float:
     reach = ceil(14 * sqrt(tau)) + 2
     k = np.arange(t + 1, t + reach, dtype=np.float64)
     around = np.arange(-reach, reach + 1, dtype=np.float64)
-    return float(2 * np.sum(np.exp(-k * k / (2 * tau))) / np.sum(np.exp(-around * around / (2 * tau))))
+    with np.errstate(over="ignore", under="ignore"):
+        beyond, all_of_it = (float(np.sum(np.exp(-x * x / (2 * tau)))) for x in (k, around))
+    return 2 * beyond / all_of_it

@@ -30,13 +30,14 @@ import threading
 from fractions import Fraction
 from typing import NoReturn
 
-from tacit.errors import InvalidError, RefusedError
+from tacit.errors import InvalidError, RefusedError, show
 from tacit.guarantees.events import PureRelease
-from tacit.guarantees.exact import Exact, Number, positive
+from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
-from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.mechanisms.lattice import check_scale, make_lattice, nearest
+from tacit.mechanisms.numbers import LIMIT
 from tacit.noise import discrete_laplace
 
 _SHARE = Fraction(387, 1000)
@@ -77,7 +78,7 @@ class AboveThreshold:
         self.event = PureRelease(epsilon=target)
         self._fired = False
         self._process, self._lock = os.getpid(), threading.Lock()
-        self._threshold = self._index(threshold, "threshold") + int(discrete_laplace(self._scales[0], 1)[0])
+        self._threshold = self._place(threshold) + int(discrete_laplace(self._scales[0], 1)[0])
 
     @property
     def fired(self) -> bool:
@@ -97,6 +98,13 @@ class AboveThreshold:
                 )
             self._fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= self._threshold
             return self._fired
+
+    def _place(self, threshold: object) -> int:
+        """Return the threshold's grid index; it is a parameter, so any number that means a rational will do."""
+        index = nearest(to_fraction(threshold, "threshold"), self._lattice.step)
+        if abs(index) > LIMIT:
+            raise InvalidError("threshold", show(threshold), "within 2^62 grid steps of 0")
+        return index
 
     def _index(self, value: object, argument: str) -> int:
         want = "one integer (a float sensitivity takes reals)" if self._lattice.integral else "one number"

@@ -7,10 +7,11 @@ from fractions import Fraction
 from math import nextafter
 
 from tacit.errors import InvalidError, TooMuchNoiseError, show
-from tacit.guarantees.exact import fraction_between, whole
+from tacit.guarantees.exact import fraction_between, positive, whole
 
 _SMALLEST, _LARGEST = 1e-300, 1e300
 _MANY = 2**62
+_ORDINARY = 2**400
 
 
 def one_of(**given: object) -> str:
@@ -47,6 +48,22 @@ def failure(confidence: object) -> Fraction:
     if beta < Fraction(1, 2**900):
         raise InvalidError("confidence", show(confidence), "at most 1 - 1e-270")
     return beta
+
+
+def ordinary(value: object, argument: str) -> Fraction:
+    """Return a number > 0 whose square and quotients are ordinary floats, too."""
+    number = positive(value, argument)
+    if not Fraction(1, _ORDINARY) < number < _ORDINARY:
+        raise InvalidError(argument, show(value), "a number between 1e-120 and 1e120")
+    return number
+
+
+def probability(value: object, argument: str) -> Fraction:
+    """Return a number strictly between 0 and 1 that is so as a float, too."""
+    share = fraction_between(value, argument, 0, 1)
+    if not Fraction(1, _ORDINARY) < share < 1 - Fraction(1, 2**40):
+        raise InvalidError(argument, show(value), "between 1e-120 and 1 - 1e-12")
+    return share
 
 
 def ratio(a: Fraction, b: Fraction) -> float:

@@ -24,15 +24,13 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees import gaussian_law
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import DiscreteGaussianNoise
-from tacit.guarantees.exact import Exact, Number, fraction_between, positive
+from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.laplace_law import per_output
 from tacit.guarantees.values import ZCDP, ApproxDP
-from tacit.mechanisms.arguments import count_of, failure, least, one_of
+from tacit.mechanisms.arguments import count_of, failure, least, one_of, ordinary, probability
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import add, check_scale, check_variance, make_lattice
 from tacit.noise import discrete_gaussian
-
-_ORDINARY = 2**400
 
 
 class Gaussian(Fixed):
@@ -82,7 +80,7 @@ class Gaussian(Fixed):
         which = _which(epsilon, delta, rho, sigma, method)
         given = {"epsilon": epsilon, "rho": rho, "sigma": sigma}[which]
         size, amount = ordinary(sensitivity, "sensitivity"), ordinary(given, which)
-        slack = None if delta is None else _read_delta(delta)
+        slack = None if delta is None else probability(delta, "delta")
         unit = _unit_sigma(which, amount, slack, size, method)
         size, self._lattice = make_lattice(sensitivity, outputs, granularity, unit)
         squared = self._lattice.l2_squared_steps(size)
@@ -164,21 +162,6 @@ class Gaussian(Fixed):
             return make(precision).error(confidence=confidence, outputs=outputs) <= wanted
 
         return make(least(accurate, float(1 / wanted)), delta)
-
-
-def ordinary(value: object, argument: str) -> Fraction:
-    """Return a number > 0 whose square is an ordinary float, too."""
-    number = positive(value, argument)
-    if not Fraction(1, _ORDINARY) < number < _ORDINARY:
-        raise InvalidError(argument, show(value), "a number between 1e-120 and 1e120")
-    return number
-
-
-def _read_delta(delta: object) -> Fraction:
-    slack = fraction_between(delta, "delta", 0, 1)
-    if not Fraction(1, _ORDINARY) < slack < 1 - Fraction(1, 2**40):
-        raise InvalidError("delta", show(delta), "between 1e-120 and 1 - 1e-12")
-    return slack
 
 
 def _given(slack: Fraction | None) -> Fraction:

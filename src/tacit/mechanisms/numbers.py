@@ -33,12 +33,15 @@ _KINDS = {
 }
 
 
-def read_numbers(value: object, argument: str, *, integral: bool = False) -> tuple[Array, Shape]:
-    """Return numbers as a flat array of ints, floats or (where 64 bits are too few) Python's ints, and their shape."""
+def read_numbers(value: object, argument: str, *, integral: bool = False, exact: bool = True) -> tuple[Array, Shape]:
+    """Return numbers as a flat array of ints, floats or (where 64 bits are too few) Python's ints, and their shape.
+
+    With `exact` off, integers among floats may be rounded; for rows that are clamped and rounded one by one anyway.
+    """
     want = "an integer, or a non-empty array of integers" if integral else "a number, or a non-empty array of numbers"
     array, plain = to_array(value, argument, want)
     if not isinstance(value, np.ndarray):
-        array = _as_given(value, array, argument)
+        array = _as_given(value, array, argument, exact=exact)
     kind = array.dtype.kind
     if kind == "O" and all(whole(x) is not None for x in array.flat):
         kind = "i"
@@ -71,7 +74,7 @@ def to_array(value: object, argument: str, want: str) -> tuple[Array, bool]:
     return array, plain
 
 
-def _as_given(value: object, array: Array, argument: str) -> Array:
+def _as_given(value: object, array: Array, argument: str, *, exact: bool) -> Array:
     """Undo NumPy's promotions: refuse bools among numbers, and keep integers that it turned into floats."""
     if array.dtype.kind not in "iuf" or hasattr(value, "dtype"):
         return array
@@ -79,7 +82,7 @@ def _as_given(value: object, array: Array, argument: str) -> Array:
     if any(isinstance(x, (bool, np.bool_)) for x in given.flat):
         raise InvalidError(argument, "bools among numbers", "numbers alone")
     integers = [whole(x) for x in given.flat]
-    if array.dtype.kind != "f" or all(abs(x or 0) <= _EXACT for x in integers):
+    if not exact or array.dtype.kind != "f" or all(abs(x or 0) <= _EXACT for x in integers):
         return array
     if None not in integers:
         return np.array(integers, dtype=object).reshape(array.shape)

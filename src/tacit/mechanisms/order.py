@@ -51,7 +51,7 @@ def read_bounds(bounds: object, *, point: bool = False) -> tuple[Fraction, Fract
 
 def sorted_rows(values: npt.ArrayLike, low: Fraction, high: Fraction) -> Ints:
     """Return the rows as sorted grid indices, with a leading 0 and a trailing 2^24."""
-    flat, shape = read_numbers(values, "values")
+    flat, shape = read_numbers(values, "values", exact=False)
     if shape is None or len(shape) != 1:
         raise InvalidError("values", "something not one-dimensional", "a list of numbers, one a unit")
     rows = _floats(flat)

@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import ApproxRelease
-from tacit.guarantees.exact import Exact, Number, fraction_between, positive, round_up, whole
+from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure
+from tacit.mechanisms.arguments import failure, probability
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.order import STEPS, distance_to_sensitive, quantile_ranks, read_bounds, sorted_rows
@@ -65,8 +65,13 @@ class ProposeTestRelease(Fixed):
     ) -> None:
         """Fix the laws, the grid and the guarantee."""
         size = positive(bound, "bound")
-        target, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
-        self._noise = Laplace(sensitivity=bound, epsilon=target / 2, outputs=outputs, granularity=granularity)
+        target, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
+        try:
+            self._noise = Laplace(sensitivity=bound, epsilon=target / 2, outputs=outputs, granularity=granularity)
+        except InvalidError as error:
+            if error.argument != "sensitivity":
+                raise
+            raise InvalidError("bound", error.got, error.want) from None
         self._bound, self._half = size, target / 2
         self.threshold = one_sided_quantile(1 / self._half, slack)
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tacit.errors import InvalidError
 from tacit.guarantees.events import BoundedRange, PureRelease
-from tacit.guarantees.exact import Exact, Number, positive
+from tacit.guarantees.exact import Exact, Number, positive, round_up
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
 from tacit.mechanisms.fixed import Fixed
@@ -44,8 +44,9 @@ class Ballot:
     def exponents(self, rate: Fraction) -> npt.NDArray[np.float64]:
         """Return rate·(score - best) as floats ≤ 0, within a relative 2^-51."""
         if not _ORDINARY[0] < rate < _ORDINARY[1]:  # a float cannot hold the rate
-            return np.array([_clipped(self.exponent(rate, i)) for i in range(self.scores.size)])
-        with np.errstate(over="ignore"):  # a gap beyond the floats is -inf: the sampler then asks `exponent`
+            every = (self.exponent(rate, i) for i in range(self.scores.size))
+            return np.array([float(max(exponent, -_ORDINARY[1])) for exponent in every])
+        with np.errstate(over="ignore", under="ignore"):  # -inf and 0 are as good as what is beyond them
             if self.scores.dtype == np.int64:
                 best = self.scores.max()
                 gap = (best.astype(np.uint64) - self.scores.astype(np.uint64)).astype(np.float64)  # modulo 2^64
@@ -56,11 +57,6 @@ class Ballot:
     def exponent(self, rate: Fraction, index: int) -> Fraction:
         """Return rate·(score - best) exactly."""
         return rate * (as_fraction(self.scores[index]) - as_fraction(self.scores.max()))
-
-
-def _clipped(exponent: Fraction) -> float:
-    """Return an exponent ≤ 0 as a float; below -2^900 all coins and weights are alike."""
-    return float(max(exponent, -_ORDINARY[1]))
 
 
 def read_ballot(scores: Scores) -> Ballot:
@@ -139,7 +135,8 @@ class Selection(Fixed):
         """Return how far below the best score the choice stays, with this confidence."""
         rivals = count_of(candidates, "candidates") - (not self._all_rival)
         beta = failure(confidence)
-        return max(0.0, log(rivals / beta) / float(self._rate)) if rivals else 0.0
+        shortfall = Fraction(log(rivals / beta)) / self._rate if rivals else Fraction(0)
+        return round_up(max(Fraction(0), shortfall))
 
     @classmethod
     def for_error(

@@ -43,7 +43,7 @@ from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, least, ratio
+from tacit.mechanisms.arguments import failure, least, probability, ratio
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
@@ -73,7 +73,7 @@ class SmoothMedian(Fixed):
         """Fix the law, the grid and the guarantee."""
         self._quantile = fraction_between(quantile, "quantile", 0, 1)
         self._low, self._high = read_bounds(bounds)
-        target, slack = positive(epsilon, "epsilon"), fraction_between(delta, "delta", 0, 1)
+        target, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
         if slack > Fraction(1, 2):
             raise InvalidError("delta", show(delta), "at most 1/2")
         beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
@@ -130,6 +130,11 @@ class SmoothMedian(Fixed):
     ) -> SmoothMedian:
         """Return the most private one that is within `error` if the smooth sensitivity were `smooth`."""
         wanted = positive(error, "error")
+        positive(smooth, "smooth")
+        low, high = read_bounds(bounds)
+        if wanted >= high - low:
+            want = "below the width of the bounds, within which any answer is"
+            raise InvalidError("error", show(error), want)
 
         def make(epsilon: float) -> SmoothMedian:
             return cls(bounds=bounds, epsilon=epsilon, delta=delta, quantile=quantile)

@@ -66,12 +66,17 @@ def settle_float(scaled: Floats, uniform: Words, real: Callable[[int], Real], bi
     return result
 
 
+def exp_floats(gamma: Floats) -> Floats:
+    """Return e^(-γ) as floats; γ is cut at 80, where e^(-γ)·2^64 is far below 2 already and nothing underflows yet."""
+    return np.exp(-np.minimum(gamma, 80.0))
+
+
 def bernoulli_exp(gamma: Floats, exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> Bools:
     """Draw coins that show True with probability exactly e^(-γ_i).
 
     `gamma` holds floats within a relative 2^-49 of the rationals `exact(i)` ≥ 0; they only speed up the clear
     cases. With np.exp within 4 units in the last place, exp(-gamma) is within a relative
-    γ·2^-49 + 2^-50 ≤ 2^-42 of e^(-γ) for γ ≤ 64, and e^(-γ)·2^64 < 2 beyond.
+    γ·2^-49 + 2^-50 ≤ 2^-42 of e^(-γ) for γ ≤ 64, and both are below 2^-63 beyond.
 
     Args:
         gamma: the exponents, as floats.
@@ -79,4 +84,4 @@ def bernoulli_exp(gamma: Floats, exact: Callable[[int], Fraction], bits: BitSour
         bits: the source of uniform bytes.
     """
     uniform = words(bits, np.uint64, gamma.size).reshape(gamma.shape)
-    return settle_float(np.exp(-gamma) * 2.0**64, uniform, lambda i: exp_neg(exact(i)), bits)
+    return settle_float(exp_floats(gamma) * 2.0**64, uniform, lambda i: exp_neg(exact(i)), bits)

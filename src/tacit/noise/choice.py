@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from tacit.noise.bernoulli import settle_float
+from tacit.noise.bernoulli import exp_floats, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.reals import Real, ceil_div, exp_neg
 from tacit.noise.uniform import below_integer
@@ -37,7 +37,7 @@ def choose_exp(score: npt.NDArray[np.float64], exact: Callable[[int], Fraction],
         bits: the source of uniform bytes.
     """
     shift = 61 - int(score.size).bit_length()
-    scaled = np.exp(score) * 2.0**shift
+    scaled = exp_floats(-score) * 2.0**shift
     weight = (scaled * (1 + 2.0**-40)).astype(np.int64) + 1
     chance = scaled / weight * 2.0**64
     upto = np.cumsum(weight)

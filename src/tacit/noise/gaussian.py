@@ -31,7 +31,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from tacit.noise.bernoulli import settle_float
+from tacit.noise.bernoulli import exp_floats, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.geometric import Integers, in_chunks
 from tacit.noise.laplace import SMALL, Interval
@@ -70,8 +70,8 @@ class _Blocks:
         self.table = Table(_steps(variance / (1 << 2 * self.shift), twice_zero=self.shift > 0))
         # A lower bound of the least acceptance in each block, in units of 2^-16; 0 beyond the table.
         blocks = np.arange(self.table.last + 1 if self.shift else 0)
-        exponent = (2 * blocks + 1) * float((1 << 2 * self.shift) / (2 * variance))
-        least = np.floor(np.exp(-exponent) * (1 - 2.0**-30) * 65536)
+        exponent = (2 * blocks + 1) * (float((1 << 2 * self.shift) / (2 * variance)) if self.shift else 0.0)
+        least = np.floor(np.exp(-np.minimum(exponent, 700.0)) * (1 - 2.0**-30) * 65536)
         self.squeeze = np.append(least, 0).astype(np.uint16)
 
     def draw(self, size: int, bits: BitSource, *, fully: bool) -> Integers:
@@ -121,7 +121,7 @@ class _Blocks:
             v, twice = int(offset[i]), int(index[i]) << self.shift + 1
             return exp_neg(v * (twice + v) / (2 * self.variance))
 
-        return settle_float(np.exp(-gamma) * 2.0**64, uniform, real, bits)
+        return settle_float(exp_floats(gamma) * 2.0**64, uniform, real, bits)
 
 
 def _uniform(width: int, size: int, bits: BitSource) -> Signed:

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tacit.noise.bernoulli import TOP, settle, settle_float
+from tacit.noise.bernoulli import TOP, exp_floats, settle, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.reals import Real, below, ceil_div, exp_neg, logistic
 
@@ -35,7 +35,7 @@ _CHUNK = 1 << 12
 
 def in_chunks(size: int, chunk: int, draw: Callable[[int], Integers]) -> Integers:
     """Draw `size` variables, `chunk` at a time, into one array; of Python's integers if any chunk needs them."""
-    if size <= chunk:
+    if 0 < size <= chunk:
         return draw(size)
     result: Integers = np.empty(size, dtype=np.int64)
     for at in range(0, size, chunk):
@@ -104,7 +104,8 @@ def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSou
     within a relative x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64; beyond, x is cut at 80, and both stay
     below 2^-64.
     """
-    odds = np.exp(-np.minimum(np.exp2(np.arange(count + 1)) / scale, 80.0))
+    with np.errstate(over="ignore"):
+        odds = exp_floats(np.exp2(np.arange(count + 1)) / scale)
     scaled = np.append(odds[:-1] / (1 + odds[:-1]), odds[-1]) * 2.0**64
     uniform = words(bits, np.uint64, size * (count + 1)).reshape(size, count + 1)
     every = np.broadcast_to(scaled, uniform.shape)

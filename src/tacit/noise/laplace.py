@@ -84,7 +84,7 @@ def _group_table(scale: Fraction, width: int) -> Table:
 
 
 def powers(scale: Fraction, count: int, precision: int) -> Iterator[Interval]:
-    """Enclose r^0, r^1, …, r^(count-1) times 2^precision, r = e^(-1/scale); each step adds under 2 units."""
+    """Enclose r^0, r^1, …, r^(count-1) times 2^precision, r = e^(-1/scale); each side errs by under 2 units a step."""
     low, high = exp_neg(1 / scale)(precision)
     lo = hi = 1 << precision
     for _ in range(count):

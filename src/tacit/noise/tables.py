@@ -12,7 +12,7 @@ Two ways to read the table, with one law:
 
 * `draw_fully` compares each word with every step: the same work for every outcome. For small arrays.
 * `draw_guided` looks 16 bits up in a guide. Where all 2^48 continuations agree the guide holds the outcome;
-  elsewhere (at most one cell a step) 48 more bits are drawn and the steps are searched. For large arrays.
+  elsewhere (at most two cells a step) 48 more bits are drawn and the steps are searched. For large arrays.
 """
 
 from __future__ import annotations
