@@ -67,8 +67,8 @@ def settle_float(scaled: Floats, uniform: Words, real: Callable[[int], Real], bi
 
 
 def exp_floats(gamma: Floats) -> Floats:
-    """Return e^(-γ) as floats; γ is cut at 80, where e^(-γ)·2^64 is far below 2 already and nothing underflows yet."""
-    return np.exp(-np.minimum(gamma, 80.0))
+    """Return e^(-γ) as floats; γ is cut at 150, where even e^(-γ)·2^128 is far below 2 and nothing underflows yet."""
+    return np.exp(-np.minimum(gamma, 150.0))
 
 
 def bernoulli_exp(gamma: Floats, exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> Bools:

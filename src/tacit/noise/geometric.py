@@ -101,7 +101,7 @@ def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSou
     The caller fixes `count`, the number of digits, from public bounds; the scale is the float's exact value. The coins
     are computed as floats, by the same operations for every scale, and by exact arithmetic in the undecided band
     (below 2^-33 a call). With x = 2^i/s as a float within 2^-52 of itself, exp(-x) and exp(-x)/(1+exp(-x)) are
-    within a relative x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64; beyond, x is cut at 80, and both stay
+    within a relative x·2^-52 + 2^-49 ≤ 2^-45 of the truth for x ≤ 64; beyond, x is cut at 150, and both stay
     below 2^-64.
     """
     with np.errstate(over="ignore"):
