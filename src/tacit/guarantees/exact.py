@@ -7,6 +7,7 @@ the safe side for an ε, δ or ρ.
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite, nextafter
@@ -19,7 +20,7 @@ from tacit.errors import InvalidError, show
 Number: TypeAlias = SupportsFloat | Decimal | Fraction
 """What a numeric parameter may be: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
 
-_LARGEST, _SMALLEST = Fraction(2**1023), Fraction(1, 10**307)
+_LARGEST, _SMALLEST = Fraction(sys.float_info.max), Fraction(1, 10**307)
 _DIGITS = 400
 
 

@@ -36,6 +36,7 @@ from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
+from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.lattice import check_scale, make_lattice, nearest
 from tacit.mechanisms.numbers import LIMIT
 from tacit.noise import discrete_laplace
@@ -43,7 +44,17 @@ from tacit.noise import discrete_laplace
 _SHARE = Fraction(387, 1000)
 
 
-class AboveThreshold:
+class _Life:
+    """What changes: the noisy threshold, whether it has fired, and whose it is."""
+
+    __slots__ = ("fired", "lock", "process", "threshold")
+
+    def __init__(self, threshold: int) -> None:
+        self.threshold, self.fired = threshold, False
+        self.process, self.lock = os.getpid(), threading.Lock()
+
+
+class AboveThreshold(Fixed):
     """Say for each value whether it is above a threshold, until one is.
 
     >>> alarm = AboveThreshold(sensitivity=1, epsilon=1, threshold=100)
@@ -72,32 +83,29 @@ class AboveThreshold:
         steps = self._lattice.l1_steps(size)
         self._scales = steps / (share * target), steps * (1 if monotone else 2) / ((1 - share) * target)
         check_scale(max(self._scales), "epsilon", epsilon)
-        self._shown = f"sensitivity={sensitivity!r}, epsilon={epsilon!r}, threshold={threshold!r}"
-        self._shown += ", monotone=True" if monotone else ""
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = PureRelease(epsilon=target)
-        self._fired = False
-        self._process, self._lock = os.getpid(), threading.Lock()
-        self._threshold = self._place(threshold) + int(discrete_laplace(self._scales[0], 1)[0])
+        self._life = _Life(self._place(threshold) + int(discrete_laplace(self._scales[0], 1)[0]))
+        self._fix(sensitivity=sensitivity, epsilon=epsilon, threshold=threshold, monotone=monotone or None)
 
     @property
     def fired(self) -> bool:
         """Whether the one "yes" has been given."""
-        return self._fired
+        return self._life.fired
 
     def query(self, value: Number) -> bool:
         """Return whether the value is above the threshold, up to noise on both."""
-        index = self._index(value, "value")
-        if self._process != os.getpid():
+        index, life = self._index(value, "value"), self._life
+        if life.process != os.getpid():
             raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make one here.")
-        with self._lock:
-            if self._fired:
+        with life.lock:
+            if life.fired:
                 raise RefusedError(
                     "This AboveThreshold has fired and its guarantee is spent; nothing was drawn. "
                     "Make a new one, which costs its epsilon again."
                 )
-            self._fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= self._threshold
-            return self._fired
+            life.fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= life.threshold
+            return life.fired
 
     def _place(self, threshold: object) -> int:
         """Return the threshold's grid index; it is a parameter, so any number that means a rational will do."""
@@ -144,10 +152,6 @@ class AboveThreshold:
             return make(epsilon).error(confidence=confidence, queries=queries) <= wanted
 
         return make(least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted)))
-
-    def __repr__(self) -> str:
-        """Show the arguments, never the noisy threshold."""
-        return f"AboveThreshold({self._shown})"
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies: each could fire once more."""

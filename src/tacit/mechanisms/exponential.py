@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from tacit.guarantees.events import BoundedRange
-from tacit.mechanisms.selection import Scores, Selection, read_ballot
+from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import choose_exp
 
 
@@ -48,7 +48,7 @@ class Exponential(Selection):
     _event = BoundedRange
     _all_rival = True
 
-    def choose(self, scores: Scores) -> Hashable:
+    def choose(self, scores: Scores[Candidate]) -> Hashable:
         """Return one candidate (or its position, where only scores are given)."""
         ballot, rate = read_ballot(scores), self._rate
         return ballot.winner(choose_exp(ballot.exponents(rate), lambda i: ballot.exponent(rate, i)))

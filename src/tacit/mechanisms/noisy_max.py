@@ -27,8 +27,8 @@ import numpy as np
 
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number, positive
-from tacit.mechanisms.lattice import add, check_scale, make_lattice
-from tacit.mechanisms.selection import Scores, Selection, read_ballot
+from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
 
 
@@ -56,7 +56,7 @@ class NoisyMax(Selection):
         check_scale(self._scale, "epsilon", epsilon)
         super().__init__(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
 
-    def choose(self, scores: Scores) -> Hashable:
+    def choose(self, scores: Scores[Candidate]) -> Hashable:
         """Return one candidate (or its position, where only scores are given)."""
         ballot = read_ballot(scores)
         if not self._lattice.integral:
@@ -65,7 +65,8 @@ class NoisyMax(Selection):
             values = ballot.scores.astype(np.int64)
         else:
             raise InvalidError("scores", "float scores", "integers with an int sensitivity; give a float one for reals")
-        noisy = add(values, geometric(self._scale, values.size))
+        noise = geometric(self._scale, values.size)
+        noisy = values + noise  # within 64 bits, or Python's own integers
         first = np.flatnonzero(noisy == noisy.max())
         return ballot.winner(int(first[below_integer(first.size)]))
 

@@ -14,8 +14,8 @@ y'_(i-1), a term of A_(k+1)(x'). If it moves down, y_j ≤ y'_(j+1) and y_i ≥ 
 
 For a sum of two ranks, the sums of the two A_k have both properties.
 
-On time: rows are shuffled, and sorted by keys that carry random low bits, so all keys differ and the order in
-which they are compared says nothing about the values.
+On time: rows are shuffled, and sorted by keys that carry random low bits, so keys differ (two equal rows' but
+with probability 2^-38) and the order in which they are compared says nothing about the values.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from tacit.mechanisms.selection import Scores, Selection, read_ballot
+from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, bernoulli_exp
 
 
@@ -48,7 +48,7 @@ class PermuteAndFlip(Selection):
         event: what is run, in grid steps and exact rationals, for an accountant to price.
     """
 
-    def choose(self, scores: Scores) -> Hashable:
+    def choose(self, scores: Scores[Candidate]) -> Hashable:
         """Return one candidate (or its position, where only scores are given)."""
         ballot, rate = read_ballot(scores), self._rate
         shown = bernoulli_exp(-ballot.exponents(rate), lambda i: -ballot.exponent(rate, i))

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,9 @@ from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
 from tacit.mechanisms.fixed import Fixed
 from tacit.mechanisms.numbers import Array, Shape, as_fraction, as_integers, read_numbers
 
-Scores: TypeAlias = Mapping[Hashable, Number] | Iterable[tuple[Hashable, Number]] | npt.ArrayLike
+Candidate = TypeVar("Candidate", bound=Hashable)
+Score: TypeAlias = float | np.integer[Any] | np.floating[Any]
+Scores: TypeAlias = Mapping[Candidate, Score] | Iterable[tuple[Candidate, Score]] | npt.ArrayLike
 
 _ORDINARY = (Fraction(1, 2**900), Fraction(2**900))
 _WANT = "finite scores: {candidate: score}, such as counts, or a list of (candidate, score) or of scores"
@@ -59,7 +61,7 @@ class Ballot:
         return rate * (as_fraction(self.scores[index]) - as_fraction(self.scores.max()))
 
 
-def read_ballot(scores: Scores) -> Ballot:
+def read_ballot(scores: Scores[Candidate]) -> Ballot:
     """Return candidates and scores, or raise InvalidError."""
     if isinstance(scores, (str, bytes)):
         raise InvalidError("scores", "text", _WANT)
