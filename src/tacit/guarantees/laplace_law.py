@@ -39,7 +39,12 @@ def two_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int
     >>> two_sided_quantile(Fraction(10), Fraction(1, 20))
     30
     """
-    return _quantile(scale, _CTX.divide(Decimal(2), per_output(beta, outputs)))
+    return least_beyond(scale, per_output(beta, outputs))
+
+
+def least_beyond(scale: Fraction, beta: Decimal) -> int:
+    """Return the least t ≥ 0 with Pr[|K| > t] ≤ β."""
+    return _quantile(scale, _CTX.divide(Decimal(2), beta))
 
 
 def one_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int:

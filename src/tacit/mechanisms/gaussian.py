@@ -14,26 +14,24 @@ On real bits: as for Laplace. σ² is a rational; the calibration rounds δ up, 
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from math import isqrt, log, sqrt
-
-import numpy as np
-import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees import gaussian_law
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
-from tacit.guarantees.laplace_law import per_output
 from tacit.guarantees.values import ZCDP, ApproxDP
+from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.arguments import count_of, failure, least, one_of, ordinary, probability
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import add, check_scale, check_variance, make_lattice
+from tacit.mechanisms.lattice import check_scale, check_variance, make_lattice
 from tacit.noise import discrete_gaussian
+from tacit.noise.geometric import Integers
 
 
-class Gaussian(Fixed):
+class Gaussian(Additive):
     """Add discrete Gaussian noise: (ε,δ)-differential privacy, or ρ-zCDP.
 
     >>> m = Gaussian(sensitivity=1, epsilon=0.5, delta=1e-6)
@@ -94,9 +92,7 @@ class Gaussian(Fixed):
         self.event = DiscreteGaussianNoise(variance=variance, l2_squared=squared, coordinates=moving)
         self.guarantee = _promise(self.event, amount if which == "epsilon" else None, slack)
         self.sigma = sqrt(variance) * float(self._lattice.step)
-        self.sensitivity = Exact(size)
-        self.granularity = float(self._lattice.step)
-        self.outputs = self._lattice.outputs
+        self._settle(size)
         self._fix(
             sensitivity=sensitivity,
             epsilon=epsilon,
@@ -108,23 +104,11 @@ class Gaussian(Fixed):
             granularity=granularity,
         )
 
-    def release(self, value: npt.ArrayLike) -> int | float | npt.NDArray[np.generic]:
-        """Return the value with fresh noise: a number for a number, an array for an array."""
-        indices, shape = self._lattice.read(value)
-        noisy = add(indices, discrete_gaussian(self.event.variance, indices.size))
-        return self._lattice.write(noisy, shape)
+    def _draw(self, size: int) -> Integers:
+        return discrete_gaussian(self.event.variance, size)
 
-    def error(self, *, confidence: float = 0.95, outputs: int | None = None) -> int | float:
-        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default its own).
-
-        The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
-        a step for the rounding of the value.
-        """
-        beta = float(per_output(failure(confidence), count_of(self.outputs if outputs is None else outputs, "outputs")))
-        steps = gaussian_law.two_sided_quantile(self.event.variance, beta)
-        if self._lattice.integral:
-            return steps
-        return float((steps + Fraction(1, 2)) * self._lattice.step)
+    def _quantile(self, beta: Decimal) -> int:
+        return gaussian_law.two_sided_quantile(self.event.variance, float(beta))
 
     def delta(self, epsilon: Number) -> float:
         """Return a certified δ such that this mechanism is (ε,δ)-DP, from the law that is drawn."""

@@ -12,22 +12,21 @@ a float appears only in the product with the fixed step. s and ε = Δ/s are rat
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
-
-import numpy as np
-import numpy.typing as npt
 
 from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
-from tacit.guarantees.laplace_law import two_sided_quantile
+from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, least, one_of, ratio
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import add, check_scale, make_lattice
+from tacit.mechanisms.additive import Additive
+from tacit.mechanisms.arguments import least, one_of, ratio
+from tacit.mechanisms.lattice import check_scale, make_lattice
 from tacit.noise import discrete_laplace
+from tacit.noise.geometric import Integers
 
 
-class Laplace(Fixed):
+class Laplace(Additive):
     """Add discrete Laplace noise of scale Δ/ε: ε-differential privacy.
 
     With an int sensitivity, integers of any shape go in and come out. With a float sensitivity, `outputs`
@@ -76,9 +75,7 @@ class Laplace(Fixed):
         self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1))
         self.guarantee = PureDP(epsilon=Exact(l1 / steps))
         self.scale = float(steps * self._lattice.step)
-        self.sensitivity = Exact(size)
-        self.granularity = float(self._lattice.step)
-        self.outputs = self._lattice.outputs
+        self._settle(size)
         self._fix(
             sensitivity=sensitivity,
             epsilon=epsilon,
@@ -87,24 +84,11 @@ class Laplace(Fixed):
             granularity=granularity,
         )
 
-    def release(self, value: npt.ArrayLike) -> int | float | npt.NDArray[np.generic]:
-        """Return the value with fresh noise: a number for a number, an array for an array."""
-        indices, shape = self._lattice.read(value)
-        noisy = add(indices, discrete_laplace(self.event.scale, indices.size))
-        return self._lattice.write(noisy, shape)
+    def _draw(self, size: int) -> Integers:
+        return discrete_laplace(self.event.scale, size)
 
-    def error(self, *, confidence: float = 0.95, outputs: int | None = None) -> int | float:
-        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default its own).
-
-        The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
-        a step for the rounding of the value.
-        """
-        steps = two_sided_quantile(
-            self.event.scale, failure(confidence), count_of(self.outputs if outputs is None else outputs, "outputs")
-        )
-        if self._lattice.integral:
-            return steps
-        return float((steps + Fraction(1, 2)) * self._lattice.step)
+    def _quantile(self, beta: Decimal) -> int:
+        return least_beyond(self.event.scale, beta)
 
     @classmethod
     def for_error(
