@@ -9,7 +9,7 @@ True
 """
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
-from tacit.guarantees import ZCDP, ApproxDP, PureDP
+from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -33,6 +33,7 @@ __all__ = [
     "BudgetError",
     "Exponential",
     "Gaussian",
+    "GaussianDP",
     "InvalidError",
     "Laplace",
     "NoisyMax",
@@ -41,6 +42,7 @@ __all__ = [
     "PureDP",
     "RandomizedResponse",
     "RefusedError",
+    "RenyiDP",
     "SmoothMedian",
     "SourceError",
     "TacitError",

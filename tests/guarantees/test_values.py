@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tacit.errors import InvalidError
-from tacit.guarantees import ZCDP, ApproxDP, PureDP
+from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.exact import Exact
 
 GOOD: list[tuple[Any, dict[str, float]]] = [
     (PureDP, {"epsilon": 0.1}),
     (ApproxDP, {"epsilon": 0.5, "delta": 1e-6}),
     (ZCDP, {"rho": 0.1}),
+    (RenyiDP, {"alpha": 8.0, "epsilon": 0.5}),
+    (GaussianDP, {"mu": 1.0}),
 ]
 
 
@@ -25,6 +27,12 @@ def test_each_field_must_be_a_number_from_zero_on(kind: Any, fields: dict[str, f
         with pytest.raises(InvalidError) as caught:
             kind(**{**fields, name: bad})
         assert caught.value.argument == name
+
+
+def test_an_order_is_above_one() -> None:
+    for bad in (1, 0.5, 1.0):
+        with pytest.raises(InvalidError, match="> 1"):
+            RenyiDP(alpha=bad, epsilon=1)
 
 
 def test_delta_is_a_probability() -> None:
