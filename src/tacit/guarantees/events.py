@@ -2,19 +2,58 @@
 
 An event says which law was drawn with which parameters, in grid steps and exact rationals, never an ε that
 somebody computed from it. `neighbours` is set where the mechanism itself fixes the relation.
+
+An event is written as one JSON object, `{"event": name, "version": 1, field: value, …}`, rationals as "a/b".
+What was written once is read for ever: a golden file in the tests holds one of each. A reader refuses a name,
+a version or a field that it does not know, since it could not price it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.exact import to_fraction, whole
 
 Neighbours = Literal["add/remove", "change one"]
 
+VERSION = 1
+
+
+class _Record:
+    """Checks that every event shares: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Make every amount exact, or refuse it by name."""
+        for field in fields(self):  # type: ignore[arg-type]  # every child is a dataclass
+            given = getattr(self, field.name)
+            object.__setattr__(self, field.name, _checked(field.name, given))
+
+
+def _checked(name: str, given: object) -> object:
+    if name == "neighbours":
+        if given is not None and given not in get_args(Neighbours):
+            raise InvalidError(name, show(given), "'add/remove', 'change one' or left out")
+        return given
+    if name in ("l2_squared", "coordinates"):
+        number = whole(given)
+        if number is None or number < 1:
+            raise InvalidError(name, show(given), "a whole number ≥ 1")
+        return number
+    amount = to_fraction(given, name, "a finite number > 0")
+    if amount <= 0 or (name == "delta" and amount >= 1):
+        raise InvalidError(name, show(given), "a finite number > 0" + (" and < 1" if name == "delta" else ""))
+    return amount
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplaceNoise:
+class DiscreteLaplaceNoise(_Record):
     """Independent discrete Laplace noise on integers that move by at most `l1` in L1."""
 
     scale: Fraction
@@ -22,7 +61,7 @@ class DiscreteLaplaceNoise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianNoise:
+class DiscreteGaussianNoise(_Record):
     """Independent discrete Gaussian noise on integers that move by at most √`l2_squared` in L2.
 
     `coordinates` bounds how many of them can move at all; with 1 the shift is scalar.
@@ -34,28 +73,28 @@ class DiscreteGaussianNoise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedRange:
+class BoundedRange(_Record):
     """A selection whose privacy loss lies in an interval of length `epsilon` (exponential mechanism)."""
 
     epsilon: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PureRelease:
+class PureRelease(_Record):
     """Anything ε-DP of which no more is used: permute-and-flip, noisy max, above threshold."""
 
     epsilon: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedBit:
+class RandomizedBit(_Record):
     """One bit kept with probability e^ε/(1+e^ε)."""
 
     epsilon: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApproxRelease:
+class ApproxRelease(_Record):
     """Anything (ε,δ)-DP of which no more is used: smooth sensitivity, propose-test-release."""
 
     epsilon: Fraction
@@ -63,4 +102,67 @@ class ApproxRelease:
     neighbours: Neighbours | None = None
 
 
-Event = DiscreteLaplaceNoise | DiscreteGaussianNoise | BoundedRange | PureRelease | RandomizedBit | ApproxRelease
+Event: TypeAlias = (
+    DiscreteLaplaceNoise | DiscreteGaussianNoise | BoundedRange | PureRelease | RandomizedBit | ApproxRelease
+)
+
+_KNOWN: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+def to_json(event: Event) -> str:
+    """Write an event as one line of JSON, always the same for equal events.
+
+    >>> to_json(PureRelease(epsilon=Fraction(1, 3)))
+    '{"epsilon":"1/3","event":"PureRelease","version":1}'
+    """
+    parts: dict[str, object] = {"event": type(event).__name__, "version": VERSION}
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if value is not None:
+            parts[field.name] = str(value) if isinstance(value, Fraction) else value
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str) -> Event:
+    """Read an event that `to_json` wrote; refuse what this version does not know.
+
+    >>> from_json('{"epsilon":"1/3","event":"PureRelease","version":1}')
+    PureRelease(epsilon=Fraction(1, 3))
+    """
+    parts = _object(text)
+    version, name = parts.pop("version", None), parts.pop("event", None)
+    if whole(version) != VERSION:
+        want = f"{VERSION}, the version this program reads (update the program if it is a newer one)"
+        raise InvalidError("version", show(version), want)
+    kind = _KNOWN.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise InvalidError("event", show(name), f"one of {', '.join(sorted(_KNOWN))}")
+    allowed = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    if not needed <= parts.keys() <= allowed:
+        raise InvalidError(kind.__name__, f"fields {', '.join(sorted(parts))}", f"made of {', '.join(sorted(allowed))}")
+    build: Callable[..., Event] = kind
+    return build(**{key: _value(key, value) for key, value in parts.items()})
+
+
+def _object(text: str) -> dict[str, object]:
+    try:
+        parts = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        parts = None
+    if not isinstance(parts, dict):
+        raise InvalidError("event", "no JSON object", "one JSON object, as `to_json` writes it")
+    return parts
+
+
+def _value(key: str, value: object) -> object:
+    """Return a field's value; a rational is text "a/b", and nothing else is text but the relation."""
+    if not isinstance(value, str) or key == "neighbours":
+        return value
+    try:
+        return Fraction(value) if len(value) <= _LONGEST else value
+    except (ValueError, ZeroDivisionError):
+        return value
+
+
+_LONGEST = 4000

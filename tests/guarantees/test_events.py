@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import inf, nan
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tacit as tc
+from tacit.errors import InvalidError
+from tacit.guarantees import events
+from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, PureRelease
+
+GOLDEN = (Path(__file__).parent / "events.golden.jsonl").read_text().splitlines()
+
+amounts = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9).filter(lambda x: x > 0)
+every_event = st.one_of(
+    st.builds(DiscreteLaplaceNoise, scale=amounts, l1=amounts),
+    st.builds(
+        DiscreteGaussianNoise, variance=amounts, l2_squared=st.integers(1, 2**90), coordinates=st.integers(1, 99)
+    ),
+    *(st.builds(kind, epsilon=amounts) for kind in (events.BoundedRange, PureRelease, events.RandomizedBit)),
+    st.builds(
+        ApproxRelease,
+        epsilon=amounts,
+        delta=st.just(Fraction(1, 10**6)),
+        neighbours=st.sampled_from([None, "add/remove", "change one"]),
+    ),
+)
+
+
+@pytest.mark.parametrize("line", GOLDEN)
+def test_what_was_written_once_is_read_for_ever(line: str) -> None:
+    assert events.to_json(events.from_json(line)) == line
+
+
+def test_the_golden_file_holds_every_event() -> None:
+    assert {json.loads(line)["event"] for line in GOLDEN} == {kind.__name__ for kind in get_args(Event)}
+
+
+@given(every_event)
+def test_an_event_survives_its_journey(event: Event) -> None:
+    assert events.from_json(events.to_json(event)) == event
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        tc.Laplace(sensitivity=1, epsilon=0.1),
+        tc.Laplace(sensitivity=2.5, epsilon=0.1, outputs=3),
+        tc.Gaussian(sensitivity=1, epsilon=0.5, delta=1e-6),
+        tc.Exponential(sensitivity=1, epsilon=1),
+        tc.PermuteAndFlip(sensitivity=1, epsilon=1),
+        tc.NoisyMax(sensitivity=1, epsilon=1),
+        tc.AboveThreshold(sensitivity=1, epsilon=1, threshold=3),
+        tc.RandomizedResponse(epsilon=1),
+        tc.SmoothMedian(bounds=(0, 1), epsilon=1, delta=1e-6),
+        tc.ProposeTestRelease(bound=1, epsilon=1, delta=1e-6),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_every_mechanisms_event_can_be_written_and_read(mechanism: Any) -> None:  # noqa: ANN401
+    assert events.from_json(events.to_json(mechanism.event)) == mechanism.event
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"),
+    [
+        ('{"event":"PureRelease","version":2,"epsilon":"1"}', "version"),
+        ('{"event":"PureRelease","version":true,"epsilon":"1"}', "version"),
+        ('{"event":"PureRelease","epsilon":"1"}', "version"),
+        ('{"event":"Magic","version":1,"epsilon":"1"}', "event"),
+        ('{"event":["PureRelease"],"version":1}', "event"),
+        ('{"event":"PureRelease","version":1}', "PureRelease"),
+        ('{"event":"PureRelease","version":1,"epsilon":"1","more":1}', "PureRelease"),
+        ('{"event":"PureRelease","version":1,"epsilon":"1/0"}', "epsilon"),
+        ('{"event":"PureRelease","version":1,"epsilon":"-1"}', "epsilon"),
+        ('{"event":"PureRelease","version":1,"epsilon":"x"}', "epsilon"),
+        ('{"event":"PureRelease","version":1,"epsilon":NaN}', "epsilon"),
+        ('{"event":"PureRelease","version":1,"epsilon":null}', "epsilon"),
+        ("[1]", "event"),
+        ("nonsense", "event"),
+        ("[" * 100_000, "event"),
+    ],
+)
+def test_what_cannot_be_priced_is_refused(text: str, argument: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        events.from_json(text)
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("bad", [0, -1, nan, inf, "1", True, None])
+def test_an_amount_is_a_number_above_zero(bad: Any) -> None:  # noqa: ANN401
+    for name in ("epsilon", "delta"):
+        with pytest.raises(InvalidError) as caught:
+            ApproxRelease(**{"epsilon": 1, "delta": 1e-6, name: bad})
+        assert caught.value.argument == name
+
+
+def test_a_float_amount_means_its_decimal_here_too() -> None:
+    assert PureRelease(epsilon=0.1) == PureRelease(epsilon=Fraction(1, 10))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [0, 1.5, "1", True])
+def test_counts_are_whole(bad: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidError) as caught:
+        DiscreteGaussianNoise(variance=Fraction(1), l2_squared=1, coordinates=bad)
+    assert caught.value.argument == "coordinates"
+
+
+def test_the_relation_is_one_of_two() -> None:
+    with pytest.raises(InvalidError) as caught:
+        ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 2), neighbours="both")  # type: ignore[arg-type]
+    assert caught.value.argument == "neighbours"
