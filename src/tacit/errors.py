@@ -73,8 +73,11 @@ def show(value: object) -> str:
     if value is None or isinstance(value, _SCALARS):
         try:
             text = repr(value)
-        except ValueError:  # an int of thousands of digits
+        except Exception:  # noqa: BLE001 - an int of thousands of digits, or a caller's own __repr__
             text = "a number of thousands of digits"
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    size = f" of {len(value)}" if isinstance(value, Sized) else ""
+    try:
+        size = f" of {len(value)}" if isinstance(value, Sized) else ""
+    except Exception:  # noqa: BLE001 - a 0-d array has no length, and a caller's own __len__ may raise anything
+        size = ""
     return f"a {type(value).__name__}{size}"

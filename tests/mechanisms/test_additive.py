@@ -270,6 +270,36 @@ def test_parameters_that_cannot_be_shown_are_still_refused_by_name() -> None:
         assert caught.value.argument == "epsilon"
 
 
+@pytest.mark.parametrize("sigma", [0.01, 1 / 76, 1e-4])
+def test_noise_far_below_the_sensitivity_has_a_guarantee_too(sigma: float) -> None:
+    m = Gaussian(sensitivity=1.0, sigma=sigma, delta=1e-6)
+    assert isinstance(m.guarantee, ApproxDP)
+    assert m.guarantee.epsilon > 1 / (2 * sigma * sigma)
+    assert m.delta(1) == pytest.approx(1)
+
+
+def test_the_callers_numpy_settings_change_nothing() -> None:
+    with np.errstate(all="raise"):
+        for value in (1e-300, 5e-324, 1.0):
+            Laplace(sensitivity=1 / 3, epsilon=1).release(value)
+            Laplace(sensitivity=1 / 3, epsilon=1, outputs=100).release(np.full(100, value))
+
+
+def test_a_zero_dimensional_parameter_is_refused_by_name() -> None:
+    with pytest.raises(InvalidError) as caught:
+        Laplace(sensitivity=1, epsilon=np.array(0.1))
+    assert caught.value.argument == "epsilon"
+
+
+def test_a_guarantee_beyond_the_floats_is_refused_by_its_own_name() -> None:
+    with pytest.raises(InvalidError) as caught:
+        Laplace(sensitivity=2**62, scale=1e-300)
+    assert caught.value.argument == "scale"
+    with pytest.raises(InvalidError) as caught:
+        Gaussian(sensitivity=1e100, sigma=1e-90, granularity=1e-100, delta=1e-6)
+    assert caught.value.argument == "sigma"
+
+
 NUMBERS = [0, -1, -0.5, nan, inf, -inf, "1", True, np.bool_(1), None, [1], 1j, Fraction(0)]
 
 

@@ -238,6 +238,12 @@ def test_a_large_whole_number_among_reals_is_clamped_too() -> None:
     assert rows_of([2**60, 3.5]) == [0, 4, STEPS, STEPS]
 
 
+def test_any_mixture_of_numbers_is_clamped_and_tiny_ones_raise_nothing() -> None:
+    assert rows_of([2**64, 3.5]) == [0, 4, STEPS, STEPS]
+    with np.errstate(all="raise"):
+        assert rows_of([1e-304, 3.5]) == [0, 0, 4, STEPS]
+
+
 def test_whole_numbers_beyond_the_floats_are_clamped_too() -> None:
     assert rows_of([10**400, 3, -(10**400)]) == [0, 0, 3, STEPS, STEPS]
 

@@ -47,7 +47,7 @@ _UP = 1 + 1e-9
 
 
 def delta(variance: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction) -> float:
-    """Return an upper bound of δ(ε) for discrete Gaussian noise; within 1e-5 of the exact one for one coordinate.
+    """Return an upper bound of δ(ε) for discrete Gaussian noise; exact for one coordinate and σ ≤ 4096.
 
     Args:
         variance: τ in squared steps.
@@ -110,8 +110,10 @@ def _by_integrals(variance: Fraction, shift: int, epsilon: Fraction, start: int)
 
 
 def _variation(x: float, weight: float) -> float:
-    """Bound σ·c times the variation of f' on [xσ, ∞), where weight = c·f(xσ)."""
-    return x * weight if x >= 1 else 4 * exp(-0.5) * weight * exp(x * x / 2)
+    """Bound σ·c times the variation of f' on [xσ, ∞), where weight = c·f(xσ) and c ≥ 1 for x < 1, c = 1 for x < 0."""
+    if x >= 1:
+        return x * weight
+    return 4 * exp(-0.5) * (weight * exp(x * x / 2) if x > 0 else 1.0)
 
 
 def _by_comparison(tau: float, l2_squared: int, m: int, epsilon: float) -> float:

@@ -42,6 +42,7 @@ from tacit.mechanisms.numbers import LIMIT
 from tacit.noise import discrete_laplace
 
 _SHARE = Fraction(387, 1000)
+_PATIENCE = 10.0
 
 
 class _Life:
@@ -98,7 +99,9 @@ class AboveThreshold(Fixed):
         index, life = self._index(value, "value"), self._life
         if life.process != os.getpid():
             raise RefusedError("This AboveThreshold belongs to another process; nothing was drawn. Make one here.")
-        with life.lock:
+        if not life.lock.acquire(timeout=_PATIENCE):  # held by the very call that a signal handler interrupted
+            raise RefusedError("This AboveThreshold is answering another question; nothing was drawn. Ask again.")
+        try:
             if life.fired:
                 raise RefusedError(
                     "This AboveThreshold has fired and its guarantee is spent; nothing was drawn. "
@@ -106,6 +109,8 @@ class AboveThreshold(Fixed):
                 )
             life.fired = index + int(discrete_laplace(self._scales[1], 1)[0]) >= life.threshold
             return life.fired
+        finally:
+            life.lock.release()
 
     def _place(self, threshold: object) -> int:
         """Return the threshold's grid index; it is a parameter, so any number that means a rational will do."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tacit.guarantees.exact import Number, positive
+from tacit.guarantees.exact import Number
+from tacit.mechanisms.arguments import ordinary
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 
@@ -36,8 +37,8 @@ def compare_noise(
     >>> compare_noise(l1=400.0, l2=20.0, outputs=400, epsilon=1, delta=1e-6).better
     'gaussian'
     """
-    positive(l1, "l1")
-    positive(l2, "l2")
+    ordinary(l1, "l1")
+    ordinary(l2, "l2")
     laplace = Laplace(sensitivity=l1, epsilon=epsilon, outputs=outputs)
     gaussian = Gaussian(sensitivity=l2, epsilon=epsilon, delta=delta, outputs=outputs)
     of_laplace = laplace.error(confidence=confidence, outputs=outputs)

@@ -26,7 +26,7 @@ from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.arguments import count_of, failure, least, one_of, ordinary, probability
-from tacit.mechanisms.lattice import check_scale, check_variance, make_lattice
+from tacit.mechanisms.lattice import check_ratio, check_scale, check_variance, make_lattice
 from tacit.noise import discrete_gaussian
 from tacit.noise.geometric import Integers
 
@@ -89,6 +89,7 @@ class Gaussian(Additive):
         else:
             variance = squared / (2 * amount) if which == "rho" else (amount / self._lattice.step) ** 2
         check_variance(variance, which, given)
+        check_ratio(squared / variance, which, given)
         self.event = DiscreteGaussianNoise(variance=variance, l2_squared=squared, coordinates=moving)
         self.guarantee = _promise(self.event, amount if which == "epsilon" else None, slack)
         self.sigma = sqrt(variance) * float(self._lattice.step)

@@ -21,7 +21,7 @@ from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.arguments import least, one_of, ratio
-from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.mechanisms.lattice import check_ratio, check_scale, make_lattice
 from tacit.noise import discrete_laplace
 from tacit.noise.geometric import Integers
 
@@ -72,6 +72,7 @@ class Laplace(Additive):
         l1 = self._lattice.l1_steps(size)
         steps = l1 / given if which == "epsilon" else given / self._lattice.step
         check_scale(steps, which, epsilon if scale is None else scale)
+        check_ratio(l1 / steps, which, epsilon if scale is None else scale)
         self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1))
         self.guarantee = PureDP(epsilon=Exact(l1 / steps))
         self.scale = float(steps * self._lattice.step)

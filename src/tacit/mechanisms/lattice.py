@@ -10,9 +10,9 @@
   is strictly below that of the |aᵢ - bᵢ| + 1 in each coordinate, whose length is at most Δ/η + √m by the
   triangle inequality; so the whole number Σ(⌊aᵢ⌋ - ⌊bᵢ⌋)² is strictly below (N + √m)². For m = 1, S = N².
 
-**Exactness.** x/η is computed for all values as a sum of two floats (Dekker, Numer. Math. 18, 1971), within
-2^-40 of the truth for |x/η| ≤ 2^62, by the same operations for every value; only within 2^-36 of a tie is it
-computed again as a rational.
+**Exactness.** Up to 63 values are rounded as rationals, all alike. Of more, x/η is computed as a sum of two
+floats (Dekker, Numer. Math. 18, 1971), within 2^-40 of the truth for |x/η| ≤ 2^62; those within 2^-36 of a tie
+are rounded once more as rationals, which takes longer (see the known weaknesses).
 
 **Range.** Values and reals' grid indices up to ±2^62 are taken. Noise of scale up to 2^56 steps stays within
 ±2^62 (but for an event below 2^-64, handled in Python's integers), so value plus noise fits 64 bits and the
@@ -24,6 +24,7 @@ outputs is the same for every input.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isqrt
@@ -42,6 +43,7 @@ Floats = npt.NDArray[np.float64]
 TOP = 2**63 - 1
 _ORDINARY = 2**900
 _NEAR = 2.0**-36
+_FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Lattice:
         """Return ⌊x/η + ½⌋ exactly for each finite x within 2^62 steps."""
         if array.dtype.kind == "f":
             return self._round_floats(array.astype(np.float64), argument)
-        if max(int(array.max()), -int(array.min())) <= 2**53:  # integers that a float holds
+        if array.size >= _FEW and max(int(array.max()), -int(array.min())) <= 2**53:  # integers that a float holds
             return self._round_floats(array.astype(np.float64), argument)
         index = [nearest(as_fraction(x), self.step) for x in array.tolist()]
         self._check(max(index) <= LIMIT and min(index) >= -LIMIT, argument)
@@ -75,14 +77,9 @@ class Lattice:
     def _round_floats(self, x: Floats, argument: str) -> Ints:
         if not np.isfinite(x).all():
             raise InvalidError(argument, "NaN or infinity", "finite; drop or replace what is missing first")
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):  # neither the caller's settings nor a tiny value may make this raise
             self._check(bool((np.abs(x * float(1 / self.step)) < LIMIT).all()), argument)
-        high, low = _quotient(x, self.step)
-        base = np.floor(high)
-        shifted = (high - base) + low + 0.5
-        index = base.astype(np.int64) + np.floor(shifted).astype(np.int64)
-        for i in np.flatnonzero(np.abs(shifted - np.rint(shifted)) < _NEAR):
-            index[i] = nearest(Fraction(float(x[i])), self.step)
+            index = _nearest_each(x, self.step) if x.size < _FEW else _nearest_all(x, self.step)
         self._check(bool((np.abs(index) <= LIMIT).all()), argument)
         return index
 
@@ -109,6 +106,22 @@ class Lattice:
         if self.integral or self.outputs == 1:
             return steps**2
         return steps**2 + self.outputs + ceil_root(4 * steps**2 * self.outputs) - 1
+
+
+def _nearest_each(x: Floats, step: Fraction) -> Ints:
+    """Round a few values, each as a rational."""
+    return np.array([nearest(Fraction(value), step) for value in x.tolist()], dtype=np.int64)
+
+
+def _nearest_all(x: Floats, step: Fraction) -> Ints:
+    """Round many values in two-float arithmetic, and those within 2^-36 of a tie once more as rationals."""
+    high, low = _quotient(x, step)
+    base = np.floor(high)
+    shifted = (high - base) + low + 0.5
+    index = base.astype(np.int64) + np.floor(shifted).astype(np.int64)
+    tied = np.flatnonzero(np.abs(shifted - np.rint(shifted)) < _NEAR)
+    index[tied] = _nearest_each(x[tied], step)
+    return index
 
 
 def _quotient(x: Floats, step: Fraction) -> tuple[Floats, Floats]:
@@ -185,6 +198,12 @@ def check_scale(steps: Fraction, argument: str, got: object) -> None:
     """Raise InvalidError where noise would not fit 64 bits."""
     if steps > MAX_SCALE:
         raise TooMuchNoiseError(argument, show(got), "such that the noise scale is at most 2^56 (7.2e16) grid steps")
+
+
+def check_ratio(ratio: Fraction, argument: str, got: object) -> None:
+    """Raise InvalidError where a guarantee would leave the floats."""
+    if ratio > sys.float_info.max:
+        raise InvalidError(argument, show(got), "such that the guarantee is a finite number")
 
 
 def check_variance(squared_steps: Fraction, argument: str, got: object) -> None:

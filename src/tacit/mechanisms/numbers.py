@@ -43,7 +43,7 @@ def read_numbers(value: object, argument: str, *, integral: bool = False, exact:
     if not isinstance(value, np.ndarray):
         array = _as_given(value, array, argument, exact=exact)
     kind = array.dtype.kind
-    if kind == "O" and all(whole(x) is not None for x in array.flat):
+    if kind == "O" and all(whole(x) is not None or (isinstance(x, float) and not exact) for x in array.flat):
         kind = "i"
     if kind not in ("iu" if integral else "iuf") or array.dtype.itemsize > np.dtype(np.float64).itemsize:
         hint = " (a float sensitivity takes reals; counts that became floats want .astype(int))" if kind == "f" else ""

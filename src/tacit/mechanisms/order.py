@@ -57,8 +57,9 @@ def sorted_rows(values: npt.ArrayLike, low: Fraction, high: Fraction) -> Ints:
     rows = _floats(flat)
     if np.isnan(rows).any():
         raise InvalidError("values", "NaN", "numbers; drop or replace what is missing first")
-    share = (np.clip(rows, float(low), float(high)) - float(low)) / float(high - low)
-    index = np.clip(np.floor(share * STEPS + 0.5), 0, STEPS).astype(np.int64)
+    with np.errstate(all="ignore"):  # neither the caller's settings nor a tiny value may make this raise
+        share = (np.clip(rows, float(low), float(high)) - float(low)) / float(high - low)
+        index = np.clip(np.floor(share * STEPS + 0.5), 0, STEPS).astype(np.int64)
     return np.concatenate(([0], _sorted(index), [STEPS]))
 
 
@@ -66,7 +67,7 @@ def _floats(flat: Array) -> npt.NDArray[np.float64]:
     """Return rows as floats; integers beyond the floats become infinite, to be clamped as any other."""
     if flat.dtype != object:
         return flat.astype(np.float64)
-    return np.array([float(max(-(2**1000), min(2**1000, int(x)))) for x in flat.tolist()])
+    return np.array([x if isinstance(x, float) else float(max(-(2**1000), min(2**1000, x))) for x in flat.tolist()])
 
 
 def _sorted(index: Ints) -> Ints:
@@ -113,7 +114,8 @@ def smooth_sensitivity(rows: Ints, rank: int, decay: float) -> float:
     """
     reach = int(np.log(STEPS) / decay) + 2 if decay * rows.size > np.log(STEPS) else rows.size
     first, last = max(rank - reach, 0), min(rank + reach, rows.size - 1)
-    weight = np.exp(-decay * (np.arange(last - first + 1) - 1.0))
+    with np.errstate(under="ignore"):
+        weight = np.exp(-decay * (np.arange(last - first + 1) - 1.0))
     if (rank - first + 1) * (last - rank + 1) > _ALL:
         return _halving(rows, first, rank, last, weight)
     i, j = np.arange(first, rank + 1)[:, None], np.arange(rank, last + 1)

@@ -144,6 +144,7 @@ class ProposeTestRelease(Fixed):
         cls, error: Number, *, confidence: float = 0.95, bound: Number, delta: Number, outputs: int = 1
     ) -> ProposeTestRelease:
         """Return the most private one whose released values are within `error`."""
+        positive(bound, "bound")
         noise = Laplace.for_error(error, confidence=confidence, sensitivity=bound, outputs=outputs)
         epsilon = round_up(2 * noise.event.l1 / noise.event.scale)
         return cls(bound=bound, epsilon=epsilon, delta=delta, outputs=outputs)

@@ -38,7 +38,7 @@ from math import log, log1p
 
 import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
@@ -79,7 +79,9 @@ class SmoothMedian(Fixed):
         beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
         self._decay = beta * (1 - 2.0**-20) - 2.0**-36
         if self._decay < 2.0**-36:
-            raise InvalidError("epsilon", show(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)")
+            raise TooMuchNoiseError(
+                "epsilon", show(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)"
+            )
         self._rate = float(target / 2) * (1 - 2.0**-50)  # rounded down, so scales are rounded up
         self._step = (self._high - self._low) / (2 * STEPS)
         largest = 2 * STEPS * (1 + Fraction(1, 2**30)) / (target / 2)
