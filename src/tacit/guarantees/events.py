@@ -73,6 +73,22 @@ class DiscreteGaussianNoise(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceNoise(_Record):
+    """Independent continuous Laplace noise on reals that move by at most `l1` in L1; tacit draws the discrete law."""
+
+    scale: Fraction
+    l1: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianNoise(_Record):
+    """Independent continuous Gaussian noise on reals that move by at most `l2` in L2; tacit draws the discrete law."""
+
+    sigma: Fraction
+    l2: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange(_Record):
     """A selection whose privacy loss lies in an interval of length `epsilon` (exponential mechanism)."""
 
@@ -103,7 +119,14 @@ class ApproxRelease(_Record):
 
 
 Event: TypeAlias = (
-    DiscreteLaplaceNoise | DiscreteGaussianNoise | BoundedRange | PureRelease | RandomizedBit | ApproxRelease
+    DiscreteLaplaceNoise
+    | DiscreteGaussianNoise
+    | LaplaceNoise
+    | GaussianNoise
+    | BoundedRange
+    | PureRelease
+    | RandomizedBit
+    | ApproxRelease
 )
 
 _KNOWN: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}

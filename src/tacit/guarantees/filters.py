@@ -1,0 +1,360 @@
+"""May this event still be run? What a budget ledger asks before every charge.
+
+    spent = start(budget)
+    spent = admit(spent, budget, event)     # the new total, or BudgetError and nothing has changed
+
+Whoever asks may choose each event after seeing all earlier answers, parameters and the moment to stop
+included. An ordinary composition theorem does not cover that; a *privacy filter* does (Rogers, Roth, Ullman and
+Vadhan, NIPS 2016). Stopping when composed privacy-loss distributions cross a target (ε,δ) is **not** a filter
+(arXiv:2602.06756v1; reproduced in the tests, where the true δ is twice the target), nor is admitting what *any*
+of several filters admits. So a ledger has one currency, fixed by its budget:
+
+| budget            | currency | what is added | each total is promised as            |
+|-------------------|----------|---------------|--------------------------------------|
+| PureDP, ApproxDP  | basic    | Σε and Σδ     | (Σε, Σδ)-DP, `_basic`                |
+| ZCDP, ApproxZCDP  | zcdp     | Σρ and Σδ     | Σδ-approximate Σρ-zCDP, `_zcdp`      |
+| RenyiDP           | renyi    | Σε at one α   | (α, Σε)-Rényi DP, `_renyi`           |
+| GaussianDP        | gdp      | Σμ²           | √(Σμ²)-Gaussian DP, `_gdp`           |
+
+Totals are rationals, so ten times 0.1 is 1. They are all that is remembered: the cost of one more event does
+not grow with history. A denominator of more than 4096 bits is rounded away, upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from math import ceil
+from typing import Literal, TypeAlias, get_args
+
+from tacit.errors import BudgetError, InvalidError, show
+from tacit.guarantees.events import (
+    ApproxRelease,
+    BoundedRange,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Neighbours,
+    PureRelease,
+    RandomizedBit,
+)
+from tacit.guarantees.exact import Exact, round_up, to_fraction
+from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+
+Currency = Literal["basic", "zcdp", "renyi", "gdp"]
+
+_UNITS: dict[Currency, str] = {"basic": "epsilon", "zcdp": "rho", "renyi": "epsilon", "gdp": "mu²"}
+_BITS = 4096
+_CTX = Context(60, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
+_MARGIN = Fraction(1, 10**50)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproxZCDP:
+    """δ-approximate ρ-zCDP: outside events of probability δ, ρ-zCDP (Bun and Steinke, arXiv:1605.02065v1, def. 8.1).
+
+    >>> ApproxZCDP(rho=0.1, delta=1e-6)
+    ApproxZCDP(rho=0.1, delta=1e-06)
+    """
+
+    rho: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Check and freeze."""
+        for name, want, most in (("rho", "a finite number ≥ 0", None), ("delta", "a number from 0 to 1", 1)):
+            given = getattr(self, name)
+            fraction = to_fraction(given, name, want)
+            if fraction < 0 or (most is not None and fraction > most):
+                raise InvalidError(name, show(given), want)
+            object.__setattr__(self, name, Exact(fraction))
+
+
+Budget: TypeAlias = Guarantee | ApproxZCDP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """An exact amount in one currency: a total, a price or a limit.
+
+    `loss` is Σε, Σρ or Σμ²; `order` is Rényi's α; `neighbours` is the relation, where an event has fixed it.
+
+    >>> Spent(currency="basic", loss=Fraction(1, 3), delta=0)
+    Spent(currency='basic', loss=Fraction(1, 3), delta=Fraction(0, 1), order=None, neighbours=None)
+    """
+
+    currency: Currency
+    loss: Fraction
+    delta: Fraction
+    order: Fraction | None = None
+    neighbours: Neighbours | None = None
+
+    def __post_init__(self) -> None:
+        """Make the amounts exact, or refuse them by name."""
+        if self.currency not in _UNITS:
+            raise InvalidError("currency", show(self.currency), f"one of {', '.join(_UNITS)}")
+        if self.neighbours is not None and self.neighbours not in get_args(Neighbours):
+            raise InvalidError("neighbours", show(self.neighbours), "'add/remove', 'change one' or left out")
+        if (self.order is None) == (self.currency == "renyi"):
+            raise InvalidError("order", show(self.order), "given for Rényi, and for no other currency")
+        for name, least in (("loss", 0), ("delta", 0), ("order", 1)):
+            given = getattr(self, name)
+            if given is not None or name != "order":
+                object.__setattr__(self, name, _at_least(name, given, least))
+
+
+def _at_least(name: str, given: object, least: int) -> Fraction:
+    """Return an amount as a rational; one that is rational already may be of any size."""
+    want = f"a finite number ≥ {least}"
+    amount = given if isinstance(given, Fraction) else to_fraction(given, name, want)
+    if amount < least:
+        raise InvalidError(name, show(given), want)
+    return amount
+
+
+def limit(budget: Budget) -> Spent:
+    """Return a budget as the largest total that it allows, in its own currency.
+
+    >>> limit(GaussianDP(mu=0.3)).loss
+    Fraction(9, 100)
+    """
+    given: object = budget
+    match given:
+        case PureDP(epsilon=loss):
+            return _amount("basic", loss)
+        case ApproxDP(epsilon=loss, delta=delta):
+            return _amount("basic", loss, delta)
+        case ZCDP(rho=loss):
+            return _amount("zcdp", loss)
+        case ApproxZCDP(rho=loss, delta=delta):
+            return _amount("zcdp", loss, delta)
+        case RenyiDP(alpha=alpha, epsilon=loss):
+            return _amount("renyi", loss, order=to_fraction(alpha, "alpha"))
+        case GaussianDP(mu=mu):
+            return _amount("gdp", to_fraction(mu, "mu") ** 2)
+    raise InvalidError("budget", show(given), "one of PureDP, ApproxDP, ZCDP, ApproxZCDP, RenyiDP, GaussianDP")
+
+
+def _amount(
+    currency: Currency, loss: float | Fraction, delta: float | Fraction = 0, order: Fraction | None = None
+) -> Spent:
+    exact = [_at_least(name, given, 0) for name, given in (("loss", loss), ("delta", delta))]
+    return Spent(currency=currency, loss=exact[0], delta=exact[1], order=order)
+
+
+def start(budget: Budget, neighbours: Neighbours | None = None) -> Spent:
+    """Return the empty total in a budget's currency.
+
+    >>> start(PureDP(epsilon=1)).loss
+    Fraction(0, 1)
+    """
+    return replace(limit(budget), loss=Fraction(0), delta=Fraction(0), neighbours=neighbours)
+
+
+def price(budget: Budget, event: Event | GaussianDP) -> Spent:
+    """Return what one event costs in a budget's currency; refuse an event that the currency cannot price.
+
+    >>> noise = DiscreteGaussianNoise(variance=Fraction(50), l2_squared=1, coordinates=1)
+    >>> price(ZCDP(rho=1), noise).loss
+    Fraction(1, 100)
+    """
+    most = limit(budget)
+    cost = _PRICES[most.currency](event, most.order or Fraction(1))
+    if cost is None:
+        raise InvalidError("event", show(event), _WANTS[most.currency])
+    loss, delta = cost
+    return replace(most, loss=loss, delta=delta, neighbours=getattr(event, "neighbours", None))
+
+
+def admit(spent: Spent, budget: Budget, event: Event | GaussianDP) -> Spent:
+    """Return the total after one more event, or raise BudgetError if that exceeds the budget.
+
+    The rule, in every currency: admit if and only if total + price ≤ budget. Its proof is at the currency's price.
+
+    Args:
+        spent: What was admitted so far, from `start` or an earlier `admit`, in the budget's currency.
+        budget: What may be spent in all.
+        event: What is to be run next; its parameters may depend on every answer so far.
+
+    >>> budget = PureDP(epsilon=0.1)
+    >>> spent = admit(start(budget), budget, PureRelease(epsilon=Fraction("0.08")))
+    >>> admit(spent, budget, PureRelease(epsilon=Fraction("0.05")))
+    Traceback (most recent call last):
+    tacit.errors.BudgetError: This PureRelease costs epsilon = 0.05 but only 0.02 is left; nothing was spent. ...
+    """
+    most, cost = limit(budget), price(budget, event)
+    _refuse_other_currency(spent, most)
+    neighbours = _one_relation(spent, cost)
+    loss, delta = spent.loss + cost.loss, spent.delta + cost.delta
+    if loss > most.loss or delta > most.delta:
+        raise BudgetError(_too_little(type(event).__name__, cost, spent, most))
+    loss, delta = min(_shortened(loss), most.loss), min(_shortened(delta), most.delta)
+    return replace(spent, loss=loss, delta=delta, neighbours=neighbours)
+
+
+def _shortened(total: Fraction) -> Fraction:
+    """Return a total whose denominator has at most about 4096 bits: itself, or the next multiple of 2^-4096 up."""
+    if total.denominator.bit_length() <= _BITS:
+        return total
+    return Fraction(ceil(total * 2**_BITS), 2**_BITS)
+
+
+def _refuse_other_currency(spent: Spent, most: Spent) -> None:
+    if not isinstance(spent, Spent):
+        raise InvalidError("spent", show(spent), "a total that `start` or `admit` returned")
+    if (spent.currency, spent.order) != (most.currency, most.order):
+        want = f"a total in {_named(most)}, the budget's currency"
+        raise InvalidError("spent", f"one in {_named(spent)}", want)
+
+
+def _named(amount: Spent) -> str:
+    return amount.currency if amount.order is None else f"{amount.currency} of order {amount.order}"
+
+
+def _one_relation(spent: Spent, cost: Spent) -> Neighbours | None:
+    """Return the neighbour relation of the sum: guarantees under two relations do not add."""
+    if spent.neighbours is not None and cost.neighbours not in (None, spent.neighbours):
+        raise InvalidError("neighbours", f"'{cost.neighbours}'", f"'{spent.neighbours}', as in what was spent so far")
+    return spent.neighbours or cost.neighbours
+
+
+def _too_little(name: str, cost: Spent, spent: Spent, most: Spent) -> str:
+    short = " and ".join(_shortages(cost, spent, most))
+    advice = "Ask for no more than is left, or have the data's steward raise the limit."
+    return f"This {name} costs {short}; nothing was spent. {advice}"
+
+
+def _shortages(cost: Spent, spent: Spent, most: Spent) -> Iterator[str]:
+    """Name each part that does not fit: its cost rounded up, what is left of it rounded down."""
+    for part, unit in (("loss", _UNITS[cost.currency]), ("delta", "delta")):
+        asked: Fraction = getattr(cost, part)
+        left: Fraction = getattr(most, part) - getattr(spent, part)
+        if asked > left:  # left is below 0 where the budget was lowered afterwards
+            yield f"{unit} = {round_up(asked)} but only {0.0 - round_up(-max(left, Fraction(0)))} is left"
+
+
+_Price: TypeAlias = tuple[Fraction, Fraction] | None
+
+
+def _pure(event: object) -> Fraction | None:
+    """Return ε of an event that is ε-DP.
+
+    Discrete Laplace noise changes its log-probability by at most 1/s a step. A privacy loss in an interval of
+    length ε is at most ε either way, since the interval holds 0.
+    """
+    match event:
+        case DiscreteLaplaceNoise(scale=scale, l1=l1) | LaplaceNoise(scale=scale, l1=l1):
+            return l1 / scale
+        case BoundedRange(epsilon=epsilon) | PureRelease(epsilon=epsilon) | RandomizedBit(epsilon=epsilon):
+            return epsilon
+    return None
+
+
+def _basic(event: object, _: Fraction) -> _Price:
+    """Price in (ε, δ): total (Σε, Σδ).
+
+    Filter: Rogers, Roth, Ullman and Vadhan (NIPS 2016, arXiv:1605.08294). Adaptivity is covered: each εᵢ and δᵢ is
+    fixed by the answers before it, so outside an event of probability Σδᵢ ≤ δ the loss is at most Σεᵢ ≤ ε *along
+    every path*, whichever path was taken.
+    """
+    if isinstance(event, ApproxRelease):
+        return event.epsilon, event.delta
+    epsilon = _pure(event)
+    return None if epsilon is None else (epsilon, Fraction(0))
+
+
+def _zcdp(event: object, _: Fraction) -> _Price:
+    """Price in approximate zCDP: total Σδ-approximate Σρ-zCDP.
+
+    - Gaussian: ρ = Δ²/2σ² (Bun and Steinke, TCC 2016, prop. 1.6); discrete: ρ = S/2σ² (Canonne, Kamath and
+    Steinke, arXiv:2004.00010v5, thm 14); - ε-bounded range: ρ = ε²/8 (Cesar and Rogers, ALT 2021; bounded
+    range is due to Durfee and Rogers, NeurIPS
+      2019, and its composition to Dong, Durfee and Rogers, ICML 2020). K(t) = ln E_Q[e^(tL)] has K(0) = K(1) = 0 and
+      K'' ≤ ε²/4, the largest variance on the range, so (α-1)·D_α = K(α) ≤ ε²·α(α-1)/8;
+    - ε-DP is of range 2ε, so ρ = ε²/2; and ρ = ε, since D_α ≤ ε ≤ ε·α. The smaller is taken, above too;
+    - (ε,δ)-DP is ε-DP outside events of probability δ: (ε²/2, δ) (Bun and Steinke, arXiv:1605.02065v1, section 8).
+
+    Filter: Whitehouse, Ramdas, Rogers and Wu (ICML 2023, arXiv:2203.05481). Adaptivity is covered: ρₙ is fixed by the
+    answers before it, so for every α > 1 exp((α-1)·(L₁+…+Lₙ - α(ρ₁+…+ρₙ))) is a supermartingale from 1 under the
+    first law; stopped while Σρ ≤ ρ, it bounds E[e^((α-1)L)] by e^((α-1)αρ). The δₙ add as in `_basic`.
+    """
+    if isinstance(event, DiscreteGaussianNoise):
+        return event.l2_squared / (2 * event.variance), Fraction(0)
+    if isinstance(event, GaussianNoise):
+        return (event.l2 / event.sigma) ** 2 / 2, Fraction(0)
+    cost = _basic(event, Fraction(1))
+    return None if cost is None else (min(cost[0] ** 2 / _share(event), cost[0]), cost[1])
+
+
+def _share(event: object) -> int:
+    """Return c where ρ = ε²/c: 8 for bounded range, 2 for what is only known to be ε-DP."""
+    return 8 if isinstance(event, BoundedRange) else 2
+
+
+def _renyi(event: object, alpha: Fraction) -> _Price:
+    """Price at the fixed order α: total (α, Σε)-Rényi DP.
+
+    The least of what holds: αρ of `_zcdp`; for ε-DP that of randomized response, which dominates every ε-DP mechanism.
+    (ε,δ) with δ > 0 has no finite Rényi divergence, so that event is refused.
+
+    Filter: Feldman and Zrnic (NeurIPS 2021, arXiv:2008.11193). Adaptivity is covered by the supermartingale of
+    `_zcdp` at this one α. The order is part of the budget: the best of several orders, chosen by what happened,
+    would be several filters.
+    """
+    cost = _zcdp(event, alpha)
+    if cost is None or cost[1] > 0:
+        return None
+    by_rho, epsilon = alpha * cost[0], _pure(event)
+    return (by_rho if epsilon is None else min(by_rho, _randomized_response(epsilon, alpha))), Fraction(0)
+
+
+def _randomized_response(epsilon: Fraction, alpha: Fraction) -> Fraction:
+    """Return D_α of randomized response, rounded up by 1e-50/(α-1).
+
+    D_α = ε + ln((1 + e^(-(2α-1)ε))/(1 + e^(-ε)))/(α-1) (Mironov, CSF 2017, proposition 5, rearranged). The logarithm
+    is in [-ln 2, 0], so 60 digits leave it an error below 1e-57; the rest is exact.
+    """
+    top, bottom = (_CTX.add(Decimal(1), _CTX.exp(_decimal(-x))) for x in ((2 * alpha - 1) * epsilon, epsilon))
+    log = Fraction(_CTX.ln(_CTX.divide(top, bottom)))
+    return epsilon + min(log + _MARGIN, Fraction(0)) / (alpha - 1)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return _CTX.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _gdp(event: object, _: Fraction) -> _Price:
+    """Price a μ-Gaussian-DP promise at μ²: total √(Σμ²)-GDP.
+
+    Our noise is discrete, which is not GDP at any μ that its variance suggests, so none of it is priced here;
+    continuous Gaussian noise is.
+
+    Filter: Smith and Thakurta (arXiv:2210.17520); Koskela, Tobaben and Honkela (ICLR 2023). Adaptivity is covered:
+    each step is dominated by a Gaussian pair, hence by a Brownian motion with or without drift run for the time μₙ²;
+    however the steps are chosen, a path of total time at most μ² is post-processing of the motion up to μ².
+    """
+    if isinstance(event, GaussianNoise):
+        return (event.l2 / event.sigma) ** 2, Fraction(0)
+    if not isinstance(event, GaussianDP):
+        return None
+    return to_fraction(event.mu, "mu") ** 2, Fraction(0)
+
+
+_PRICES: dict[Currency, Callable[[object, Fraction], _Price]] = {
+    "basic": _basic,
+    "zcdp": _zcdp,
+    "renyi": _renyi,
+    "gdp": _gdp,
+}
+
+_PURE_EVENTS = "DiscreteLaplaceNoise, LaplaceNoise, BoundedRange, PureRelease, RandomizedBit"
+_WANTS: dict[Currency, str] = {
+    "basic": f"one that has one (ε, δ): {_PURE_EVENTS}, ApproxRelease (Gaussian noise too, if calibrated to (ε, δ))",
+    "zcdp": f"one that has a price in zCDP: {_PURE_EVENTS}, ApproxRelease, DiscreteGaussianNoise, GaussianNoise",
+    "renyi": f"one that has a Rényi divergence: {_PURE_EVENTS}, DiscreteGaussianNoise, GaussianNoise",
+    "gdp": "GaussianNoise or a GaussianDP promise (discrete noise makes none)",
+}

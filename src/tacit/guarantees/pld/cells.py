@@ -1,0 +1,96 @@
+"""A privacy-loss law on a grid, from above and from below.
+
+The privacy loss of a pair (P, Q) is L = ln P/Q under P, and δ(ε) = Pr[L = ∞] + E[(1 - e^(ε-L))₊; L < ∞].
+
+**From above** (connect the dots; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, PETS 2022). Let a cell (ih,
+(i+1)h] of losses have mass p under P and q under Q. Replace it by two atoms at its ends with the same p and
+the same q: b = (p - q·e^(ih))/(1 - e^(-h)) at the upper end, p - b at the lower. δ(ε) is the integral of a
+function convex in e^(-L) against Q, so spreading a cell to its ends while keeping both masses never lowers it,
+for any ε; and it keeps a pair a pair, so it composes.
+
+**From below.** δ(ε) grows with L. So moving losses down never raises it, and neither does merging outcomes
+(post-processing), which puts the mass of a cell at ln(p/q).
+
+On real bits: masses are floats within a relative `slack` of the truth, which `convolve` adds to its bounds;
+the share b/p loses up to slack/h where p and q·e^(ih) agree in their leading digits, and is raised by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_TINY = 2.0**-36
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Pr[L = (start + i)·step + offset] = mass[i], and Pr[L = ∞] = infinite."""
+
+    step: float
+    start: int
+    mass: Floats
+    infinite: float = 0.0
+    offset: float = 0.0
+    slack: float = 2.0**-46
+
+    @property
+    def losses(self) -> Floats:
+        """The finite losses, in order, without the offset."""
+        return np.arange(self.start, self.start + self.mass.size, dtype=np.float64) * self.step
+
+
+def spread_atoms(loss: Floats, mass: Floats, step: float, infinite: float = 0.0) -> Cells:
+    """Put atoms on the grid from above: each to its two neighbours, keeping its masses under P and under Q.
+
+    An atom at ih + r goes up with the share (1 - e^(-r))/(1 - e^(-h)).
+    """
+    index = np.floor(loss / step)
+    share = np.expm1(-(loss - index * step)) / np.expm1(-step)
+    share = np.clip(share * (1 + 2.0**-48) + 2.0**-50 / step * (share > 0), 0.0, 1.0)
+    return _collect(index.astype(np.int64), mass, share, step, infinite)
+
+
+def spread_cells(
+    first: int, p: Floats, q: Floats, step: float, infinite: float = 0.0, slack: float = 2.0**-46
+) -> Cells:
+    """Put cells ((first+i)h, (first+i+1)h] with masses p and q on the grid from above."""
+    index = first + np.arange(p.size)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = (1 - q / p * np.exp(index * step)) / -np.expm1(-step)
+    share = np.clip(np.nan_to_num(share, nan=1.0, posinf=1.0, neginf=0.0) + 4 * slack / step, 0.0, 1.0)
+    return _collect(index, p, share, step, infinite, slack)
+
+
+def _collect(index: Ints, mass: Floats, share: Floats, step: float, infinite: float, slack: float = 2.0**-46) -> Cells:
+    start = int(index.min())
+    place = index - start
+    size = int(place.max()) + 2
+    total = np.bincount(place, mass * (1 - share), size) + np.bincount(place + 1, mass * share, size)
+    return Cells(step, start, total.astype(np.float64), infinite, slack=slack)
+
+
+def floor_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) -> Cells:
+    """Put atoms on the grid, shifted by an offset, from below: each to the point at or under it.
+
+    A loss that rounding puts just under its point is taken to that point; the whole law is moved down by more
+    than that.
+    """
+    index = np.floor((loss - offset) / step + _TINY).astype(np.int64)
+    start = int(index.min())
+    return Cells(step, start, np.bincount(index - start, mass).astype(np.float64), 0.0, offset - 2 * _TINY * step)
+
+
+def together(one: Cells, two: Cells) -> Cells:
+    """Put two parts of one law, on one grid, together."""
+    start = min(one.start, two.start)
+    size = max(part.start + part.mass.size for part in (one, two)) - start
+    mass = np.zeros(size)
+    for part in (one, two):
+        mass[part.start - start : part.start - start + part.mass.size] += part.mass
+    return Cells(one.step, start, mass, one.infinite + two.infinite, one.offset, max(one.slack, two.slack))

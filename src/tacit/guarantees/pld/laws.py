@@ -1,0 +1,272 @@
+"""The privacy-loss law of each event, on a grid, from above and from below.
+
+Every event is priced by a pair (P, Q) that dominates all its neighbours' pairs; where that pair is exact, the
+lower law is one that it dominates. For noise added to a number the worst shift is the largest (a tail is the
+best test, and tails fall). For Laplace noise on a vector with ‖shift‖₁ ≤ Δ it is the scalar shift Δ (Zhu, Dong
+and Wang, AISTATS 2022). `(ε, δ)` events are randomized response with probability 1-δ and a give-away with δ
+(Kairouz, Oh and Viswanath, ICML 2015, theorem 3.3's extremal pair).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, exp, expm1, floor, isqrt, log, log1p, pi, sqrt
+from typing import assert_never
+
+import numpy as np
+
+from tacit.guarantees.events import (
+    ApproxRelease,
+    BoundedRange,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    PureRelease,
+    RandomizedBit,
+)
+from tacit.guarantees.pld.cells import Cells, Floats, Ints, floor_atoms, spread_atoms, spread_cells, together
+
+_DEEP, _KEPT = 38.0, 30.0
+_ATOMS = 4096.0**2
+_FAINT = 1e-280
+"""How many standard deviations of a normal law are kept: what is beyond is below the smallest float."""
+
+
+def response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+    """Randomized response: ±ε with probability e^(±ε/2)/(2·cosh(ε/2)) under P."""
+    loss = np.array([epsilon, -epsilon])
+    return spread_atoms(loss, (1 - infinite) / (1 + np.exp(-loss)), step, infinite)
+
+
+def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+    """Randomized response at the largest ε' ≤ ε whose two losses are a whole number of steps apart."""
+    apart = floor(2 * epsilon / step * (1 + 2.0**-50))
+    less = min(apart * step / 2, epsilon)
+    mass = np.zeros(apart + 1)
+    mass[0] += (1 - infinite) / (1 + exp(less))
+    mass[-1] += (1 - infinite) / (1 + exp(-less))
+    return Cells(step, 0, mass, infinite, -less)
+
+
+def laplace_upper(epsilon: float, step: float) -> Cells:
+    """Continuous Laplace noise: ±ε with mass ½ and ½e^(-ε), and between them density ¼e^(-(ε-x)/2)."""
+    first = floor(-epsilon / step)
+    edge = np.clip((first + np.arange(ceil(epsilon / step) - first + 1)) * step, -epsilon, epsilon)
+    low, wide = edge[:-1], -np.expm1(-np.diff(edge) / 2)
+    p, q = np.exp((edge[1:] - epsilon) / 2) * wide / 2, np.exp(-(epsilon + low) / 2) * wide / 2
+    ends = spread_atoms(np.array([epsilon, -epsilon]), np.array([0.5, exp(-epsilon) / 2]), step)
+    return together(spread_cells(first, p, q, step), ends)
+
+
+def laplace_lower(epsilon: float, step: float) -> Cells:
+    """Laplace noise for the largest shift ε' ≤ ε on the grid, cells of two steps merged.
+
+    A cell's P-density is e^(x/2) and its Q-density e^(-x/2) up to a common factor, so its merged loss is its
+    midpoint, exactly.
+    """
+    reach = floor(epsilon / step * (1 + 2.0**-50))
+    top = reach * step
+    middle = np.arange(1 - reach, reach, 2)
+    mass = np.zeros(2 * reach + 1)
+    mass[middle + reach] = np.exp(((middle + 1) * step - top) / 2) * -expm1(-step) / 2
+    mass[0] += exp(-top) / 2
+    mass[-1] += 0.5
+    return Cells(step, -reach, mass)
+
+
+def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
+    """Discrete Laplace noise: losses (N-2j)/s; j = 0 has mass 1/(1+r), j = N r^N/(1+r), others (1-r)/(1+r)·r^j."""
+    s = float(scale)
+    top, norm = shift / s, 1 / (1 + exp(-1 / s))
+    ends = spread_atoms(np.array([top, -top]), np.array([norm, exp(-top) * norm]), step)
+    if shift == 1:
+        return ends
+    first = floor(-top / step)
+    edge = (first + np.arange(ceil(top / step) - first + 1)) * step
+    # The j of a cell (x, y] are those with (N - y·s)/2 ≤ j < (N - x·s)/2, within 1 … N-1.
+    j = np.clip(np.ceil((shift - edge * s) / 2), 1, shift)
+    low, high = j[1:], j[:-1]
+    wide = -np.expm1((low - high) / s) * norm
+    p, q = np.exp(-low / s) * wide, np.exp((high - 1 - shift) / s) * wide
+    return together(spread_cells(first, p, q, step), ends)
+
+
+def discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
+    """A discrete Laplace law that the given one dominates, on an offset grid.
+
+    Noise of a larger scale s' is noise of scale s plus something independent: with z = e^(iω), (1-rz)/(1-r'z) = r/r' +
+    (1-r/r')/(1-r'z) has positive weights for r < r'. So raising the scale is post-processing. If neighbouring
+    losses are at least two steps apart, 1/s' is the largest multiple of the step below 1/s, and all losses are
+    on the grid. If not, s' = c/step for the least c ≥ s·step, the shift is lowered to a multiple of c, and c
+    neighbouring outcomes are merged: their merged loss is their mean, exactly, because P and Q are e^(±x/2) up
+    to a common factor; blocks are then two steps apart.
+    """
+    rate = floor(1 / (float(scale) * step) * (1 + 2.0**-50))
+    if rate >= 1:
+        return _laplace_atoms(rate * step, shift, np.arange(shift + 1), step)
+    block = ceil(float(scale) * step * (1 - 2.0**-50))
+    if shift < 2 * block:
+        return Cells(step, 0, np.ones(1))
+    return _laplace_blocks(step / block, shift // block * block, block, step)
+
+
+def _laplace_atoms(rate: float, shift: int, j: Ints, step: float) -> Cells:
+    loss, norm = (shift - 2.0 * j).astype(np.float64) * rate, 1 / (1 + exp(-rate))
+    mass = -expm1(-rate) * norm * np.exp(-rate * j)
+    mass[0], mass[-1] = norm, exp(-rate * shift) * norm
+    return floor_atoms(loss, mass, step)
+
+
+def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
+    """Blocks centred two steps apart, counted from the top; half a block before them, and the rest with the bottom."""
+    start, norm = (block + 1) // 2, 1 / (1 + exp(-rate))
+    first = np.append(1, start + block * np.arange((shift - start) // block))
+    size = np.append(start - 1, np.full(first.size - 1, block))
+    loss = (shift - 2.0 * first - size + 1).astype(np.float64) * rate
+    mass = np.exp(-rate * first) * -np.expm1(-rate * size) * norm
+    left = int(first[-1] + size[-1])  # outcomes left … N and beyond
+    p, q = exp(-rate * left) * norm, 1 - exp(-rate * (shift - left + 1)) * norm
+    ends = np.array([shift * rate, log(p / q)])
+    return floor_atoms(np.append(loss, ends), np.append(mass, [norm, p]), step, offset=shift * rate)
+
+
+def gaussian_upper(mu: float, step: float) -> Cells:
+    """Continuous Gaussian noise: L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q."""
+    reach = _DEEP * mu
+    first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
+    edge = np.arange(first, last + 1, dtype=np.float64) * step
+    p, q = (_normal_cells((edge - centre) / mu) for centre in (mu * mu / 2, -mu * mu / 2))
+    return spread_cells(first, p, q, step, infinite=1e-300, slack=2.0**-40)
+
+
+def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None) -> Cells:
+    """The same, cells merged: each cell's loss ln(p/q), moved down to the grid shifted by a common offset.
+
+    Cells are centred at grid points; a cell's merged loss differs from its centre by O(step²), so one small
+    offset downward brings all of them to the grid or above it. With a `lattice` (d, τ), the cells' ends are
+    moved to losses (2kd+d²)/2τ of half-integer k, so that the cells are unions of those of rounded noise.
+    """
+    reach = _DEEP * mu
+    first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
+    centre = (first + np.arange(last - first)) * step
+    edge = np.append(centre - step / 2, centre[-1] + step / 2).astype(np.float64)
+    if lattice is not None:
+        d, tau = lattice
+        edge = (np.floor((edge * tau - d * d / 2) / d) + 0.5) * d / tau + d * d / (2 * tau)
+    p, q = (_normal_cells((edge - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
+    kept = (p > _FAINT) & (q > _FAINT) & (np.abs(centre - mu * mu / 2) < _KEPT * mu)
+    with np.errstate(divide="ignore"):
+        gap = np.where(kept, np.log(p / np.where(kept, q, 1.0)) - centre, 0.0)
+    down = float(min(gap[kept].min(), 0.0)) - 2.0**-38
+    return Cells(step, first, np.where(kept, p, 0.0), 0.0, down, 2.0**-40)
+
+
+def _normal_cells(edge: Floats) -> Floats:
+    """Return the mass of a standard normal law between neighbouring edges, within a relative 2^-41.
+
+    Differences of the distribution function on the side where it is small; narrow cells by the midpoint's
+    density and its first correction, w·φ(c)·(1 + (c²-1)w²/24), whose next term is below (1 + c⁴)w⁴/1920.
+    """
+    from scipy.special import ndtr  # noqa: PLC0415 - heavy
+
+    low, high = edge[:-1], edge[1:]
+    flip = low + high > 0
+    left, right = np.where(flip, -high, low), np.where(flip, -low, high)
+    wide = ndtr(right) - ndtr(left)
+    c, w = (low + high) / 2, high - low
+    with np.errstate(under="ignore"):
+        narrow = w * np.exp(-c * c / 2) / sqrt(2 * pi) * (1 + (c * c - 1) * w * w / 24)
+    return np.where((1 + c**4) * w**4 < 2.0**-42 * 1920, narrow, wide)
+
+
+def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
+    """Return the losses (2kd+d²)/2τ and masses of discrete Gaussian noise of σ ≤ 4096, but for 1e-300 of it."""
+    tau = float(variance)
+    reach = ceil(_DEEP * sqrt(tau)) + 1
+    k = np.arange(-reach, reach + 1, dtype=np.float64)
+    with np.errstate(under="ignore", over="ignore"):
+        mass = np.exp(-k * k / (2 * tau))
+    return (2 * k + shift) * shift / (2 * tau), mass / mass.sum()
+
+
+def upper(event: Event, step: float) -> Cells:
+    """Return a law that dominates the event's, on the grid."""
+    match event:
+        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e) | BoundedRange(epsilon=e):
+            return response_upper(float(e), step)
+        case ApproxRelease(epsilon=e, delta=d):
+            return response_upper(float(e), step, float(d))
+        case LaplaceNoise(scale=s, l1=d):
+            return laplace_upper(float(d / s), step)
+        case DiscreteLaplaceNoise(scale=s, l1=d):
+            return discrete_laplace_upper(s, ceil(d), step)
+        case GaussianNoise(sigma=s, l2=d):
+            return gaussian_upper(float(d / s), step)
+        case DiscreteGaussianNoise():
+            return _discrete_gaussian_upper(event, step)
+        case _:
+            assert_never(event)
+
+
+def lower(event: Event, step: float) -> Cells:  # noqa: PLR0911 - one for each event
+    """Return a law that some pair of the event's family dominates, on the grid."""
+    match event:
+        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
+            return response_lower(float(e), step)
+        case BoundedRange(epsilon=e):  # two candidates, both scores moving by Δ apart: randomized response at ε/2
+            return response_lower(float(e / 2), step)
+        case ApproxRelease(epsilon=e, delta=d):
+            return response_lower(float(e), step, float(d))
+        case LaplaceNoise(scale=s, l1=d):
+            return laplace_lower(float(d / s), step)
+        case DiscreteLaplaceNoise(scale=s, l1=d):
+            return discrete_laplace_lower(s, floor(d), step)
+        case GaussianNoise(sigma=s, l2=d):
+            return gaussian_lower(float(d / s), step)
+        case DiscreteGaussianNoise():
+            return _discrete_gaussian_lower(event, step)
+        case _:
+            assert_never(event)
+
+
+def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells:
+    """The atoms themselves for one coordinate and σ ≤ 4096; else the continuous law, moved by the comparison.
+
+    With the constants of `gaussian_law`: outside a set of P-mass e^(mb)·q the loss is at most that of rounded
+    continuous noise plus mb + a, and Pr ≤ e^(mb)·R. So the law with masses e^(mb)·R at losses raised by mb +
+    a, and e^(mb)·q at ∞, dominates; and R itself is dominated by the continuous law.
+    """
+    tau = float(event.variance)
+    if event.coordinates == 1 and tau <= _ATOMS:
+        loss, mass = discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
+        return spread_atoms(loss, mass, step, 1e-300)
+    if tau < 1:
+        return Cells(step, 0, np.zeros(1), 1.0)
+    m, tail = event.coordinates, 100.0
+    b = -log1p(-1 / (24 * tau)) * m
+    length = (sqrt(tau * (m + 2 * sqrt(m * tail) + 2 * tail)) + sqrt(m) / 2) ** 2
+    a = length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
+    plain = gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
+    return replace(
+        plain, mass=plain.mass * exp(b), infinite=exp(b - tail) + plain.infinite, offset=(a + b) * (1 + 2.0**-40)
+    )
+
+
+def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells:
+    """One coordinate that moves by ⌊√S⌋: the atoms, or merged cells of rounded noise, moved by the comparison.
+
+    With the same constants, Pr ≥ e^(-a)·R and the loss is at least that of rounded noise less a + b, for |k| ≤
+    13σ + d.
+    """
+    tau, d = float(event.variance), isqrt(event.l2_squared)
+    if tau <= _ATOMS:
+        loss, mass = discrete_gaussian_atoms(event.variance, d)
+        return floor_atoms(loss, mass, step)
+    if step * tau / d < 4:  # noqa: PLR2004 - a cell narrower than that many outcomes cannot be a union of them
+        return Cells(step, 0, np.ones(1))
+    down = ((31 + d / sqrt(tau)) ** 2 / 24 + 1 / 24) / tau * (1 + 2.0**-40)
+    plain = gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
+    return replace(plain, mass=plain.mass * exp(-down), offset=plain.offset - down)
