@@ -10,6 +10,9 @@ True
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
 from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.guarantees.arithmetic import parallel, split
+from tacit.guarantees.composition import Composition, compose
+from tacit.guarantees.pld import Bounds
 from tacit.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -30,7 +33,9 @@ __all__ = [
     "ZCDP",
     "AboveThreshold",
     "ApproxDP",
+    "Bounds",
     "BudgetError",
+    "Composition",
     "Exponential",
     "Gaussian",
     "GaussianDP",
@@ -47,5 +52,8 @@ __all__ = [
     "SourceError",
     "TacitError",
     "compare_noise",
+    "compose",
+    "parallel",
     "sensitivity",
+    "split",
 ]

@@ -1,0 +1,294 @@
+"""What many releases cost together.
+
+`compose` takes mechanisms, guarantees and events, singly or as (item, count), and prices the laws that are
+drawn. The order does not matter, and the releases may be chosen in any way *before* any answer is seen; for a
+budget that is spent as answers come, see `filters`.
+
+| rule | what it uses | bound |
+|---|---|---|
+| "tight", "pld" | the privacy-loss law of each event; continuous Gaussians merge into one | both sides, certified |
+| "basic" | Σε and Σδ | above |
+| "advanced" | Dwork, Rothblum and Vadhan 2010 | above |
+| "optimal" | Kairouz, Oh and Viswanath 2015, for one ε | exact for (ε, δ) guarantees, above for laws |
+| "zcdp" | Σρ and Σδ, converted | above |
+| "renyi" | the best of many orders, converted | above |
+| "gdp" | √(Σμ²), for continuous Gaussian noise and μ-GDP | exact |
+
+A bound from above alone has the lower end 0, which is true of any ε.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isqrt
+from typing import Literal, Protocol, TypeAlias, get_args
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees import rules
+from tacit.guarantees.conversions import (
+    delta_of_zcdp,
+    epsilon_of_renyi,
+    epsilon_of_zcdp,
+    gaussian_delta,
+    gaussian_epsilon,
+    nonnegative,
+    probability,
+)
+from tacit.guarantees.events import ApproxRelease, Event, GaussianNoise, PureRelease
+from tacit.guarantees.exact import Exact, Number, positive, round_up, to_fraction, whole
+from tacit.guarantees.filters import ApproxZCDP, price
+from tacit.guarantees.pld import Bounds, delta_bounds, epsilon_bounds
+from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+
+Rule: TypeAlias = Literal["tight", "pld", "basic", "advanced", "optimal", "zcdp", "renyi", "gdp"]
+
+_ORDERS = [Fraction(n, 8) for n in range(9, 81)] + [Fraction(n) for n in (*range(11, 65), 80, 96, 128, 256, 512, 1024)]
+_MOST = 10**9
+_NARROWEST = Fraction(1, 10**6)
+
+
+class HasEvent(Protocol):
+    """A mechanism, as far as an accountant sees it."""
+
+    @property
+    def event(self) -> Event:
+        """What is run."""
+
+
+Item: TypeAlias = HasEvent | Event | Guarantee
+Part: TypeAlias = Event | ZCDP | RenyiDP
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Releases priced together; see `compose`."""
+
+    parts: tuple[tuple[Part, int], ...]
+
+    def epsilon(self, *, delta: Number, rule: Rule = "tight", width: Number = 1e-3) -> Bounds:
+        """Bracket the least ε such that all parts together are (ε,δ)-DP.
+
+        Args:
+            delta: δ; 0 with the rules "basic" and "optimal", and where every part is pure.
+            rule: how to add up; the table of the module says what each uses.
+            width: how narrow the bracket should be, relative to ε; at least 1e-6. It is wider if that cannot
+            be reached.
+        """
+        slack, narrow = probability(delta, "delta"), _read_width(width)
+        if not self.parts:
+            return Bounds(0.0, 0.0)
+        if slack == 0 and rule in ("tight", "pld"):
+            return self._pure_limit()
+        return _EPSILONS[_read_rule(rule, _EPSILONS)](self, slack, narrow)
+
+    def delta(self, *, epsilon: Number, rule: Rule = "tight", width: Number = 1e-3) -> Bounds:
+        """Bracket the least δ such that all parts are (ε,δ)-DP; rules "tight", "pld", "optimal", "zcdp", "gdp"."""
+        size, narrow = nonnegative(epsilon, "epsilon"), _read_width(width)
+        if not self.parts:
+            return Bounds(0.0, 0.0)
+        return _DELTAS[_read_rule(rule, _DELTAS)](self, size, narrow)
+
+    def _pure_limit(self) -> Bounds:
+        """At δ = 0 the least ε is the largest loss: the sum of pure ε, which each law reaches; else infinite."""
+        try:
+            most = float(rules.basic(self._pairs()).epsilon)
+        except InvalidError:
+            return Bounds(inf, inf)
+        return Bounds(most, most) if all(pair[0].delta == 0 for pair in self._approx()) else Bounds(inf, inf)
+
+    def _events(self) -> list[tuple[Event, int]]:
+        """Return the parts as events, continuous Gaussians merged; refuse what has no privacy-loss law."""
+        merged = Fraction(0)
+        rest: list[tuple[Event, int]] = []
+        for part, count in self.parts:
+            if isinstance(part, (ZCDP, RenyiDP)):
+                want = f"a rule that knows {type(part).__name__}: 'zcdp' or 'renyi' ('zcdp' for ZCDP only)"
+                raise InvalidError("rule", "'tight'", want)
+            if isinstance(part, GaussianNoise):
+                merged += count * (part.l2 / part.sigma) ** 2
+            else:
+                rest.append((part, count))
+        if merged:
+            rest.append((GaussianNoise(sigma=Fraction(1), l2=_root_above(merged)), 1))
+        return rest
+
+    def _approx(self) -> list[tuple[ApproxDP, int]]:
+        return [(_as_approx(part), count) for part, count in self.parts]
+
+    def _pairs(self) -> list[tuple[PureDP | ApproxDP, int]]:
+        return list(self._approx())
+
+    def _rho(self) -> tuple[Fraction, Fraction]:
+        """Return Σρ and Σδ."""
+        costs = [(_zcdp_price(part), count) for part, count in self.parts]
+        return sum((count * rho for (rho, _), count in costs), Fraction(0)), sum(
+            (count * delta for (_, delta), count in costs), Fraction(0)
+        )
+
+
+def compose(items: Iterable[Item | tuple[Item, int]]) -> Composition:
+    """Price several releases together.
+
+    >>> from tacit.guarantees.values import PureDP
+    >>> total = compose([(PureDP(epsilon=0.1), 10)])
+    >>> total.epsilon(delta=1e-6, rule="basic").upper
+    1.0
+    >>> found = total.epsilon(delta=1e-6)
+    >>> found.lower <= found.upper < 1
+    True
+
+    Args:
+        items: mechanisms, guarantees or events; or pairs of one and how often it is used.
+    """
+    counts: Counter[Part] = Counter()
+    for item in items:
+        one, count = _counted(item)
+        if count:
+            counts[_as_part(one)] += count
+    relations = {getattr(part, "neighbours", None) for part in counts} - {None}
+    if len(relations) > 1:
+        raise InvalidError("items", "parts under both neighbour relations", "parts under one neighbour relation")
+    return Composition(tuple(counts.items()))
+
+
+def _counted(item: object) -> tuple[object, int]:
+    """Return an item and how often it is used."""
+    if not isinstance(item, tuple):
+        return item, 1
+    count = whole(item[1]) if len(item) == 2 else None  # noqa: PLR2004 - a pair
+    if count is None or not 0 <= count <= _MOST:
+        raise InvalidError("items", "a pair without a count", "(item, count) with a whole number from 0 to 10^9")
+    return item[0], count
+
+
+def _as_part(item: object) -> Part:
+    """Return what an accountant prices: the event of a mechanism or of a guarantee."""
+    match getattr(item, "event", item):
+        case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0.0):
+            return PureRelease(epsilon=to_fraction(epsilon, "epsilon"))
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return ApproxRelease(epsilon=to_fraction(epsilon, "epsilon"), delta=to_fraction(delta, "delta"))
+        case GaussianDP(mu=mu):
+            return GaussianNoise(sigma=Fraction(1), l2=to_fraction(mu, "mu"))
+        case ZCDP() | RenyiDP() as value:
+            return value
+        case event if isinstance(event, get_args(Event)):
+            return event  # type: ignore[no-any-return]  # one of the Event classes
+    raise InvalidError("items", show(item), "mechanisms, guarantees or events, or pairs of one and a count")
+
+
+def _as_approx(part: Part) -> ApproxDP:
+    try:
+        cost = price(ApproxDP(epsilon=1, delta=0.5), part)  # type: ignore[arg-type]  # refused below if it has no price
+    except InvalidError:
+        want = "one that knows all parts ('basic', 'advanced' and 'optimal' need an (ε, δ) for each)"
+        raise InvalidError("rule", f"a {type(part).__name__} among the parts", want) from None
+    return ApproxDP(epsilon=Exact(cost.loss), delta=Exact(cost.delta))
+
+
+def _zcdp_price(part: Part) -> tuple[Fraction, Fraction]:
+    if isinstance(part, ZCDP):
+        return to_fraction(part.rho, "rho"), Fraction(0)
+    if isinstance(part, RenyiDP):
+        raise InvalidError("rule", "a RenyiDP among the parts", "'renyi', which knows one order of it")
+    cost = price(ApproxZCDP(rho=1, delta=0.5), part)
+    return cost.loss, cost.delta
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """Return √square, rounded up by less than 2^-100 of itself."""
+    scaled = square.numerator * square.denominator << 256
+    return Fraction(isqrt(scaled) + 1, square.denominator << 128)
+
+
+def _tight(total: Composition, delta: Fraction, width: float) -> Bounds:
+    return epsilon_bounds(total._events(), float(delta), width)  # noqa: SLF001 - one module
+
+
+def _upper(epsilon: float) -> Bounds:
+    return Bounds(0.0, epsilon)
+
+
+def _basic(total: Composition, delta: Fraction, _: float) -> Bounds:
+    cost = rules.basic(total._pairs())  # noqa: SLF001
+    return _upper(float(cost.epsilon) if to_fraction(cost.delta, "delta") <= delta else inf)
+
+
+def _zcdp(total: Composition, delta: Fraction, _: float) -> Bounds:
+    rho, spent = total._rho()  # noqa: SLF001
+    return _upper(epsilon_of_zcdp(rho, delta - spent) if spent < delta else inf)
+
+
+def _renyi(total: Composition, delta: Fraction, _: float) -> Bounds:
+    fixed = {to_fraction(part.alpha, "alpha") for part, _ in total.parts if isinstance(part, RenyiDP)}
+    orders = sorted(fixed) if len(fixed) == 1 else [] if fixed else _ORDERS
+    costs = [(alpha, _renyi_cost(total, alpha)) for alpha in orders]
+    return _upper(min((epsilon_of_renyi(alpha, cost, delta) for alpha, cost in costs), default=inf))
+
+
+def _renyi_cost(total: Composition, alpha: Fraction) -> Fraction:
+    """Return the sum of all parts' Rényi divergences at one order."""
+    cost = Fraction(0)
+    for part, count in total.parts:
+        match part:
+            case RenyiDP(epsilon=epsilon):
+                cost += count * to_fraction(epsilon, "epsilon")
+            case ZCDP(rho=rho):
+                cost += count * alpha * to_fraction(rho, "rho")
+            case _:
+                cost += count * price(RenyiDP(alpha=Exact(alpha), epsilon=1), part).loss
+    return cost
+
+
+def _mu(total: Composition) -> float:
+    parts = total._events()  # noqa: SLF001
+    if len(parts) != 1 or not isinstance(parts[0][0], GaussianNoise):
+        raise InvalidError(
+            "rule", "'gdp'", "another one, since not all parts are continuous Gaussian noise or GaussianDP"
+        )
+    return round_up(parts[0][0].l2)
+
+
+def _gdp(total: Composition, delta: Fraction, _: float) -> Bounds:
+    return _upper(gaussian_epsilon(_mu(total), delta))
+
+
+_EPSILONS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
+    "tight": _tight,
+    "pld": _tight,
+    "basic": _basic,
+    "advanced": lambda total, delta, _: _upper(rules.advanced(total._pairs(), delta)),  # noqa: SLF001
+    "optimal": lambda total, delta, _: _upper(rules.optimal(total._pairs(), delta)),  # noqa: SLF001
+    "zcdp": _zcdp,
+    "renyi": _renyi,
+    "gdp": _gdp,
+}
+
+_DELTAS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
+    "tight": lambda total, epsilon, width: delta_bounds(total._events(), float(epsilon), width),  # noqa: SLF001
+    "pld": lambda total, epsilon, width: delta_bounds(total._events(), float(epsilon), width),  # noqa: SLF001
+    "optimal": lambda total, epsilon, _: _upper(rules.optimal_delta(total._pairs(), epsilon)),  # noqa: SLF001
+    "zcdp": lambda total, epsilon, _: _zcdp_delta(total, epsilon),
+    "gdp": lambda total, epsilon, _: _upper(gaussian_delta(_mu(total), float(epsilon))),
+}
+
+
+def _zcdp_delta(total: Composition, epsilon: Fraction) -> Bounds:
+    rho, spent = total._rho()  # noqa: SLF001
+    return _upper(min(1.0, delta_of_zcdp(round_up(rho), float(epsilon)) + round_up(spent)))
+
+
+def _read_rule(rule: object, known: dict[str, Callable[[Composition, Fraction, float], Bounds]]) -> str:
+    if isinstance(rule, str) and rule in known:
+        return rule
+    raise InvalidError("rule", show(rule), f"one of {', '.join(map(repr, known))}")
+
+
+def _read_width(width: object) -> float:
+    narrow = positive(width, "width")
+    if not _NARROWEST <= narrow <= 1:
+        raise InvalidError("width", show(width), "from 1e-6 to 1")
+    return float(narrow)
