@@ -19,7 +19,7 @@ GOLDEN = (Path(__file__).parent / "events.golden.jsonl").read_text().splitlines(
 
 amounts = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9).filter(lambda x: x > 0)
 every_event = st.one_of(
-    st.builds(DiscreteLaplaceNoise, scale=amounts, l1=amounts),
+    st.builds(DiscreteLaplaceNoise, scale=amounts, l1=amounts, coordinates=st.integers(1, 99)),
     st.builds(
         DiscreteGaussianNoise, variance=amounts, l2_squared=st.integers(1, 2**90), coordinates=st.integers(1, 99)
     ),

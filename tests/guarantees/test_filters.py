@@ -45,7 +45,7 @@ def gaussian(variance: Fraction, l2_squared: int = 1) -> DiscreteGaussianNoise:
 
 
 def laplace(scale: Fraction, l1: int = 1) -> DiscreteLaplaceNoise:
-    return DiscreteLaplaceNoise(scale=scale, l1=Fraction(l1))
+    return DiscreteLaplaceNoise(scale=scale, l1=Fraction(l1), coordinates=1)
 
 
 def approx(epsilon: Fraction, delta: Fraction) -> ApproxRelease:

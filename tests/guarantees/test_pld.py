@@ -35,7 +35,7 @@ def laplace(k: int) -> Event:
 
 
 def unit_grid(k: int) -> Event:
-    return DiscreteLaplaceNoise(scale=Fraction(repr(sqrt(k))), l1=Fraction(1))
+    return DiscreteLaplaceNoise(scale=Fraction(repr(sqrt(k))), l1=Fraction(1), coordinates=1)
 
 
 GOLDEN: list[tuple[list[tuple[Event, int]], float, float]] = [
@@ -106,8 +106,12 @@ MIXTURES: list[list[tuple[Event, dict[Fraction, mpmath.mpf], int]]] = [
         (RandomizedBit(epsilon=Fraction(2, 7)), response(Fraction(2, 7)), 6),
     ],
     [
-        (DiscreteLaplaceNoise(scale=Fraction(7), l1=Fraction(3)), discrete_laplace(Fraction(7), 3), 4),
-        (DiscreteLaplaceNoise(scale=Fraction(5, 2), l1=Fraction(2)), discrete_laplace(Fraction(5, 2), 2), 2),
+        (DiscreteLaplaceNoise(scale=Fraction(7), l1=Fraction(3), coordinates=1), discrete_laplace(Fraction(7), 3), 4),
+        (
+            DiscreteLaplaceNoise(scale=Fraction(5, 2), l1=Fraction(2), coordinates=1),
+            discrete_laplace(Fraction(5, 2), 2),
+            2,
+        ),
     ],
 ]
 
@@ -151,8 +155,15 @@ def test_a_discrete_gaussian_is_priced_by_its_own_law(sigma: int, shift: int) ->
         assert truth <= found.upper * (1 + 1e-9)
 
 
+def test_several_moving_numbers_are_priced_as_randomized_response() -> None:
+    vector = DiscreteLaplaceNoise(scale=Fraction(20), l1=Fraction(2), coordinates=2)
+    found = epsilon_bounds([(vector, 100)], 1e-6, 1e-3)
+    assert found.upper == epsilon_bounds([(RandomizedBit(epsilon=Fraction(1, 10)), 100)], 1e-6, 1e-3).upper
+    assert found.lower <= epsilon_bounds([(unit_grid(100), 100)], 1e-6, 1e-3).upper
+
+
 def test_fine_lattices_approach_the_continuous_laws() -> None:
-    fine = DiscreteLaplaceNoise(scale=Fraction(2**20 * 10), l1=Fraction(2**20))
+    fine = DiscreteLaplaceNoise(scale=Fraction(2**20 * 10), l1=Fraction(2**20), coordinates=1)
     found, smooth = epsilon_bounds([(fine, 100)], 1e-6, 1e-4), epsilon_bounds([(laplace(100), 100)], 1e-6, 1e-5)
     assert found.lower <= smooth.upper
     assert smooth.lower <= found.upper
@@ -171,7 +182,12 @@ def test_below_the_window_nothing_is_claimed() -> None:
 EVENTS = st.one_of(
     st.builds(RandomizedBit, epsilon=st.fractions(Fraction(1, 20), 1)),
     st.builds(LaplaceNoise, scale=st.fractions(1, 20), l1=st.just(Fraction(1))),
-    st.builds(DiscreteLaplaceNoise, scale=st.fractions(1, 20), l1=st.integers(1, 5).map(Fraction)),
+    st.builds(
+        DiscreteLaplaceNoise,
+        scale=st.fractions(1, 20),
+        l1=st.integers(1, 5).map(Fraction),
+        coordinates=st.integers(1, 2),
+    ),
     st.builds(GaussianNoise, sigma=st.fractions(1, 20), l2=st.just(Fraction(1))),
     st.builds(BoundedRange, epsilon=st.fractions(Fraction(1, 20), 1)),
 )
@@ -207,8 +223,8 @@ def total_mass(cells: Cells) -> float:
     [
         RandomizedBit(epsilon=Fraction(1, 3)),
         LaplaceNoise(scale=Fraction(3), l1=Fraction(1)),
-        DiscreteLaplaceNoise(scale=Fraction(3), l1=Fraction(2)),
-        DiscreteLaplaceNoise(scale=Fraction(10**6), l1=Fraction(10**6)),
+        DiscreteLaplaceNoise(scale=Fraction(3), l1=Fraction(2), coordinates=1),
+        DiscreteLaplaceNoise(scale=Fraction(10**6), l1=Fraction(10**6), coordinates=1),
         GaussianNoise(sigma=Fraction(3), l2=Fraction(1)),
         DiscreteGaussianNoise(variance=Fraction(9), l2_squared=1, coordinates=1),
         ApproxRelease(epsilon=Fraction(1, 3), delta=Fraction(1, 10)),
@@ -218,6 +234,25 @@ def total_mass(cells: Cells) -> float:
 def test_a_law_from_above_has_all_its_mass_and_one_from_below_no_more(event: Event) -> None:
     assert total_mass(laws.upper(event, 0.01)) == pytest.approx(1, abs=1e-12)
     assert 1 - 1e-9 <= total_mass(laws.lower(event, 0.01)) <= 1 + 1e-12
+
+
+def partitions(n: int, largest: int) -> list[tuple[int, ...]]:
+    """All ways to write n as a sum of parts from the largest down."""
+    if n == 0:
+        return [()]
+    return [(part, *rest) for part in range(min(n, largest), 0, -1) for rest in partitions(n - part, part)]
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(2), Fraction(7)])
+@pytest.mark.parametrize("shift", [2, 3, 4, 5])
+def test_no_vector_shift_is_worse_than_the_scalar_one_for_discrete_laplace_noise(scale: Fraction, shift: int) -> None:
+    """Every way to spread an L1 shift over coordinates, at every ε between two losses."""
+    with mpmath.workdps(40):
+        scalar = discrete_laplace(scale, shift)
+        for parts in partitions(shift, shift)[1:]:
+            spread = convolved([(discrete_laplace(scale, part), 1) for part in parts])
+            for epsilon in np.linspace(-float(shift / scale), float(shift / scale), 41):
+                assert true_delta(spread, float(epsilon)) <= true_delta(scalar, float(epsilon)) + mpmath.mpf(10) ** -30
 
 
 def test_a_planted_error_would_be_seen() -> None:

@@ -54,10 +54,14 @@ def _checked(name: str, given: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplaceNoise(_Record):
-    """Independent discrete Laplace noise on integers that move by at most `l1` in L1."""
+    """Independent discrete Laplace noise on integers that move by at most `l1` in L1.
+
+    `coordinates` bounds how many of them can move at all; with 1 the shift is scalar.
+    """
 
     scale: Fraction
     l1: Fraction
+    coordinates: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,7 @@ class DiscreteGaussianNoise(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise(_Record):
-    """Independent continuous Laplace noise on reals that move by at most `l1` in L1; tacit draws the discrete law."""
+    """Continuous Laplace noise on one real that moves by at most `l1`; tacit draws the discrete law."""
 
     scale: Fraction
     l1: Fraction

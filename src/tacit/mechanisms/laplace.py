@@ -73,7 +73,8 @@ class Laplace(Additive):
         steps = l1 / given if which == "epsilon" else given / self._lattice.step
         check_scale(steps, which, epsilon if scale is None else scale)
         check_ratio(l1 / steps, which, epsilon if scale is None else scale)
-        self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1))
+        moving = l1 if self._lattice.integral else min(l1, self._lattice.outputs)
+        self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1), coordinates=moving)
         self.guarantee = PureDP(epsilon=Exact(l1 / steps))
         self.scale = float(steps * self._lattice.step)
         self._settle(size)
