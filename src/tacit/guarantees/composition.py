@@ -94,12 +94,12 @@ class Composition:
     def _pure_limit(self) -> Bounds:
         """At δ = 0 the least ε is the largest loss: the sum of pure ε, which each law reaches; else infinite."""
         try:
-            most = float(rules.basic(self._pairs()).epsilon)
+            most = float(rules.basic(self.pairs()).epsilon)
         except InvalidError:
             return Bounds(inf, inf)
         return Bounds(most, most) if all(pair[0].delta == 0 for pair in self._approx()) else Bounds(inf, inf)
 
-    def _events(self) -> list[tuple[Event, int]]:
+    def events(self) -> list[tuple[Event, int]]:
         """Return the parts as events, continuous Gaussians merged; refuse what has no privacy-loss law."""
         merged = Fraction(0)
         rest: list[tuple[Event, int]] = []
@@ -118,10 +118,11 @@ class Composition:
     def _approx(self) -> list[tuple[ApproxDP, int]]:
         return [(_as_approx(part), count) for part, count in self.parts]
 
-    def _pairs(self) -> list[tuple[PureDP | ApproxDP, int]]:
+    def pairs(self) -> list[tuple[PureDP | ApproxDP, int]]:
+        """Return the parts as (ε, δ) guarantees; refuse what has none."""
         return list(self._approx())
 
-    def _rho(self) -> tuple[Fraction, Fraction]:
+    def rho(self) -> tuple[Fraction, Fraction]:
         """Return Σρ and Σδ."""
         costs = [(_zcdp_price(part), count) for part, count in self.parts]
         return sum((count * rho for (rho, _), count in costs), Fraction(0)), sum(
@@ -205,7 +206,7 @@ def _root_above(square: Fraction) -> Fraction:
 
 
 def _tight(total: Composition, delta: Fraction, width: float) -> Bounds:
-    return epsilon_bounds(total._events(), float(delta), width)  # noqa: SLF001 - one module
+    return epsilon_bounds(total.events(), float(delta), width)
 
 
 def _upper(epsilon: float) -> Bounds:
@@ -213,12 +214,12 @@ def _upper(epsilon: float) -> Bounds:
 
 
 def _basic(total: Composition, delta: Fraction, _: float) -> Bounds:
-    cost = rules.basic(total._pairs())  # noqa: SLF001
+    cost = rules.basic(total.pairs())
     return _upper(float(cost.epsilon) if to_fraction(cost.delta, "delta") <= delta else inf)
 
 
 def _zcdp(total: Composition, delta: Fraction, _: float) -> Bounds:
-    rho, spent = total._rho()  # noqa: SLF001
+    rho, spent = total.rho()
     return _upper(epsilon_of_zcdp(rho, delta - spent) if spent < delta else inf)
 
 
@@ -244,7 +245,7 @@ def _renyi_cost(total: Composition, alpha: Fraction) -> Fraction:
 
 
 def _mu(total: Composition) -> float:
-    parts = total._events()  # noqa: SLF001
+    parts = total.events()
     if len(parts) != 1 or not isinstance(parts[0][0], GaussianNoise):
         raise InvalidError(
             "rule", "'gdp'", "another one, since not all parts are continuous Gaussian noise or GaussianDP"
@@ -260,24 +261,24 @@ _EPSILONS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
     "tight": _tight,
     "pld": _tight,
     "basic": _basic,
-    "advanced": lambda total, delta, _: _upper(rules.advanced(total._pairs(), delta)),  # noqa: SLF001
-    "optimal": lambda total, delta, _: _upper(rules.optimal(total._pairs(), delta)),  # noqa: SLF001
+    "advanced": lambda total, delta, _: _upper(rules.advanced(total.pairs(), delta)),
+    "optimal": lambda total, delta, _: _upper(rules.optimal(total.pairs(), delta)),
     "zcdp": _zcdp,
     "renyi": _renyi,
     "gdp": _gdp,
 }
 
 _DELTAS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
-    "tight": lambda total, epsilon, width: delta_bounds(total._events(), float(epsilon), width),  # noqa: SLF001
-    "pld": lambda total, epsilon, width: delta_bounds(total._events(), float(epsilon), width),  # noqa: SLF001
-    "optimal": lambda total, epsilon, _: _upper(rules.optimal_delta(total._pairs(), epsilon)),  # noqa: SLF001
+    "tight": lambda total, epsilon, width: delta_bounds(total.events(), float(epsilon), width),
+    "pld": lambda total, epsilon, width: delta_bounds(total.events(), float(epsilon), width),
+    "optimal": lambda total, epsilon, _: _upper(rules.optimal_delta(total.pairs(), epsilon)),
     "zcdp": lambda total, epsilon, _: _zcdp_delta(total, epsilon),
     "gdp": lambda total, epsilon, _: _upper(gaussian_delta(_mu(total), float(epsilon))),
 }
 
 
 def _zcdp_delta(total: Composition, epsilon: Fraction) -> Bounds:
-    rho, spent = total._rho()  # noqa: SLF001
+    rho, spent = total.rho()
     return _upper(min(1.0, delta_of_zcdp(round_up(rho), float(epsilon)) + round_up(spent)))
 
 
