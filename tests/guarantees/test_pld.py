@@ -236,6 +236,12 @@ def test_a_law_from_above_has_all_its_mass_and_one_from_below_no_more(event: Eve
     assert 1 - 1e-9 <= total_mass(laws.lower(event, 0.01)) <= 1 + 1e-12
 
 
+def test_give_aways_are_not_counted_twice_from_below() -> None:
+    """Five chances of 0.1 give everything away with 1 - 0.9^5, not 0.5."""
+    found = delta_bounds([(ApproxRelease(epsilon=Fraction(1, 10), delta=Fraction(1, 10)), 5)], 3.0, 1e-3)
+    assert found.lower <= 1 - 0.9**5 <= found.upper
+
+
 def partitions(n: int, largest: int) -> list[tuple[int, ...]]:
     """All ways to write n as a sum of parts from the largest down."""
     if n == 0:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, exp, inf, log, log2, sqrt
+from math import ceil, exp, expm1, inf, log, log1p, log2, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ class Sum:
     cumulant: float
     tilt: float
     infinite: float
+    given_away: float
     error: float
     wrapped: float
     above: float
@@ -65,7 +66,7 @@ class Sum:
         """Bound δ(ε) from below."""
         total = self._integral(epsilon, np.maximum(self.tilted - self.error, 0.0))
         wrapped = self.wrapped * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
-        return max(0.0, total / self.factor - wrapped) + self.infinite
+        return max(0.0, total / self.factor - wrapped) + self.given_away
 
     def _integral(self, epsilon: float, tilted: Floats) -> float:
         at = int(np.searchsorted(self.losses, epsilon, side="right"))
@@ -120,13 +121,22 @@ def total(parts: Parts, delta: float) -> Sum:
         tilted=np.roll(np.fft.irfft(spectrum, length), -(first % length)),
         cumulant=value + tilt * offset,
         tilt=tilt,
-        infinite=sum(count * cells.infinite for cells, count in parts),
+        infinite=_infinite(parts),
+        given_away=-expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts)) * (1 - 2.0**-40),
         error=error,
         wrapped=0.0 if whole else _outside(parts, tilt, value, ends, spread),
         above=0.0 if whole else _above(parts, tilt, ends[1], spread),
         factor=exp(min(4 * slack, 50.0)),
         whole=whole,
     )
+
+
+def _infinite(parts: Parts) -> float:
+    """Bound Pr[S = ∞] from above: 1 - Π(1-pᵢ); or Σpᵢ times how much a dominating law's masses may exceed 1."""
+    if all(float(cells.mass.sum()) + cells.infinite <= 1 + 2.0**-40 for cells, _ in parts):
+        return -expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts)) * (1 + 2.0**-40)
+    growth = sum(count * log(max(1.0, float(cells.mass.sum()))) for cells, count in parts)
+    return sum(count * cells.infinite for cells, count in parts) * exp(min(growth, 50.0))
 
 
 def _window(parts: Parts, mean: float, spread: float) -> tuple[int, int, bool]:
