@@ -12,7 +12,8 @@ for any ε; and it keeps a pair a pair, so it composes.
 (post-processing), which puts the mass of a cell at ln(p/q).
 
 On real bits: masses are floats within a relative `slack` of the truth, which `convolve` adds to its bounds;
-the share b/p loses up to slack/h where p and q·e^(ih) agree in their leading digits, and is raised by that.
+the share b/p loses up to slack/h where p and q·e^(ih) agree in their leading digits, and is raised by that. A
+law from above is moved up, and one from below down, by more than the rounding of its largest loss.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _collect(index: Ints, mass: Floats, share: Floats, step: float, infinite: fl
     place = index - start
     size = int(place.max()) + 2
     total = np.bincount(place, mass * (1 - share), size) + np.bincount(place + 1, mass * share, size)
-    return Cells(step, start, total.astype(np.float64), infinite, slack=slack)
+    furthest = max(abs(start), abs(start + size)) * step
+    return Cells(step, start, total.astype(np.float64), infinite, furthest * 2.0**-49, slack)
 
 
 def floor_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) -> Cells:
@@ -93,4 +95,6 @@ def together(one: Cells, two: Cells) -> Cells:
     mass = np.zeros(size)
     for part in (one, two):
         mass[part.start - start : part.start - start + part.mass.size] += part.mass
-    return Cells(one.step, start, mass, one.infinite + two.infinite, one.offset, max(one.slack, two.slack))
+    return Cells(
+        one.step, start, mass, one.infinite + two.infinite, max(one.offset, two.offset), max(one.slack, two.slack)
+    )

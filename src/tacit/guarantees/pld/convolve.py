@@ -5,7 +5,7 @@ Fourier transforms. Plain transforms lose everything below 1e-16 of the total ma
 each mass is multiplied by e^(λx) and divided by M(λ) = Σ mass·e^(λx), which makes the losses around ε likely;
 after the transform the tilt is undone, Pr[S = x] = P̃(x)·e^(K(λ) - λx) with K = Σ ln M. Then errors are
 relative to what matters. (The tilt is Esscher's; λ solves K(λ) - λK'(λ) = ln δ, so that the tilted mean is
-near the ε that belongs to δ.)
+near the ε that belongs to δ.) Many short laws are merged by `merge` before they are transformed.
 
 **What is added for certainty.** Let u = 2^-53 and n the transform's length.
 
@@ -13,9 +13,11 @@ near the ε that belongs to δ.)
   window is at most e^(K(λ±s) - K(λ) ∓ s·end) for any s > 0 (Chernoff). From above, what wraps into the window
   only adds, and what is missing above the window is bounded by min over s of e^(K(s) - s·end). From below,
   T·e^(K-λε) is subtracted, the most that wrapped mass can add.
-* *Rounding.* A transform of masses summing to 1 errs by at most η = 8u·log₂n in each entry; so does a power k of it by
-  kη(|f|+η)^(k-1), and a product accordingly; the inverse transform averages these and adds η times the mean
-  modulus. That number is added to (or subtracted from) every mass of the window.
+* *Merging.* Where the tilted masses of a merged law err by E in all, that is worth at most E·e^(K-λε) above ε.
+* *Rounding.* In a transform of masses summing to at most 1, each path from a mass to an entry passes log₂n
+  butterflies, each of which errs by less than 8u of what it adds up; so an entry errs by at most η = 8u·log₂n. A
+  power k of it errs by kη(|f|+η)^(k-1), and a product accordingly; the inverse transform averages these and
+  adds η times the mean modulus. That number is added to (or subtracted from) every mass of the window.
 * *Masses.* Each law's masses, its M and the undoing of the tilt are within a few times its slack; a factor
   e^(±4Σslack) covers them.
 """
@@ -30,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.guarantees.pld.cells import Cells, Floats
+from tacit.guarantees.pld.merge import Short, Stack, merged
 
 Parts = Sequence[tuple[Cells, int]]
 
@@ -37,6 +40,8 @@ _U = 2.0**-53
 _WIDE = 10.0
 _LONGEST = 1 << 23
 _SMALL = 1 << 16
+_NEAR = 0.25
+"""How near K(λ) - λK'(λ) comes to ln δ: any λ is valid, this only sets how well the window is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +55,27 @@ class Sum:
     infinite: float
     given_away: float
     error: float
+    astray: float
     wrapped: float
     above: float
     factor: float
     whole: bool
+    centre: float = 0.0
+    spread: float = 1.0
 
     def upper(self, epsilon: float) -> float:
         """Bound δ(ε) from above; below a window that does not hold the whole law nothing is known."""
         if epsilon < self.losses[0] and not self.whole:
             return 1.0
         total = self._integral(epsilon, np.maximum(self.tilted, 0.0) + self.error)
+        total += self.astray * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
         return min(1.0, total * self.factor + self.above + self.infinite)
 
     def lower(self, epsilon: float) -> float:
         """Bound δ(ε) from below."""
         total = self._integral(epsilon, np.maximum(self.tilted - self.error, 0.0))
-        wrapped = self.wrapped * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
-        return max(0.0, total / self.factor - wrapped) + self.given_away
+        less = (self.wrapped + self.astray) * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
+        return max(0.0, total / self.factor - less) + self.given_away
 
     def _integral(self, epsilon: float, tilted: Floats) -> float:
         at = int(np.searchsorted(self.losses, epsilon, side="right"))
@@ -75,47 +84,45 @@ class Sum:
         return float(np.dot(tilted[at:], weight))
 
 
-def cumulant(parts: Parts, tilt: float) -> tuple[float, float, float]:
-    """Return K, K' and K'' of the finite part of the total at one tilt; the offsets are left out."""
-    value = mean = variance = 0.0
-    for cells, count in parts:
-        x = cells.losses
-        top = float(x[-1] if tilt > 0 else x[0])
-        weight = cells.mass * np.exp(tilt * (x - top))
-        total = float(weight.sum())
-        at = float(np.dot(weight, x)) / total
-        value += count * (tilt * top + log(total))
-        mean += count * at
-        variance += count * float(np.dot(weight, (x - at) ** 2)) / total
-    return value, mean, variance
-
-
-def choose_tilt(parts: Parts, delta: float) -> float:
+def choose_tilt(stack: Stack, delta: float, step: float) -> float:
     """Return λ with K(λ) - λK'(λ) ≈ ln δ, but no larger than leaves the tilted law a few steps wide."""
-    step, low, high = parts[0][0].step, 0.0, 1.0
+    low, high, target = 0.0, 1.0, log(delta)
 
-    def enough(tilt: float) -> bool:
-        value, mean, variance = cumulant(parts, tilt)
-        return value - tilt * mean <= log(delta) or variance < (4 * step) ** 2
+    def gap(tilt: float) -> float:
+        """Above 0 while λ is too small; it falls in λ, since its derivative is -λK''."""
+        value, mean, variance = stack.cumulant(tilt)
+        return -inf if variance < (4 * step) ** 2 else value - tilt * mean - target
 
-    while not enough(high) and high < 2.0**40:
-        low, high = high, 2 * high
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+    at_low, at_high = -target, gap(high)
+    while at_high > _NEAR and high < 2.0**40:
+        low, high, at_low, at_high = high, 2 * high, at_high, gap(2 * high)
+    for _ in range(60):
+        if at_low <= _NEAR or high - low < 1e-3 * high:
+            break
+        # Between the two the gap is nearly quadratic in λ: a secant in λ², kept off the ends.
+        share = at_low / (at_low - at_high) if at_high > -inf else 0.5
+        middle = sqrt(low * low + min(max(share, 0.05), 0.95) * (high * high - low * low))
+        at_middle = gap(middle)
+        low, high, at_low, at_high = (
+            (middle, high, at_middle, at_high) if at_middle > 0 else (low, middle, at_low, at_middle)
+        )
     return low
 
 
 def total(parts: Parts, delta: float) -> Sum:
     """Convolve laws of one step around the ε that belongs to δ."""
-    step, tilt = parts[0][0].step, choose_tilt(parts, delta)
-    value, mean, variance = cumulant(parts, tilt)
+    if any(not cells.mass.any() for cells, _ in parts):
+        return _everything_given_away()
+    step, stack = parts[0][0].step, Stack.of(parts)
+    tilt = choose_tilt(stack, delta, step)
+    value, mean, variance = stack.cumulant(tilt)
     spread = max(sqrt(variance), 2 * step)
     first, length, whole = _window(parts, mean, spread)
-    spectrum, error = _product(parts, tilt, length)
+    short = merged(parts, tilt)
+    spectrum, error = _product(short, length)
     ends = first * step, (first + length - 1) * step
     offset = sum(cells.offset * count for cells, count in parts)
-    slack = sum(cells.slack * count for cells, count in parts)
+    slack = sum(cells.slack * count for cells, count in parts) + sum(law.slack * law.count for law in short)
     return Sum(
         losses=np.arange(first, first + length, dtype=np.float64) * step + offset,
         tilted=np.roll(np.fft.irfft(spectrum, length), -(first % length)),
@@ -124,11 +131,20 @@ def total(parts: Parts, delta: float) -> Sum:
         infinite=_infinite(parts),
         given_away=-expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts)) * (1 - 2.0**-40),
         error=error,
-        wrapped=0.0 if whole else _outside(parts, tilt, value, ends, spread),
-        above=0.0 if whole else _above(parts, tilt, ends[1], spread),
+        astray=sum(law.error * law.count for law in short),
+        wrapped=0.0 if whole else _outside(stack, tilt, value, ends, spread),
+        above=0.0 if whole else _above(stack, tilt, ends[1], spread),
         factor=exp(min(4 * slack, 50.0)),
         whole=whole,
+        centre=mean + offset,
+        spread=spread,
     )
+
+
+def _everything_given_away() -> Sum:
+    """Return the law of a total of which nothing is known to be finite: δ(ε) = 1."""
+    none = np.zeros(1)
+    return Sum(none, none, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, whole=True)
 
 
 def _infinite(parts: Parts) -> float:
@@ -150,44 +166,40 @@ def _window(parts: Parts, mean: float, spread: float) -> tuple[int, int, bool]:
     return round(mean / step) - length // 2, length, False
 
 
-def _product(parts: Parts, tilt: float, length: int) -> tuple[npt.NDArray[np.complex128], float]:
+def _product(laws: Sequence[Short], length: int) -> tuple[npt.NDArray[np.complex128], float]:
     """Return the transform of the tilted total, and a bound of what rounding adds to any mass of its inverse."""
     slip = 8 * _U * log2(length)
-    logs = np.zeros(length // 2 + 1, dtype=np.complex128)
-    moduli, slips = np.zeros(length // 2 + 1), np.zeros(length // 2 + 1)
-    for cells, count in parts:
-        transform = np.fft.rfft(_tilted(cells, tilt, length))
+    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+    largest, slips = np.ones(length // 2 + 1), np.zeros(length // 2 + 1)
+    for law in laws:
+        place = (law.start + np.arange(law.mass.size)) % length
+        transform = np.fft.rfft(np.bincount(place, law.mass, length))
         size = np.abs(transform) + slip
-        with np.errstate(divide="ignore", invalid="ignore"):  # a zero stays a zero below
-            logs += count * np.log(transform)
-        moduli += count * np.log(size)
-        slips += count * slip / size
-    largest = np.exp(np.minimum(moduli, 0.0))
-    with np.errstate(invalid="ignore", under="ignore"):
-        spectrum = np.exp(logs)
+        slips += law.count * slip / size
+        with np.errstate(under="ignore"):
+            spectrum *= transform if law.count == 1 else _power(transform, law.count)
+            largest *= np.minimum(size, 1.0) ** law.count
     # rfft holds half of the frequencies: the mean over all is at most twice that over these.
-    return np.nan_to_num(spectrum), 2 * float(np.mean(largest * (2 * slips + slip)))
+    return spectrum, 2 * float(np.mean(largest * (2 * slips + slip)))
 
 
-def _tilted(cells: Cells, tilt: float, length: int) -> Floats:
-    """Return the tilted masses of one law, wrapped modulo the length."""
-    x = cells.losses
-    weight = cells.mass * np.exp(tilt * (x - float(x[-1])))
-    place = (cells.start + np.arange(cells.mass.size)) % length
-    return np.bincount(place, weight / weight.sum(), length).astype(np.float64)
+def _power(transform: npt.NDArray[np.complex128], count: int) -> npt.NDArray[np.complex128]:
+    """Return f^k by e^(k·ln f): the logarithm's rounding is far below that of f itself; zeros stay zeros."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(np.exp(count * np.log(transform)))
 
 
-def _outside(parts: Parts, tilt: float, value: float, ends: tuple[float, float], spread: float) -> float:
+def _outside(stack: Stack, tilt: float, value: float, ends: tuple[float, float], spread: float) -> float:
     """Bound the tilted mass outside the window by Chernoff's inequality on both sides."""
     bounds = [inf, inf]
     for by in (4.0, 8.0, 12.0):
         for side, end in enumerate(ends):
             s = by / spread if side else -by / spread
-            moved = cumulant(parts, tilt + s)[0] - value - s * end
+            moved = stack.cumulant(tilt + s)[0] - value - s * end
             bounds[side] = min(bounds[side], moved)
     return exp(min(bounds[0], 0.0)) + exp(min(bounds[1], 0.0))
 
 
-def _above(parts: Parts, tilt: float, end: float, spread: float) -> float:
+def _above(stack: Stack, tilt: float, end: float, spread: float) -> float:
     """Bound Pr[end < S < ∞] by Chernoff's inequality."""
-    return exp(min(0.0, *(cumulant(parts, s)[0] - s * end for s in (tilt + by / spread for by in (4.0, 8.0, 12.0)))))
+    return exp(min(0.0, *(stack.cumulant(s)[0] - s * end for s in (tilt + by / spread for by in (4.0, 8.0, 12.0)))))

@@ -49,7 +49,7 @@ def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     mass = np.zeros(apart + 1)
     mass[0] += (1 - infinite) / (1 + exp(less))
     mass[-1] += (1 - infinite) / (1 + exp(-less))
-    return Cells(step, 0, mass, infinite, -less)
+    return Cells(step, 0, mass, infinite, -less * (1 + 2.0**-48))
 
 
 def laplace_upper(epsilon: float, step: float) -> Cells:
@@ -63,19 +63,21 @@ def laplace_upper(epsilon: float, step: float) -> Cells:
 
 
 def laplace_lower(epsilon: float, step: float) -> Cells:
-    """Laplace noise for the largest shift ε' ≤ ε on the grid, cells of two steps merged.
+    """Laplace noise for the largest shift ε' ≤ ε with 2ε' a whole number of steps, cells of two steps merged.
 
     A cell's P-density is e^(x/2) and its Q-density e^(-x/2) up to a common factor, so its merged loss is its
-    midpoint, exactly.
+    midpoint, exactly. Cells are counted from the top; if one step is left over at the bottom, it is merged with the
+    atom there, which lowers its loss.
     """
-    reach = floor(epsilon / step * (1 + 2.0**-50))
-    top = reach * step
-    middle = np.arange(1 - reach, reach, 2)
-    mass = np.zeros(2 * reach + 1)
-    mass[middle + reach] = np.exp(((middle + 1) * step - top) / 2) * -expm1(-step) / 2
-    mass[0] += exp(-top) / 2
+    apart = floor(2 * epsilon / step * (1 + 2.0**-50))
+    top = apart * step / 2
+    middle = np.arange(apart - 1, 0, -2)
+    mass = np.zeros(apart + 1)
+    mass[middle] = np.exp(((middle + 1) * step - 2 * top) / 2) * -expm1(-step) / 2
+    rest = 0.0 if apart % 2 == 0 else exp(-top) * expm1(step / 2) / 2
+    mass[0] += exp(-top) / 2 + rest
     mass[-1] += 0.5
-    return Cells(step, -reach, mass)
+    return Cells(step, 0, mass, 0.0, -top * (1 + 2.0**-48))
 
 
 def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:

@@ -1,0 +1,145 @@
+"""Many laws side by side: their cumulants at once, and short ones merged before any transform.
+
+A direct convolution of non-negative masses adds products without cancellation, so every sum is within a
+relative (terms + 1)·2^-53: that is the `slack` of a merged law. Longer laws are convolved by transforms, whose
+rounding is bounded as in `convolve`; the bound times the number of masses is the law's `error`, a bound of the sum
+of all masses' errors. Masses sum to at most 1, so errors of that kind add up when laws are convolved. What is cut
+off at the ends of a tilted law, or underflows, counts as error too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import log2
+
+import numpy as np
+
+from tacit.guarantees.pld.cells import Cells, Floats, Ints
+
+Parts = Sequence[tuple[Cells, int]]
+
+_U = 2.0**-53
+_FAINT = 2.0**-84
+_UNDERFLOW = 1e-290
+_LONGEST = 2048
+_DIRECT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The laws one after another in flat arrays; law i begins at begins[i]."""
+
+    losses: Floats
+    mass: Floats
+    begins: Ints
+    sizes: Ints
+    counts: Floats
+
+    @classmethod
+    def of(cls, parts: Parts) -> Stack:
+        """Put laws side by side."""
+        sizes = np.array([cells.mass.size for cells, _ in parts])
+        return cls(
+            np.concatenate([cells.losses for cells, _ in parts]),
+            np.concatenate([cells.mass for cells, _ in parts]),
+            np.cumsum(sizes) - sizes,
+            sizes,
+            np.array([float(count) for _, count in parts]),
+        )
+
+    def cumulant(self, tilt: float) -> tuple[float, float, float]:
+        """Return K, K' and K'' of the finite part of the total at one tilt; the offsets are left out."""
+        top = self.losses[self.begins + (self.sizes - 1 if tilt > 0 else 0)]
+        with np.errstate(under="ignore"):
+            weight = self.mass * np.exp(tilt * (self.losses - np.repeat(top, self.sizes)))
+        total = np.add.reduceat(weight, self.begins)
+        mean = np.add.reduceat(weight * self.losses, self.begins) / total
+        away = (self.losses - np.repeat(mean, self.sizes)) ** 2
+        variance = np.add.reduceat(weight * away, self.begins) / total
+        return (
+            float(np.dot(self.counts, tilt * top + np.log(total))),
+            float(np.dot(self.counts, mean)),
+            float(np.dot(self.counts, variance)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A tilted law without its faint ends, used `count` times.
+
+    Each mass is within a relative `slack` of the truth, but for differences that sum to at most `error`.
+    """
+
+    start: int
+    mass: Floats
+    count: int
+    slack: float = 0.0
+    error: float = 0.0
+
+    def __lt__(self, other: Short) -> bool:
+        """The shortest first."""
+        return self.mass.size < other.mass.size
+
+
+def merged(parts: Parts, tilt: float) -> list[Short]:
+    """Return tilted laws whose convolution is the total's: those used once become one."""
+    laws = [_powered(_cut(_tilted(cells, tilt, count), _FAINT / count)) for cells, count in parts]
+    single = [law for law in laws if law.count == 1]
+    heapify(single)
+    while len(single) > 1:
+        heappush(single, _convolved(heappop(single), heappop(single)))
+    return [law for law in laws if law.count > 1] + single
+
+
+def _tilted(cells: Cells, tilt: float, count: int) -> Short:
+    x = cells.losses
+    with np.errstate(under="ignore"):
+        weight = cells.mass * np.exp(tilt * (x - float(x[-1] if tilt > 0 else x[0])))
+    return Short(cells.start, weight / weight.sum(), count)
+
+
+def _cut(law: Short, faint: float) -> Short:
+    """Cut off both ends, each of at most `faint`."""
+    first = int(np.searchsorted(np.cumsum(law.mass), faint))
+    last = law.mass.size - int(np.searchsorted(np.cumsum(law.mass[::-1]), faint))
+    if first >= last:
+        return law
+    return Short(law.start + first, law.mass[first:last], law.count, law.slack, law.error + 2 * faint + _UNDERFLOW)
+
+
+def _convolved(one: Short, two: Short) -> Short:
+    few = min(one.mass.size, two.mass.size)
+    slack, error = one.slack + two.slack, one.error + two.error
+    if few <= _DIRECT:
+        with np.errstate(under="ignore"):
+            mass = np.convolve(one.mass, two.mass)
+        return _cut(Short(one.start + two.start, mass, 1, slack + (few + 2) * _U, error), _FAINT)
+    mass, slip = _transformed(one.mass, two.mass)
+    return _cut(Short(one.start + two.start, mass, 1, slack, error + slip), slip)
+
+
+def _transformed(one: Floats, two: Floats) -> tuple[Floats, float]:
+    """Return the convolution of two laws by transforms, and a bound of the sum of its errors."""
+    size = one.size + two.size - 1
+    length = 1 << (size - 1).bit_length()
+    eta = 8 * _U * log2(length)
+    first, second = np.fft.rfft(one, length), np.fft.rfft(two, length)
+    product = first * second
+    slips = eta * (np.abs(first) + np.abs(second) + eta) + (eta + 4 * _U) * np.abs(product)
+    return np.maximum(np.fft.irfft(product, length)[:size], 0.0), 2 * size * float(np.mean(slips))
+
+
+def _powered(law: Short) -> Short:
+    """Return a short law convolved with itself `count` times, by squaring; a long one as it is."""
+    if law.count == 1 or (law.mass.size - 1) * law.count > _LONGEST:
+        return law
+    power, left = Short(law.start, law.mass, 1, law.slack, law.error), law.count
+    result: Short | None = None
+    while left:
+        if left & 1:
+            result = power if result is None else _convolved(result, power)
+        left >>= 1
+        power = _convolved(power, power) if left else power
+    return result or power
