@@ -30,6 +30,11 @@ every_event = st.one_of(
         delta=st.just(Fraction(1, 10**6)),
         neighbours=st.sampled_from([None, "add/remove", "change one"]),
     ),
+    st.builds(
+        events.PoissonSampled,
+        rate=st.fractions(min_value=Fraction(1, 10**9), max_value=1).filter(lambda x: x > 0),
+        of=st.builds(events.GaussianNoise, sigma=amounts, l2=amounts),
+    ),
 )
 
 
@@ -95,10 +100,33 @@ def test_what_cannot_be_priced_is_refused(text: str, argument: str) -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, nan, inf, "1", True, None])
 def test_an_amount_is_a_number_above_zero(bad: Any) -> None:  # noqa: ANN401
-    for name in ("epsilon", "delta"):
+    for kind, name in ((events.BoundedRange, "epsilon"), (PureRelease, "epsilon"), (ApproxRelease, "delta")):
         with pytest.raises(InvalidError) as caught:
-            ApproxRelease(**{"epsilon": 1, "delta": 1e-6, name: bad})
+            kind(**{**({"epsilon": 1} if kind is ApproxRelease else {}), name: bad})  # type: ignore[arg-type]
         assert caught.value.argument == name
+
+
+@pytest.mark.parametrize("bad", [-1, nan, inf, "1", True, None])
+def test_only_a_give_away_may_have_no_epsilon(bad: Any) -> None:  # noqa: ANN401
+    assert ApproxRelease(epsilon=Fraction(0), delta=Fraction(1, 10)).epsilon == 0
+    with pytest.raises(InvalidError, match="epsilon"):
+        ApproxRelease(epsilon=bad, delta=Fraction(1, 10))
+
+
+def test_a_sample_has_a_rate_and_an_event_under_add_remove() -> None:
+    noise = events.GaussianNoise(sigma=Fraction(1), l2=Fraction(1))
+    once = events.PoissonSampled(rate=Fraction(1, 10), of=noise)
+    assert once.neighbours == "add/remove"
+    for bad in (0, -1, nan, 2, "1", True, None):
+        with pytest.raises(InvalidError, match="rate"):
+            events.PoissonSampled(rate=bad, of=noise)  # type: ignore[arg-type]
+    with pytest.raises(InvalidError, match="multiply the rates"):
+        events.PoissonSampled(rate=Fraction(1, 10), of=once)  # type: ignore[arg-type]
+    changed = ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 10), neighbours="change one")
+    with pytest.raises(InvalidError, match="Poisson"):
+        events.PoissonSampled(rate=Fraction(1, 10), of=changed)
+    with pytest.raises(InvalidError, match="neighbour relation"):
+        tc.compose([once, changed])
 
 
 def test_a_float_amount_means_its_decimal_here_too() -> None:

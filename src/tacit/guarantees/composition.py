@@ -6,7 +6,8 @@ budget that is spent as answers come, see `filters`.
 
 | rule | what it uses | bound |
 |---|---|---|
-| "tight", "pld" | the privacy-loss law of each event; continuous Gaussians merge into one | both sides, certified |
+| "tight" | "pld"; from above also "basic", "zcdp" and "gdp", where one is less | both sides, certified |
+| "pld" | the privacy-loss law of each event; continuous Gaussians merge into one | both sides, certified |
 | "basic" | Σε and Σδ | above |
 | "advanced" | Dwork, Rothblum and Vadhan 2010 | above |
 | "optimal" | Kairouz, Oh and Viswanath 2015, for one ε | exact for (ε, δ) guarantees, above for laws |
@@ -37,10 +38,16 @@ from tacit.guarantees.conversions import (
     nonnegative,
     probability,
 )
-from tacit.guarantees.events import ApproxRelease, Event, GaussianNoise, PureRelease
+from tacit.guarantees.events import (
+    ApproxRelease,
+    Event,
+    GaussianNoise,
+    PureRelease,
+)
 from tacit.guarantees.exact import Exact, Number, positive, round_up, to_fraction, whole
 from tacit.guarantees.filters import ApproxZCDP, price
-from tacit.guarantees.pld import Bounds, delta_bounds, epsilon_bounds
+from tacit.guarantees.pld import Bounds, Lawful, delta_bounds, epsilon_bounds
+from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 Rule: TypeAlias = Literal["tight", "pld", "basic", "advanced", "optimal", "zcdp", "renyi", "gdp"]
@@ -58,8 +65,8 @@ class HasEvent(Protocol):
         """What is run."""
 
 
-Item: TypeAlias = HasEvent | Event | Guarantee
-Part: TypeAlias = Event | ZCDP | RenyiDP
+Item: TypeAlias = HasEvent | Event | Guarantee | PrivacyProfile
+Part: TypeAlias = Event | ZCDP | RenyiDP | PrivacyProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +106,27 @@ class Composition:
             return Bounds(inf, inf)
         return Bounds(most, most) if all(pair[0].delta == 0 for pair in self._approx()) else Bounds(inf, inf)
 
-    def events(self) -> list[tuple[Event, int]]:
+    def profile(self, points: int = 64) -> PrivacyProfile:
+        """Return δ as a function of ε: the tight upper bound at so many ε, and what it promises between them."""
+        found = [(x, bounds.upper) for x, bounds in self.curve(points)]
+        return PrivacyProfile(found or [(0.0, 0.0)])
+
+    def curve(self, points: int = 64) -> list[tuple[float, Bounds]]:
+        """Return bounds on δ at so many ε, from 0 to where δ is about 1e-12."""
+        if not self.parts:
+            return []
+        last = self.epsilon(delta=1e-12, width=1e-2).upper
+        last = last if last < inf else self._widest()
+        return [(x, self.delta(epsilon=x, width=1e-2)) for x in (last * i / (points - 1) for i in range(points))]
+
+    def _widest(self) -> float:
+        """Return an ε beyond which δ falls no further: where every part but its give-away is used up, or nearly."""
+        return self.epsilon(delta=min(0.5, 2 * self.delta(epsilon=50.0).upper), width=1e-2).upper
+
+    def events(self) -> list[tuple[Lawful, int]]:
         """Return the parts as events, continuous Gaussians merged; refuse what has no privacy-loss law."""
         merged = Fraction(0)
-        rest: list[tuple[Event, int]] = []
+        rest: list[tuple[Lawful, int]] = []
         for part, count in self.parts:
             if isinstance(part, (ZCDP, RenyiDP)):
                 want = f"a rule that knows {type(part).__name__}: 'zcdp' or 'renyi' ('zcdp' for ZCDP only)"
@@ -147,8 +171,9 @@ def compose(items: Iterable[Item | tuple[Item, int]]) -> Composition:
     counts: Counter[Part] = Counter()
     for item in items:
         one, count = _counted(item)
-        if count:
-            counts[_as_part(one)] += count
+        part = _as_part(one)
+        if count and part is not None:
+            counts[part] += count
     relations = {getattr(part, "neighbours", None) for part in counts} - {None}
     if len(relations) > 1:
         raise InvalidError("items", "parts under both neighbour relations", "parts under one neighbour relation")
@@ -165,16 +190,24 @@ def _counted(item: object) -> tuple[object, int]:
     return item[0], count
 
 
-def _as_part(item: object) -> Part:
-    """Return what an accountant prices: the event of a mechanism or of a guarantee."""
+def _as_part(item: object) -> Part | None:
+    """Return what an accountant prices: the event of a mechanism or of a guarantee; None for what costs nothing."""
     match getattr(item, "event", item):
+        case (
+            PureDP(epsilon=0.0)
+            | ApproxDP(epsilon=0.0, delta=0.0)
+            | ZCDP(rho=0.0)
+            | RenyiDP(epsilon=0.0)
+            | GaussianDP(mu=0.0)
+        ):
+            return None
         case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0.0):
             return PureRelease(epsilon=to_fraction(epsilon, "epsilon"))
         case ApproxDP(epsilon=epsilon, delta=delta):
             return ApproxRelease(epsilon=to_fraction(epsilon, "epsilon"), delta=to_fraction(delta, "delta"))
         case GaussianDP(mu=mu):
             return GaussianNoise(sigma=Fraction(1), l2=to_fraction(mu, "mu"))
-        case ZCDP() | RenyiDP() as value:
+        case ZCDP() | RenyiDP() | PrivacyProfile() as value:
             return value
         case event if isinstance(event, get_args(Event)):
             return event  # type: ignore[no-any-return]  # one of the Event classes
@@ -195,6 +228,8 @@ def _zcdp_price(part: Part) -> tuple[Fraction, Fraction]:
         return to_fraction(part.rho, "rho"), Fraction(0)
     if isinstance(part, RenyiDP):
         raise InvalidError("rule", "a RenyiDP among the parts", "'renyi', which knows one order of it")
+    if isinstance(part, PrivacyProfile):
+        raise InvalidError("rule", "a PrivacyProfile among the parts", "'tight' or 'pld', which use all of it")
     cost = price(ApproxZCDP(rho=1, delta=0.5), part)
     return cost.loss, cost.delta
 
@@ -205,8 +240,51 @@ def _root_above(square: Fraction) -> Fraction:
     return Fraction(isqrt(scaled) + 1, square.denominator << 128)
 
 
-def _tight(total: Composition, delta: Fraction, width: float) -> Bounds:
+def _pld(total: Composition, delta: Fraction, width: float) -> Bounds:
     return epsilon_bounds(total.events(), float(delta), width)
+
+
+def _tight(total: Composition, delta: Fraction, width: float) -> Bounds:
+    """The privacy-loss laws; from above also the closed rules, where one of them gives less.
+
+    All hold for what is fixed in advance, so the least does. Laws that dominate a family without being one of it
+    (bounded range, vectors), and parameters far out of range, are where the closed rules win. Continuous Gaussian
+    noise alone has a closed form.
+    """
+    parts = total.events()
+    if len(parts) == 1 and isinstance(parts[0][0], GaussianNoise):
+        return _gaussian(_mu(total), delta)
+    found = epsilon_bounds(parts, float(delta), width)
+    upper = min(found.upper, *(_closed(rule, total, delta) for rule in (_basic, _zcdp)))
+    return Bounds(min(found.lower, upper), upper)
+
+
+def _gaussian(mu: float, delta: Fraction) -> Bounds:
+    """ε(δ) of Gaussian noise; `gaussian_delta` is above the truth by less than 2^-44 of it.
+
+    So below the ε at which it reaches δ(1+2^-40), the true δ is above δ; and μ itself was rounded up by less than that.
+    """
+    less = gaussian_epsilon(mu, min(delta * (1 + Fraction(1, 2**40)), Fraction(1)))
+    return Bounds(max(0.0, less * (1 - 2.0**-40)), gaussian_epsilon(mu, delta))
+
+
+def _closed(rule: Callable[[Composition, Fraction, float], Bounds], total: Composition, delta: Fraction) -> float:
+    try:
+        return rule(total, delta, 1.0).upper
+    except InvalidError:  # a part that this rule does not know
+        return inf
+
+
+def _tight_delta(total: Composition, epsilon: Fraction, width: float) -> Bounds:
+    found = delta_bounds(total.events(), float(epsilon), width)
+    try:
+        found = Bounds(found.lower, min(found.upper, _zcdp_delta(total, epsilon).upper))
+        cost = rules.basic(total.pairs())
+    except InvalidError:
+        return found
+    enough = to_fraction(cost.epsilon, "epsilon") <= epsilon
+    upper = min(found.upper, round_up(to_fraction(cost.delta, "delta"))) if enough else found.upper
+    return Bounds(min(found.lower, upper), upper)
 
 
 def _upper(epsilon: float) -> Bounds:
@@ -239,6 +317,8 @@ def _renyi_cost(total: Composition, alpha: Fraction) -> Fraction:
                 cost += count * to_fraction(epsilon, "epsilon")
             case ZCDP(rho=rho):
                 cost += count * alpha * to_fraction(rho, "rho")
+            case PrivacyProfile():
+                raise InvalidError("rule", "'renyi'", "'tight' or 'pld', which use all of a PrivacyProfile")
             case _:
                 cost += count * price(RenyiDP(alpha=Exact(alpha), epsilon=1), part).loss
     return cost
@@ -259,7 +339,7 @@ def _gdp(total: Composition, delta: Fraction, _: float) -> Bounds:
 
 _EPSILONS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
     "tight": _tight,
-    "pld": _tight,
+    "pld": _pld,
     "basic": _basic,
     "advanced": lambda total, delta, _: _upper(rules.advanced(total.pairs(), delta)),
     "optimal": lambda total, delta, _: _upper(rules.optimal(total.pairs(), delta)),
@@ -269,7 +349,7 @@ _EPSILONS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
 }
 
 _DELTAS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
-    "tight": lambda total, epsilon, width: delta_bounds(total.events(), float(epsilon), width),
+    "tight": _tight_delta,
     "pld": lambda total, epsilon, width: delta_bounds(total.events(), float(epsilon), width),
     "optimal": lambda total, epsilon, _: _upper(rules.optimal_delta(total.pairs(), epsilon)),
     "zcdp": lambda total, epsilon, _: _zcdp_delta(total, epsilon),
@@ -279,6 +359,8 @@ _DELTAS: dict[str, Callable[[Composition, Fraction, float], Bounds]] = {
 
 def _zcdp_delta(total: Composition, epsilon: Fraction) -> Bounds:
     rho, spent = total.rho()
+    if rho == 0:
+        return _upper(min(1.0, round_up(spent)))
     return _upper(min(1.0, delta_of_zcdp(round_up(rho), float(epsilon)) + round_up(spent)))
 
 

@@ -25,7 +25,10 @@ VERSION = 1
 
 
 class _Record:
-    """Checks that every event shares: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability."""
+    """Checks that every event shares: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability.
+
+    Only the ε of an (ε,δ) event may be 0: it may give all away with probability δ and else nothing.
+    """
 
     __slots__ = ()
 
@@ -33,23 +36,38 @@ class _Record:
         """Make every amount exact, or refuse it by name."""
         for field in fields(self):  # type: ignore[arg-type]  # every child is a dataclass
             given = getattr(self, field.name)
-            object.__setattr__(self, field.name, _checked(field.name, given))
+            free = field.name == "epsilon" and isinstance(self, ApproxRelease)
+            object.__setattr__(self, field.name, _checked(field.name, given, zero=free))
 
 
-def _checked(name: str, given: object) -> object:
+def _checked(name: str, given: object, *, zero: bool) -> object:
     if name == "neighbours":
         if given is not None and given not in get_args(Neighbours):
             raise InvalidError(name, show(given), "'add/remove', 'change one' or left out")
         return given
+    if name == "of":
+        return _base(given)
     if name in ("l2_squared", "coordinates"):
         number = whole(given)
         if number is None or number < 1:
             raise InvalidError(name, show(given), "a whole number ≥ 1")
         return number
-    amount = to_fraction(given, name, "a finite number > 0")
-    if amount <= 0 or (name == "delta" and amount >= 1):
-        raise InvalidError(name, show(given), "a finite number > 0" + (" and < 1" if name == "delta" else ""))
+    want = f"a finite number {'≥' if zero else '>'} 0" + {"delta": " and < 1", "rate": " and ≤ 1"}.get(name, "")
+    amount = to_fraction(given, name, want)
+    small = amount < 0 if zero else amount <= 0
+    if small or (name == "delta" and amount >= 1) or (name == "rate" and amount > 1):
+        raise InvalidError(name, show(given), want)
     return amount
+
+
+def _base(given: object) -> Unsampled:
+    """Return what may be run on a sample, under the relation for which sampling is understood."""
+    if not isinstance(given, get_args(Unsampled)):
+        want = "an event that is not itself sampled (for a sample of a sample, multiply the rates)"
+        raise InvalidError("of", show(given), want)
+    if getattr(given, "neighbours", None) == "change one":
+        raise InvalidError("of", "one under 'change one'", "one under 'add/remove', as for Poisson samples")
+    return given  # type: ignore[no-any-return]  # one of the Unsampled classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +140,7 @@ class ApproxRelease(_Record):
     neighbours: Neighbours | None = None
 
 
-Event: TypeAlias = (
+Unsampled: TypeAlias = (
     DiscreteLaplaceNoise
     | DiscreteGaussianNoise
     | LaplaceNoise
@@ -133,6 +151,25 @@ Event: TypeAlias = (
     | ApproxRelease
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoissonSampled(_Record):
+    """An event run on a sample that has each unit with probability `rate`, by a coin of its own that stays secret.
+
+    Its relation is "add/remove": the size of such a sample is random, and is not told.
+    """
+
+    rate: Fraction
+    of: Unsampled
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation that sampling is understood for."""
+        return "add/remove"
+
+
+Event: TypeAlias = Unsampled | PoissonSampled
+
 _KNOWN: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
@@ -142,12 +179,18 @@ def to_json(event: Event) -> str:
     >>> to_json(PureRelease(epsilon=Fraction(1, 3)))
     '{"epsilon":"1/3","event":"PureRelease","version":1}'
     """
+    return json.dumps(_written(event), sort_keys=True, separators=(",", ":"))
+
+
+def _written(event: Event) -> dict[str, object]:
     parts: dict[str, object] = {"event": type(event).__name__, "version": VERSION}
     for field in fields(event):
         value = getattr(event, field.name)
-        if value is not None:
+        if isinstance(value, _Record):
+            parts[field.name] = _written(value)  # type: ignore[arg-type]  # every record is an event
+        elif value is not None:
             parts[field.name] = str(value) if isinstance(value, Fraction) else value
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return parts
 
 
 def from_json(text: str) -> Event:
@@ -156,7 +199,10 @@ def from_json(text: str) -> Event:
     >>> from_json('{"epsilon":"1/3","event":"PureRelease","version":1}')
     PureRelease(epsilon=Fraction(1, 3))
     """
-    parts = _object(text)
+    return _read(_object(text))
+
+
+def _read(parts: dict[str, object]) -> Event:
     version, name = parts.pop("version", None), parts.pop("event", None)
     if whole(version) != VERSION:
         want = f"{VERSION}, the version this program reads (update the program if it is a newer one)"
@@ -184,6 +230,8 @@ def _object(text: str) -> dict[str, object]:
 
 def _value(key: str, value: object) -> object:
     """Return a field's value; a rational is text "a/b", and nothing else is text but the relation."""
+    if key == "of" and isinstance(value, dict):
+        return _read(dict(value))
     if not isinstance(value, str) or key == "neighbours":
         return value
     try:

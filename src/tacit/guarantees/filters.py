@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from math import ceil
 from typing import Literal, TypeAlias, get_args
 
 from tacit.errors import BudgetError, InvalidError, show
+from tacit.guarantees import divergences
 from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
@@ -39,6 +39,7 @@ from tacit.guarantees.events import (
     GaussianNoise,
     LaplaceNoise,
     Neighbours,
+    PoissonSampled,
     PureRelease,
     RandomizedBit,
 )
@@ -49,8 +50,7 @@ Currency = Literal["basic", "zcdp", "renyi", "gdp"]
 
 _UNITS: dict[Currency, str] = {"basic": "epsilon", "zcdp": "rho", "renyi": "epsilon", "gdp": "mu²"}
 _BITS = 4096
-_CTX = Context(60, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
-_MARGIN = Fraction(1, 10**50)
+_LARGE = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +251,8 @@ def _pure(event: object) -> Fraction | None:
             return l1 / scale
         case BoundedRange(epsilon=epsilon) | PureRelease(epsilon=epsilon) | RandomizedBit(epsilon=epsilon):
             return epsilon
+        case PoissonSampled(rate=rate, of=of) if (whole := _pure(of)) is not None:
+            return divergences.amplified(rate, whole)
     return None
 
 
@@ -261,10 +263,13 @@ def _basic(event: object, _: Fraction) -> _Price:
     fixed by the answers before it, so outside an event of probability Σδᵢ ≤ δ the loss is at most Σεᵢ ≤ ε *along
     every path*, whichever path was taken.
     """
-    if isinstance(event, ApproxRelease):
-        return event.epsilon, event.delta
-    epsilon = _pure(event)
-    return None if epsilon is None else (epsilon, Fraction(0))
+    match event:
+        case ApproxRelease(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case PoissonSampled(rate=rate, of=ApproxRelease(epsilon=epsilon, delta=delta)):
+            return divergences.amplified(rate, epsilon), rate * delta
+    pure = _pure(event)
+    return None if pure is None else (pure, Fraction(0))
 
 
 def _zcdp(event: object, _: Fraction) -> _Price:
@@ -276,7 +281,9 @@ def _zcdp(event: object, _: Fraction) -> _Price:
       2019, and its composition to Dong, Durfee and Rogers, ICML 2020). K(t) = ln E_Q[e^(tL)] has K(0) = K(1) = 0 and
       K'' ≤ ε²/4, the largest variance on the range, so (α-1)·D_α = K(α) ≤ ε²·α(α-1)/8;
     - ε-DP is of range 2ε, so ρ = ε²/2; and ρ = ε, since D_α ≤ ε ≤ ε·α. The smaller is taken, above too;
-    - (ε,δ)-DP is ε-DP outside events of probability δ: (ε²/2, δ) (Bun and Steinke, arXiv:1605.02065v1, section 8).
+    - (ε,δ)-DP is ε-DP outside events of probability δ: (ε²/2, δ) (Bun and Steinke, arXiv:1605.02065v1, section 8);
+    - on a Poisson sample: what its own (ε, δ) gives, or the price without sampling, since D_α of two mixtures is at
+      most the largest of their parts' (quasi-convexity; van Erven and Harremoës, arXiv:1206.2459v2, theorem 13).
 
     Filter: Whitehouse, Ramdas, Rogers and Wu (ICML 2023, arXiv:2203.05481). Adaptivity is covered: ρₙ is fixed by the
     answers before it, so for every α > 1 exp((α-1)·(L₁+…+Lₙ - α(ρ₁+…+ρₙ))) is a supermartingale from 1 under the
@@ -287,7 +294,10 @@ def _zcdp(event: object, _: Fraction) -> _Price:
     if isinstance(event, GaussianNoise):
         return (event.l2 / event.sigma) ** 2 / 2, Fraction(0)
     cost = _basic(event, Fraction(1))
-    return None if cost is None else (min(cost[0] ** 2 / _share(event), cost[0]), cost[1])
+    by_epsilon = None if cost is None else (min(cost[0] ** 2 / _share(event), cost[0]), cost[1])
+    if not isinstance(event, PoissonSampled):
+        return by_epsilon
+    return min((price for price in (by_epsilon, _zcdp(event.of, Fraction(1))) if price is not None), default=None)
 
 
 def _share(event: object) -> int:
@@ -298,7 +308,8 @@ def _share(event: object) -> int:
 def _renyi(event: object, alpha: Fraction) -> _Price:
     """Price at the fixed order α: total (α, Σε)-Rényi DP.
 
-    The least of what holds: αρ of `_zcdp`; for ε-DP that of randomized response, which dominates every ε-DP mechanism.
+    The least of what holds: αρ of `_zcdp`; for ε-DP that of randomized response, which dominates every ε-DP
+    mechanism; and the closed form of its own law where there is one (`divergences`).
     (ε,δ) with δ > 0 has no finite Rényi divergence, so that event is refused.
 
     Filter: Feldman and Zrnic (NeurIPS 2021, arXiv:2008.11193). Adaptivity is covered by the supermartingale of
@@ -308,23 +319,24 @@ def _renyi(event: object, alpha: Fraction) -> _Price:
     cost = _zcdp(event, alpha)
     if cost is None or cost[1] > 0:
         return None
-    by_rho, epsilon = alpha * cost[0], _pure(event)
-    return (by_rho if epsilon is None else min(by_rho, _randomized_response(epsilon, alpha))), Fraction(0)
+    found, epsilon = [alpha * cost[0]], _pure(event)
+    if epsilon is not None:
+        found.append(divergences.randomized_response(epsilon, alpha))
+    if alpha <= _LARGE:
+        found += _divergence(event, alpha)
+    return min(found), Fraction(0)
 
 
-def _randomized_response(epsilon: Fraction, alpha: Fraction) -> Fraction:
-    """Return D_α of randomized response, rounded up by 1e-50/(α-1).
-
-    D_α = ε + ln((1 + e^(-(2α-1)ε))/(1 + e^(-ε)))/(α-1) (Mironov, CSF 2017, proposition 5, rearranged). The logarithm
-    is in [-ln 2, 0], so 60 digits leave it an error below 1e-57; the rest is exact.
-    """
-    top, bottom = (_CTX.add(Decimal(1), _CTX.exp(_decimal(-x))) for x in ((2 * alpha - 1) * epsilon, epsilon))
-    log = Fraction(_CTX.ln(_CTX.divide(top, bottom)))
-    return epsilon + min(log + _MARGIN, Fraction(0)) / (alpha - 1)
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return _CTX.divide(Decimal(value.numerator), Decimal(value.denominator))
+def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
+    """Return D_α of the event's own law where it has a closed form; D rises in α, so the next whole order serves."""
+    match event:
+        case LaplaceNoise(scale=scale, l1=l1):
+            return [divergences.laplace(l1 / scale, alpha)]
+        case DiscreteLaplaceNoise(scale=scale, l1=l1, coordinates=1):
+            return [divergences.discrete_laplace(scale, ceil(l1), alpha)]
+        case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)):
+            return [divergences.sampled_gaussian(rate, (l2 / sigma) ** 2, ceil(alpha))]
+    return []
 
 
 def _gdp(event: object, _: Fraction) -> _Price:
@@ -352,9 +364,11 @@ _PRICES: dict[Currency, Callable[[object, Fraction], _Price]] = {
 }
 
 _PURE_EVENTS = "DiscreteLaplaceNoise, LaplaceNoise, BoundedRange, PureRelease, RandomizedBit"
+_NOISE, _SAMPLED = "DiscreteGaussianNoise, GaussianNoise", "or one of these on a Poisson sample"
 _WANTS: dict[Currency, str] = {
-    "basic": f"one that has one (ε, δ): {_PURE_EVENTS}, ApproxRelease (Gaussian noise too, if calibrated to (ε, δ))",
-    "zcdp": f"one that has a price in zCDP: {_PURE_EVENTS}, ApproxRelease, DiscreteGaussianNoise, GaussianNoise",
-    "renyi": f"one that has a Rényi divergence: {_PURE_EVENTS}, DiscreteGaussianNoise, GaussianNoise",
+    "basic": f"one that has one (ε, δ): {_PURE_EVENTS}, ApproxRelease, {_SAMPLED} "
+    "(Gaussian noise too, if calibrated to (ε, δ))",
+    "zcdp": f"one that has a price in zCDP: {_PURE_EVENTS}, ApproxRelease, {_NOISE}, {_SAMPLED}",
+    "renyi": f"one that has a Rényi divergence: {_PURE_EVENTS}, {_NOISE}, {_SAMPLED}",
     "gdp": "GaussianNoise or a GaussianDP promise (discrete noise makes none)",
 }

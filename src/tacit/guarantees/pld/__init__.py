@@ -2,10 +2,12 @@
 
 * `cells`     a law on a grid, from above and from below
 * `laws`      each event's law
+* `sampled`   the same on a Poisson sample, in both directions
+* `merge`     many laws side by side, short ones merged
 * `convolve`  many laws together, in the tilted Fourier domain
 * `bracket`   ε(δ) and δ(ε) to a width that is asked for
 """
 
-from tacit.guarantees.pld.bracket import Bounds, delta_bounds, epsilon_bounds
+from tacit.guarantees.pld.bracket import Bounds, Lawful, delta_bounds, epsilon_bounds
 
-__all__ = ["Bounds", "delta_bounds", "epsilon_bounds"]
+__all__ = ["Bounds", "Lawful", "delta_bounds", "epsilon_bounds"]

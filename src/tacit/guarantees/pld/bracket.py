@@ -11,21 +11,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf, isqrt, log, sqrt
+from math import ceil, expm1, floor, inf, isqrt, log, log1p, sqrt
+from typing import Protocol, TypeAlias
 
-from tacit.guarantees.events import DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, GaussianNoise, LaplaceNoise
-from tacit.guarantees.pld import laws
+from tacit.guarantees.events import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    PoissonSampled,
+    Unsampled,
+)
+from tacit.guarantees.pld import laws, sampled
 from tacit.guarantees.pld.cells import Cells
 from tacit.guarantees.pld.convolve import Sum, total
+from tacit.guarantees.profile import PrivacyProfile
 
-Counted = Sequence[tuple[Event, int]]
+Lawful: TypeAlias = Event | PrivacyProfile
+Counted: TypeAlias = Sequence[tuple[Lawful, int]]
+
+
+class Law(Protocol):
+    """How an event's law is put on a grid: from above or from below, in one direction."""
+
+    def __call__(self, event: Lawful, step: float, *, adding: bool) -> Cells:
+        """Return the law."""
+
 
 _LONGEST, _FINEST = 1 << 21, 1 << 14
 _LARGEST_EPSILON = 1e4
 _ATOMS = 4096**2
 _FAINTEST = 1e-300
+_LEAST_SPREAD = 1e-9
+_LARGEST_SIZE = 1e4
+_LEAST_DELTA = 1e-290
 _HELPS = 0.02
 _FEW = 8
+_COARSE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +63,7 @@ class Bounds:
     upper: float
 
 
-def size(event: Event) -> float:
+def size(event: Lawful) -> float:
     """Return about how large the event's privacy loss is: its ε, or μ for Gaussian noise."""
     match event:
         case GaussianNoise(sigma=s, l2=d):
@@ -49,11 +72,33 @@ def size(event: Event) -> float:
             return sqrt(d / float(v))
         case DiscreteLaplaceNoise(scale=s, l1=d) | LaplaceNoise(scale=s, l1=d):
             return float(d / s)
+        case PoissonSampled(rate=rate, of=of):
+            return _sampled_size(float(rate), of)
+        case PrivacyProfile(points=points):
+            return points[-1][0] / 4
         case _:
             return float(event.epsilon)
 
 
-def commensurate(event: Event, wanted: float, least: float) -> float:
+def _sampled_size(rate: float, event: Unsampled) -> float:
+    """Return about ln(1+γ(e^ε-1)), or for Gaussian noise the standard deviation γ√(e^(μ²)-1); at most the whole."""
+    whole = size(event)
+    gaussian = isinstance(event, (GaussianNoise, DiscreteGaussianNoise))
+    growth = sqrt(expm1(min(whole * whole, 600.0))) if gaussian else expm1(min(whole, 600.0))
+    return min(whole, log1p(rate * growth))
+
+
+def furthest(event: Lawful) -> float:
+    """Return about the largest loss for which an array has a place."""
+    if isinstance(event, PoissonSampled):
+        return furthest(event.of)
+    if isinstance(event, PrivacyProfile):
+        return event.points[-1][0]
+    wide = isinstance(event, (GaussianNoise, DiscreteGaussianNoise))
+    return size(event) * (laws.DEEP + size(event) if wide else 1.0)
+
+
+def commensurate(event: Lawful, wanted: float, least: float) -> float:
     """Return a step of about the wanted size, and not below the least, on which the event's losses lie, or nearly."""
     match event:
         case DiscreteGaussianNoise(variance=v, l2_squared=d) if v <= _ATOMS:
@@ -63,34 +108,49 @@ def commensurate(event: Event, wanted: float, least: float) -> float:
             return max(1, floor(float(s) * wanted)) / float(s)
         case DiscreteLaplaceNoise(scale=s, coordinates=1):
             unit = float(1 / s)
-        case GaussianNoise() | DiscreteGaussianNoise():
+        case GaussianNoise() | DiscreteGaussianNoise() | PoissonSampled() | PrivacyProfile():
             return wanted
         case _:
             unit = size(event)
-    return unit / ceil(unit / wanted) if unit > wanted else unit * floor(wanted / unit)
+    if unit > wanted:
+        return unit / ceil(unit / wanted)
+    return unit * floor(wanted / unit) if unit > _LEAST_SPREAD * wanted else wanted
 
 
 def first_step(parts: Counted, delta: float, width: float, finer: int) -> float:
     """Return the step that the error law suggests, divided by `finer`, commensurate with the event that weighs most."""
-    spread = sqrt(sum(count * size(event) ** 2 for event, count in parts))
+    spread = max(sqrt(sum(count * size(event) ** 2 for event, count in parts)), _LEAST_SPREAD)
     epsilon = spread * spread / 2 + spread * sqrt(2 * log(1 / delta) + 1)
     tilt = epsilon / spread**2
     wanted = sqrt(3 * width * epsilon / (sum(count for _, count in parts) * (1 + tilt)))
     main = max(parts, key=lambda part: part[1] * size(part[0]) ** 2)[0]
-    least = 20 * spread / _LONGEST
-    return commensurate(main, max(min(wanted, size(main) / 4, spread / 64) / finer, least), least)
+    least = max(20 * spread, *(furthest(event) for event, _ in parts)) / _LONGEST
+    return commensurate(main, max(min(wanted, max(size(main), spread / 16) / 4, spread / 64) / finer, least), least)
 
 
 def epsilon_bounds(parts: Counted, delta: float, width: float) -> Bounds:
-    """Bracket the least ε with δ(ε) ≤ δ, to a relative width if possible."""
+    """Bracket the least ε with δ(ε) ≤ δ, to a relative width if possible; out of range, nothing is known."""
+    if delta < _LEAST_DELTA or not _in_range(parts):
+        return Bounds(0.0, inf)
     return _refine(parts, delta, width, lambda up: _epsilon_above(up, delta), lambda low: _epsilon_below(low, delta))
 
 
 def delta_bounds(parts: Counted, epsilon: float, width: float) -> Bounds:
-    """Bracket δ(ε), to a relative width if possible."""
+    """Bracket δ(ε), to a relative width if possible; out of range, nothing is known."""
+    if not _in_range(parts):
+        return Bounds(0.0, 1.0)
     reads = (lambda up: up.upper(epsilon)), (lambda low: low.lower(epsilon))
     rough = _refine(parts, 1e-6, 1.0, *reads)
     return rough if rough.upper <= 0 else _refine(parts, max(min(rough.upper, 0.5), 1e-290), width, *reads)
+
+
+def _in_range(parts: Counted) -> bool:
+    """Whether the losses are of sizes that floats on a grid can hold."""
+    try:
+        spread = sqrt(sum(count * size(event) ** 2 for event, count in parts))
+        return spread == 0 or (spread >= _LEAST_SPREAD and max(size(event) for event, _ in parts) <= _LARGEST_SIZE)
+    except OverflowError:
+        return False
 
 
 def _refine(
@@ -98,8 +158,8 @@ def _refine(
 ) -> Bounds:
     """Refine the two sides in turn, each until its own change is below its share of the width."""
     uneven = len({size(event) for event, _ in parts}) > _FEW
-    upper = _Side(parts, delta, width, laws.upper, above, finer=2 if uneven else 1)
-    lower = _Side(parts, delta, width, laws.lower, below, finer=16 if uneven else 1)
+    upper = _Side(parts, delta, width, sampled.upper, above, finer=2 if uneven else 1)
+    lower = _Side(parts, delta, width, sampled.lower, below, finer=16 if uneven else 1)
     while (apart := upper.best - lower.best) > width * upper.best and not (upper.done and lower.done):
         # The side that moved more when last refined is the one that is further off.
         side = lower if upper.done or (not lower.done and lower.moved >= upper.moved) else upper
@@ -110,34 +170,39 @@ def _refine(
 class _Side:
     """One end of a bracket as its step shrinks."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what to bound, how well, and from which side
+    def __init__(
         self,
         parts: Counted,
         delta: float,
         width: float,
-        law: Callable[[Event, float], Cells],
+        law: Law,
         read: Callable[[Sum], float],
         finer: int,
     ) -> None:
         self._parts, self._delta, self._width, self._law, self._read = parts, delta, width, law, read
-        self._finer = finer
+        self._finer, self._from_above = finer, law is sampled.upper
+        self._ways = (False, True) if any(isinstance(event, PoissonSampled) for event, _ in parts) else (False,)
         self.done, self.moved, self._idle = False, inf, 0
         self.best = self._bound()
 
     def _bound(self) -> float:
         step = first_step(self._parts, self._delta, self._width, self._finer)
-        found = total([(self._law(event, step), count) for event, count in self._parts], self._delta)
-        self.done = self._finer >= _FINEST or found.losses.size >= _LONGEST // 2
+        return max(self._one_way(step, adding=adding) for adding in self._ways)
+
+    def _one_way(self, step: float, *, adding: bool) -> float:
+        parts = [(self._law(event, step, adding=adding), count) for event, count in self._parts]
+        found = total(parts, self._delta)
+        self.done = self.done or self._finer >= _FINEST or found.losses.size >= _LONGEST
         return self._read(found)
 
     def refine(self, apart: float) -> None:
-        """Divide the step by 4; stop for good if twice running that moves the bound by little of what is missing."""
+        """Divide the step by 4; stop for good if that moves the bound by little (early on, twice running)."""
         self._finer *= 4
         before, found = self.best, self._bound()
-        self.best = min(before, found) if self._law is laws.upper else max(before, found)
+        self.best = min(before, found) if self._from_above else max(before, found)
         self.moved = abs(self.best - before) if before < inf else inf
         self._idle = self._idle + 1 if self.moved < _HELPS * apart else 0
-        self.done = self.done or self._idle > 1
+        self.done = self.done or self._idle > (1 if self._finer <= _COARSE else 0)
 
 
 def _epsilon_above(law: Sum, delta: float) -> float:
@@ -164,7 +229,10 @@ def _epsilon_below(law: Sum, delta: float) -> float:
 
 
 def _crossing(curve: Callable[[float], float], delta: float, low: float, high: float) -> tuple[float, float]:
-    """Return two near ε with curve > δ at the first and ≤ δ at the second, given two such; ln δ(ε) is nearly straight."""
+    """Return two near ε with curve > δ at the first and ≤ δ at the second, given two such.
+
+    ln δ(ε) is nearly straight, so most turns take the secant's point.
+    """
     at_low, at_high = (log(max(curve(x), _FAINTEST) / delta) for x in (low, high))
     for turn in range(80):
         if high - low <= 1e-13 * high:

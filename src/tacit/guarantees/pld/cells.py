@@ -9,7 +9,8 @@ function convex in e^(-L) against Q, so spreading a cell to its ends while keepi
 for any ε; and it keeps a pair a pair, so it composes.
 
 **From below.** δ(ε) grows with L. So moving losses down never raises it, and neither does merging outcomes
-(post-processing), which puts the mass of a cell at ln(p/q).
+(post-processing), which puts the mass of a cell at ln(p/q). Nor does drawing two losses together while keeping both
+masses: of all laws between two points with given masses, the one on the two points is the most spread out.
 
 On real bits: masses are floats within a relative `slack` of the truth, which `convolve` adds to its bounds;
 the share b/p loses up to slack/h where p and q·e^(ih) agree in their leading digits, and is raised by that. A
@@ -78,12 +79,57 @@ def _collect(index: Ints, mass: Floats, share: Floats, step: float, infinite: fl
 
 
 def floor_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) -> Cells:
-    """Put atoms on the grid, shifted by an offset, from below: each to the point at or under it.
+    """Put atoms on the grid, shifted by an offset, from below: each to the point at or under it."""
+    return _placed(_floor(loss, step, offset), mass, step, offset)
 
-    A loss that rounding puts just under its point is taken to that point; the whole law is moved down by more
-    than that.
+
+def contract_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) -> Cells:
+    """Put atoms on the grid, shifted by an offset, from below, in pairs drawn together: first-order errors cancel.
+
+    A law with E_P[e^(-L)] = 1 is a mixture of laws on two points x < 0 < y with that property: p - q is a surplus at
+    y and a deficit at x, and surplus and deficit are matched in order. Each pair of total mass s is replaced by one on
+    the grid's points X ≥ x and Y ≤ y next to them, with masses s·(1-e^(-Y)) and s·(e^(-X)-1) over e^(-X)-e^(-Y).
+    Where X would be above 0 or Y below, the last point below 0 takes its place, which is lower. What is not matched,
+    by truncation or rounding, goes down to the grid.
     """
-    index = np.floor((loss - offset) / step + _TINY).astype(np.int64)
+    with np.errstate(over="ignore"):
+        surplus = np.maximum(-np.expm1(-loss), -1e300) * mass
+    ups, downs = (np.flatnonzero(sign * surplus > 0) for sign in (1, -1))
+    rest = _floor(loss, step, offset)
+    if not ups.size or not downs.size:
+        return _placed(rest, mass, step, offset)
+    ups, downs = ups[np.argsort(loss[ups])], downs[np.argsort(-loss[downs])]
+    gained, lost = np.cumsum(surplus[ups]), np.cumsum(-surplus[downs])
+    ends = np.union1d(gained, lost)
+    ends = ends[ends <= min(gained[-1], lost[-1])]
+    moved = np.diff(ends, prepend=0.0)
+    i, j = ups[np.searchsorted(gained, ends)], downs[np.searchsorted(lost, ends)]
+    shares = np.concatenate([mass[i] / surplus[i] * moved, -mass[j] / surplus[j] * moved])
+    middle = _floor(np.zeros(1), step, offset)[0]
+    high = np.maximum(rest[i], middle)
+    low = np.minimum(np.ceil((loss[j] - offset) / step - _TINY).astype(np.int64), middle)
+    part, total = _part(low * step + offset, high * step + offset), shares[: i.size] + shares[i.size :]
+    left = mass.copy()
+    np.subtract.at(left, np.concatenate([i, j]), shares)
+    weight = np.concatenate([total * part, total * (1 - part), np.maximum(left, 0.0)])
+    return _placed(np.concatenate([low, high, rest]), weight, step, offset)
+
+
+def _part(low: Floats, high: Floats) -> Floats:
+    """Return the share of the lower point in a pair that keeps both masses; 0 where the upper is not above 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found: Floats = np.expm1(-high) / (np.expm1(-high) - np.expm1(-low))
+    return np.clip(np.nan_to_num(found, nan=0.0), 0.0, 1.0)
+
+
+def _floor(loss: Floats, step: float, offset: float) -> Ints:
+    """Return the grid's points at or under losses; one that rounding puts just under its point is taken to it."""
+    index: Ints = np.floor((loss - offset) / step + _TINY).astype(np.int64)
+    return index
+
+
+def _placed(index: Ints, mass: Floats, step: float, offset: float) -> Cells:
+    """Return a law from below, moved down by more than what `_floor` may have taken up."""
     start = int(index.min())
     return Cells(step, start, np.bincount(index - start, mass).astype(np.float64), 0.0, offset - 2 * _TINY * step)
 

@@ -18,8 +18,8 @@ near the ε that belongs to δ.) Many short laws are merged by `merge` before th
   butterflies, each of which errs by less than 8u of what it adds up; so an entry errs by at most η = 8u·log₂n. A
   power k of it errs by kη(|f|+η)^(k-1), and a product accordingly; the inverse transform averages these and
   adds η times the mean modulus. That number is added to (or subtracted from) every mass of the window.
-* *Masses.* Each law's masses, its M and the undoing of the tilt are within a few times its slack; a factor
-  e^(±4Σslack) covers them.
+* *Masses.* Each law's masses are within a relative slack; its tilt, its M and the undoing of the tilt round like
+  one sum ln mass + λx. A factor e^(±4Σ) of both covers them.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ _U = 2.0**-53
 _WIDE = 10.0
 _LONGEST = 1 << 23
 _SMALL = 1 << 16
+_BYS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
+"""How many standard deviations to tilt further in Chernoff's inequality; small ones for heavy tails."""
+_NARROWEST = 32.0
 _NEAR = 0.25
 """How near K(λ) - λK'(λ) comes to ln δ: any λ is valid, this only sets how well the window is used."""
 
@@ -85,13 +88,17 @@ class Sum:
 
 
 def choose_tilt(stack: Stack, delta: float, step: float) -> float:
-    """Return λ with K(λ) - λK'(λ) ≈ ln δ, but no larger than leaves the tilted law a few steps wide."""
+    """Return λ with K(λ) - λK'(λ) ≈ ln δ, but no larger than leaves the tilted law some width.
+
+    Where δ is near the probability of the largest loss, λ would go to infinity, and so would what errors weigh.
+    """
     low, high, target = 0.0, 1.0, log(delta)
+    narrow = max((4 * step) ** 2, stack.cumulant(0.0)[2] / _NARROWEST**2)
 
     def gap(tilt: float) -> float:
         """Above 0 while λ is too small; it falls in λ, since its derivative is -λK''."""
         value, mean, variance = stack.cumulant(tilt)
-        return -inf if variance < (4 * step) ** 2 else value - tilt * mean - target
+        return -inf if variance < narrow else value - tilt * mean - target
 
     at_low, at_high = -target, gap(high)
     while at_high > _NEAR and high < 2.0**40:
@@ -123,6 +130,7 @@ def total(parts: Parts, delta: float) -> Sum:
     ends = first * step, (first + length - 1) * step
     offset = sum(cells.offset * count for cells, count in parts)
     slack = sum(cells.slack * count for cells, count in parts) + sum(law.slack * law.count for law in short)
+    slack += stack.rounding(tilt)
     return Sum(
         losses=np.arange(first, first + length, dtype=np.float64) * step + offset,
         tilted=np.roll(np.fft.irfft(spectrum, length), -(first % length)),
@@ -186,13 +194,14 @@ def _product(laws: Sequence[Short], length: int) -> tuple[npt.NDArray[np.complex
 def _power(transform: npt.NDArray[np.complex128], count: int) -> npt.NDArray[np.complex128]:
     """Return f^k by e^(k·ln f): the logarithm's rounding is far below that of f itself; zeros stay zeros."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(np.exp(count * np.log(transform)))
+        power: npt.NDArray[np.complex128] = np.exp(count * np.log(transform))
+        return np.nan_to_num(power)
 
 
 def _outside(stack: Stack, tilt: float, value: float, ends: tuple[float, float], spread: float) -> float:
     """Bound the tilted mass outside the window by Chernoff's inequality on both sides."""
     bounds = [inf, inf]
-    for by in (4.0, 8.0, 12.0):
+    for by in _BYS:
         for side, end in enumerate(ends):
             s = by / spread if side else -by / spread
             moved = stack.cumulant(tilt + s)[0] - value - s * end
@@ -202,4 +211,4 @@ def _outside(stack: Stack, tilt: float, value: float, ends: tuple[float, float],
 
 def _above(stack: Stack, tilt: float, end: float, spread: float) -> float:
     """Bound Pr[end < S < ∞] by Chernoff's inequality."""
-    return exp(min(0.0, *(stack.cumulant(s)[0] - s * end for s in (tilt + by / spread for by in (4.0, 8.0, 12.0)))))
+    return exp(min(0.0, *(stack.cumulant(s)[0] - s * end for s in (tilt + by / spread for by in _BYS))))

@@ -22,15 +22,24 @@ from tacit.guarantees.events import (
     BoundedRange,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
     PureRelease,
     RandomizedBit,
+    Unsampled,
 )
-from tacit.guarantees.pld.cells import Cells, Floats, Ints, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.pld.cells import (
+    Cells,
+    Floats,
+    Ints,
+    contract_atoms,
+    floor_atoms,
+    spread_atoms,
+    spread_cells,
+    together,
+)
 
-_DEEP, _KEPT = 38.0, 30.0
+DEEP, _KEPT = 38.0, 30.0
 _ATOMS = 4096.0**2
 _FAINT = 1e-280
 """How many standard deviations of a normal law are kept: what is beyond is below the smallest float."""
@@ -39,7 +48,8 @@ _FAINT = 1e-280
 def response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     """Randomized response: ±ε with probability e^(±ε/2)/(2·cosh(ε/2)) under P."""
     loss = np.array([epsilon, -epsilon])
-    return spread_atoms(loss, (1 - infinite) / (1 + np.exp(-loss)), step, infinite)
+    kept = 1 / (1 + exp(-epsilon))
+    return spread_atoms(loss, (1 - infinite) * np.array([kept, kept * exp(-epsilon)]), step, infinite)
 
 
 def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
@@ -47,8 +57,9 @@ def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     apart = floor(2 * epsilon / step * (1 + 2.0**-50))
     less = min(apart * step / 2, epsilon)
     mass = np.zeros(apart + 1)
-    mass[0] += (1 - infinite) / (1 + exp(less))
-    mass[-1] += (1 - infinite) / (1 + exp(-less))
+    kept = (1 - infinite) / (1 + exp(-less))
+    mass[0] += kept * exp(-less)
+    mass[-1] += kept
     return Cells(step, 0, mass, infinite, -less * (1 + 2.0**-48))
 
 
@@ -88,13 +99,20 @@ def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
     if shift == 1:
         return ends
     first = floor(-top / step)
-    edge = (first + np.arange(ceil(top / step) - first + 1)) * step
-    # The j of a cell (x, y] are those with (N - y·s)/2 ≤ j < (N - x·s)/2, within 1 … N-1.
+    edge = np.arange(first, ceil(top / step) + 1, dtype=np.float64) * step
+    return together(spread_cells(first, *discrete_laplace_between(scale, shift, edge), step), ends)
+
+
+def discrete_laplace_between(scale: Fraction, shift: int, edge: Floats) -> tuple[Floats, Floats]:
+    """Return the masses of the outcomes 1 … N-1 whose losses are between neighbouring edges.
+
+    The j of a cell (x, y] are those with (N - y·s)/2 ≤ j < (N - x·s)/2.
+    """
+    s = float(scale)
     j = np.clip(np.ceil((shift - edge * s) / 2), 1, shift)
     low, high = j[1:], j[:-1]
-    wide = -np.expm1((low - high) / s) * norm
-    p, q = np.exp(-low / s) * wide, np.exp((high - 1 - shift) / s) * wide
-    return together(spread_cells(first, p, q, step), ends)
+    wide = -np.expm1((low - high) / s) / (1 + exp(-1 / s))
+    return np.exp(-low / s) * wide, np.exp((high - 1 - shift) / s) * wide
 
 
 def discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
@@ -132,16 +150,18 @@ def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
     mass = np.exp(-rate * first) * -np.expm1(-rate * size) * norm
     left = int(first[-1] + size[-1])  # outcomes left … N and beyond
     p, q = exp(-rate * left) * norm, 1 - exp(-rate * (shift - left + 1)) * norm
+    if p <= _FAINT:
+        return floor_atoms(np.append(loss, shift * rate), np.append(mass, norm), step, offset=shift * rate)
     ends = np.array([shift * rate, log(p / q)])
     return floor_atoms(np.append(loss, ends), np.append(mass, [norm, p]), step, offset=shift * rate)
 
 
 def gaussian_upper(mu: float, step: float) -> Cells:
     """Continuous Gaussian noise: L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q."""
-    reach = _DEEP * mu
+    reach = DEEP * mu
     first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
     edge = np.arange(first, last + 1, dtype=np.float64) * step
-    p, q = (_normal_cells((edge - centre) / mu) for centre in (mu * mu / 2, -mu * mu / 2))
+    p, q = (normal_cells((edge - centre) / mu) for centre in (mu * mu / 2, -mu * mu / 2))
     return spread_cells(first, p, q, step, infinite=1e-300, slack=2.0**-40)
 
 
@@ -152,22 +172,28 @@ def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None =
     offset downward brings all of them to the grid or above it. With a `lattice` (d, τ), the cells' ends are
     moved to losses (2kd+d²)/2τ of half-integer k, so that the cells are unions of those of rounded noise.
     """
-    reach = _DEEP * mu
+    reach = DEEP * mu
     first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
     centre = (first + np.arange(last - first)) * step
     edge = np.append(centre - step / 2, centre[-1] + step / 2).astype(np.float64)
     if lattice is not None:
-        d, tau = lattice
-        edge = (np.floor((edge * tau - d * d / 2) / d) + 0.5) * d / tau + d * d / (2 * tau)
-    p, q = (_normal_cells((edge - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
+        edge = on_lattice(edge, *lattice)
+    p, q = (normal_cells((edge - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
     kept = (p > _FAINT) & (q > _FAINT) & (np.abs(centre - mu * mu / 2) < _KEPT * mu)
+    if not kept.any():
+        return Cells(step, 0, np.ones(1))
     with np.errstate(divide="ignore"):
         gap = np.where(kept, np.log(p / np.where(kept, q, 1.0)) - centre, 0.0)
     down = float(min(gap[kept].min(), 0.0)) - 2.0**-38
     return Cells(step, first, np.where(kept, p, 0.0), 0.0, down, 2.0**-40)
 
 
-def _normal_cells(edge: Floats) -> Floats:
+def on_lattice(edge: Floats, d: float, tau: float) -> Floats:
+    """Move losses to the nearest below of (2kd+d²)/2τ with half-integer k, where cells of rounded noise end."""
+    return (np.floor((edge * tau - d * d / 2) / d) + 0.5) * d / tau + d * d / (2 * tau)
+
+
+def normal_cells(edge: Floats) -> Floats:
     """Return the mass of a standard normal law between neighbouring edges, within a relative 2^-41.
 
     Differences of the distribution function on the side where it is small; narrow cells by the midpoint's
@@ -188,18 +214,40 @@ def _normal_cells(edge: Floats) -> Floats:
 def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
     """Return the losses (2kd+d²)/2τ and masses of discrete Gaussian noise of σ ≤ 4096, but for 1e-300 of it."""
     tau = float(variance)
-    reach = ceil(_DEEP * sqrt(tau)) + 1
+    reach = ceil(DEEP * sqrt(tau)) + 1
     k = np.arange(-reach, reach + 1, dtype=np.float64)
     with np.errstate(under="ignore", over="ignore"):
         mass = np.exp(-k * k / (2 * tau))
     return (2 * k + shift) * shift / (2 * tau), mass / mass.sum()
 
 
-def upper(event: Event, step: float) -> Cells:  # noqa: PLR0911 - one for each event
+def range_upper(epsilon: float, step: float) -> Cells:
+    """A selection of bounded range ε: density e^(x/2)/(4·sinh(ε/2)) on [-ε, ε].
+
+    The pairs of bounded range ε are post-processings of those with two losses t and t-ε (Dong, Durfee and Rogers,
+    ICML 2020, arXiv:1909.13830v3, lemma 3.2), t from 0 to ε, which have P-masses p = (e^ε-e^t)/(e^ε-1) and 1-p. So
+    δ(x) = sup over t of p·(1-e^(x-t)) = (e^(ε/2)-e^(x/2))²/(e^ε-1), at t = (x+ε)/2. It is convex in e^x, so a pair
+    has just that curve, and dominates all of them (Zhu, Dong and Wang, arXiv:2106.08567v4, proposition 8); its
+    Q-density in e^x is the second derivative.
+    """
+    first = floor(-epsilon / step)
+    edge = np.clip((first + np.arange(ceil(epsilon / step) - first + 1)) * step, -epsilon, epsilon)
+    return spread_cells(first, *range_between(epsilon, edge), step)
+
+
+def range_between(epsilon: float, edge: Floats) -> tuple[Floats, Floats]:
+    """Return the masses of the bounded-range law between neighbouring losses."""
+    wide = -np.expm1(-np.diff(edge) / 2) / -expm1(-epsilon)
+    return np.exp((edge[1:] - epsilon) / 2) * wide, np.exp(-(edge[:-1] + epsilon) / 2) * wide
+
+
+def upper(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for each event
     """Return a law that dominates the event's, on the grid."""
     match event:
-        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e) | BoundedRange(epsilon=e):
+        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
             return response_upper(float(e), step)
+        case BoundedRange(epsilon=e):
+            return range_upper(float(e), step)
         case ApproxRelease(epsilon=e, delta=d):
             return response_upper(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
@@ -216,7 +264,7 @@ def upper(event: Event, step: float) -> Cells:  # noqa: PLR0911 - one for each e
             assert_never(event)
 
 
-def lower(event: Event, step: float) -> Cells:  # noqa: PLR0911 - one for each event
+def lower(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for each event
     """Return a law that some pair of the event's family dominates, on the grid."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
@@ -250,14 +298,18 @@ def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells
         return spread_atoms(loss, mass, step, 1e-300)
     if tau < 1:
         return Cells(step, 0, np.zeros(1), 1.0)
-    m, tail = event.coordinates, 100.0
+    more, up, astray = comparison(event)
+    plain = gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
+    return replace(plain, mass=plain.mass * exp(more), infinite=astray + plain.infinite, offset=plain.offset + up)
+
+
+def comparison(event: DiscreteGaussianNoise) -> tuple[float, float, float]:
+    """Return b, a + b and the mass set aside: masses are e^b times, losses a + b above those of rounded noise."""
+    tau, m, tail = float(event.variance), event.coordinates, 100.0
     b = -log1p(-1 / (24 * tau)) * m
     length = (sqrt(tau * (m + 2 * sqrt(m * tail) + 2 * tail)) + sqrt(m) / 2) ** 2
     a = length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
-    plain = gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
-    return replace(
-        plain, mass=plain.mass * exp(b), infinite=exp(b - tail) + plain.infinite, offset=(a + b) * (1 + 2.0**-40)
-    )
+    return b, (a + b) * (1 + 2.0**-40), exp(b - tail)
 
 
 def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells:
@@ -269,9 +321,14 @@ def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells
     tau, d = float(event.variance), isqrt(event.l2_squared)
     if tau <= _ATOMS:
         loss, mass = discrete_gaussian_atoms(event.variance, d)
-        return floor_atoms(loss, mass, step)
+        return contract_atoms(loss[mass > _FAINT], mass[mass > _FAINT], step)
     if step * tau / d < 4:  # noqa: PLR2004 - a cell narrower than that many outcomes cannot be a union of them
         return Cells(step, 0, np.ones(1))
-    down = ((31 + d / sqrt(tau)) ** 2 / 24 + 1 / 24) / tau * (1 + 2.0**-40)
+    down = comparison_below(d, tau)
     plain = gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
     return replace(plain, mass=plain.mass * exp(-down), offset=plain.offset - down)
+
+
+def comparison_below(d: int, tau: float) -> float:
+    """Return a + b of the comparison from below, for |k| ≤ 13σ + d and more."""
+    return ((31 + d / sqrt(tau)) ** 2 / 24 + 1 / 24) / tau * (1 + 2.0**-40)

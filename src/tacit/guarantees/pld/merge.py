@@ -29,10 +29,10 @@ _DIRECT = 128
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The laws one after another in flat arrays; law i begins at begins[i]."""
+    """The laws one after another in flat arrays, without empty places; law i begins at begins[i]."""
 
     losses: Floats
-    mass: Floats
+    logs: Floats
     begins: Ints
     sizes: Ints
     counts: Floats
@@ -40,10 +40,12 @@ class Stack:
     @classmethod
     def of(cls, parts: Parts) -> Stack:
         """Put laws side by side."""
-        sizes = np.array([cells.mass.size for cells, _ in parts])
+        kept = [cells.mass > 0 for cells, _ in parts]
+        sizes = np.array([int(there.sum()) for there in kept])
+        mass = np.concatenate([cells.mass[there] for (cells, _), there in zip(parts, kept, strict=True)])
         return cls(
-            np.concatenate([cells.losses for cells, _ in parts]),
-            np.concatenate([cells.mass for cells, _ in parts]),
+            np.concatenate([cells.losses[there] for (cells, _), there in zip(parts, kept, strict=True)]),
+            np.log(mass),
             np.cumsum(sizes) - sizes,
             sizes,
             np.array([float(count) for _, count in parts]),
@@ -51,18 +53,24 @@ class Stack:
 
     def cumulant(self, tilt: float) -> tuple[float, float, float]:
         """Return K, K' and K'' of the finite part of the total at one tilt; the offsets are left out."""
-        top = self.losses[self.begins + (self.sizes - 1 if tilt > 0 else 0)]
+        power = self.logs + tilt * self.losses
+        top = np.maximum.reduceat(power, self.begins)
         with np.errstate(under="ignore"):
-            weight = self.mass * np.exp(tilt * (self.losses - np.repeat(top, self.sizes)))
+            weight = np.exp(power - np.repeat(top, self.sizes))
         total = np.add.reduceat(weight, self.begins)
         mean = np.add.reduceat(weight * self.losses, self.begins) / total
         away = (self.losses - np.repeat(mean, self.sizes)) ** 2
         variance = np.add.reduceat(weight * away, self.begins) / total
         return (
-            float(np.dot(self.counts, tilt * top + np.log(total))),
+            float(np.dot(self.counts, top + np.log(total))),
             float(np.dot(self.counts, mean)),
             float(np.dot(self.counts, variance)),
         )
+
+    def rounding(self, tilt: float) -> float:
+        """Bound the relative rounding of all tilted masses together: each comes from one sum of two numbers."""
+        size = np.maximum.reduceat(np.abs(self.logs) + abs(tilt) * np.abs(self.losses), self.begins)
+        return 2 * _U * float(np.dot(self.counts, size + 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +102,9 @@ def merged(parts: Parts, tilt: float) -> list[Short]:
 
 
 def _tilted(cells: Cells, tilt: float, count: int) -> Short:
-    x = cells.losses
-    with np.errstate(under="ignore"):
-        weight = cells.mass * np.exp(tilt * (x - float(x[-1] if tilt > 0 else x[0])))
+    with np.errstate(under="ignore", divide="ignore"):
+        power = np.log(cells.mass) + tilt * cells.losses
+        weight = np.exp(power - power.max())
     return Short(cells.start, weight / weight.sum(), count)
 
 

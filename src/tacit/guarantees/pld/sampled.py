@@ -1,0 +1,306 @@
+"""The law of any event, in one direction; among them events on a Poisson sample.
+
+Let (P, Q) dominate an event's pairs in both directions, and let a sample take each unit with probability γ. When one
+unit is removed, the output's laws are (1-γ)Q + γP against Q; when it is added, P against (1-γ)P + γQ. These pairs
+dominate: given the rest of the sample the laws are of that form, the hockey-stick divergence is jointly convex, and
+
+    H_a((1-γ)Q + γP ‖ Q) = γ·H_b(P ‖ Q),                b = (a - 1 + γ)/γ,
+    H_a(P ‖ (1-γ)P + γQ) = (1 - a(1-γ))₊·H_c(P ‖ Q),    c = aγ/(1 - a(1-γ)),
+
+grow with H(P ‖ Q) (Zhu, Dong and Wang, AISTATS 2022, arXiv:2106.08567v4, theorem 11). A whole composition is either
+all removal or all addition, so each direction is composed by itself and the worse one counts. A loss x becomes
+ln(1-γ+γe^x) on removal and -ln(1-γ+γe^(-x)) on addition; both rise with x, so cells of one are cells of the other.
+The identities use no more of P and Q than their masses, so they also hold for the formal pairs, of a mass not quite
+1, that stand for fine discrete Gaussian noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, expm1, floor, isqrt, log1p, sqrt
+from typing import assert_never
+
+import numpy as np
+
+from tacit.guarantees.events import (
+    ApproxRelease,
+    BoundedRange,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    PoissonSampled,
+    PureRelease,
+    RandomizedBit,
+    Unsampled,
+)
+from tacit.guarantees.pld import laws
+from tacit.guarantees.pld.cells import Cells, Floats, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.profile import PrivacyProfile
+
+_ATOMS = 4096.0**2
+_MANY = 1 << 16
+_KEPT = 26.0
+_SLACK = 2.0**-40
+_FAINT = 1e-300
+_NEGLIGIBLE = 1e-40
+
+Between = Callable[[Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two laws by their losses: atoms, and a smooth part on an interval whose masses between losses are known.
+
+    `infinite` is what P has where Q has nothing, `missing` what Q has where P has nothing.
+    """
+
+    loss: Floats
+    p: Floats
+    q: Floats
+    between: Between | None = None
+    ends: tuple[float, float] = (0.0, 0.0)
+    infinite: float = 0.0
+    missing: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a pair changes when it is run on a sample; `adding` is the direction."""
+
+    rate: float
+    adding: bool
+
+    def loss(self, x: Floats) -> Floats:
+        """Return the losses on the sample."""
+        sign = -1.0 if self.adding else 1.0
+        far = np.maximum(sign * x, 0.0)
+        with np.errstate(under="ignore"):  # ln(1-γ+γe^x) = x + ln(γ + (1-γ)e^(-x)), for x that would overflow
+            large = far + np.log1p((1 - self.rate) * np.expm1(-far))
+            small = np.log1p(self.rate * np.expm1(np.minimum(sign * x, 0.0)))
+        return sign * np.where(sign * x > 0, large, small)
+
+    def original(self, y: Floats) -> Floats:
+        """Return the losses that become y on the sample; beyond what can be reached, ±infinity."""
+        sign = -1.0 if self.adding else 1.0
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            inside = np.expm1(sign * y) / self.rate
+            return sign * np.where(inside > -1, np.log1p(np.maximum(inside, -1.0)), -np.inf)
+
+    def masses(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """Return the two laws' masses on the sample."""
+        if self.adding:
+            return p, (1 - self.rate) * p + self.rate * q
+        return (1 - self.rate) * q + self.rate * p, q
+
+    def rest(self, pair: Pair) -> tuple[Floats, Floats, float]:
+        """Return the atom that one-sided mass becomes, as loss and P-mass, and what is still infinite."""
+        mass = pair.infinite if self.adding else (1 - self.rate) * pair.missing
+        loss = -log1p(-self.rate) if self.adding else log1p(-self.rate)
+        some = mass > _NEGLIGIBLE  # less is not worth a place far out on the grid: as infinite it counts for more
+        infinite = (0.0 if some else pair.infinite) if self.adding else self.rate * pair.infinite
+        return np.full(int(some), loss), np.full(int(some), mass), infinite
+
+
+def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -> Cells:
+    """Return a law that dominates the event's in one direction, on the grid."""
+    if isinstance(event, PrivacyProfile):
+        losses, masses, given_away = event.atoms()
+        return spread_atoms(np.array(losses), np.array(masses), step, given_away)
+    if not isinstance(event, PoissonSampled) or event.rate == 1:
+        return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step)
+    how, pair = Sampling(float(event.rate), adding), _above(event.of)
+    loss, mass, infinite = how.rest(pair)
+    p, _ = how.masses(pair.p, pair.q)
+    loss, mass = np.append(how.loss(pair.loss), loss), np.append(p, mass)
+    atoms = spread_atoms(loss, mass, step, infinite + _FAINT) if loss.size else None
+    if pair.between is None:
+        return atoms or Cells(step, 0, np.zeros(1), 1.0)
+    low, high = how.loss(np.array(pair.ends))
+    first = floor(low / step)
+    edge = (first + np.arange(ceil(high / step) - first + 1)) * step
+    p, q = how.masses(*pair.between(np.clip(how.original(edge), *pair.ends)))
+    smooth = spread_cells(first, p, q, step, infinite=infinite + _FAINT, slack=_SLACK)
+    return smooth if atoms is None else together(smooth, atoms)
+
+
+def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -> Cells:
+    """Return a law that some pair of the event's family dominates in one direction, on the grid.
+
+    Smooth outcomes are merged into cells around the grid's points; a cell's loss ln(p/q) is nearly its point, and
+    the grid is moved down by the little that makes it so for most of the mass. A profile only bounds from above, so
+    from below it is nothing.
+    """
+    if isinstance(event, PrivacyProfile):
+        return Cells(step, 0, np.ones(1))
+    if not isinstance(event, PoissonSampled) or event.rate == 1:
+        return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step)
+    how = Sampling(float(event.rate), adding)
+    pair = _below(_aligned(event.of, how, step))
+    one_sided, mass, infinite = how.rest(pair)
+    infinite = infinite if pair.infinite > _NEGLIGIBLE else 0.0
+    loss, p = np.append(how.loss(pair.loss), one_sided), np.append(how.masses(pair.p, pair.q)[0], mass)
+    anchor = float(loss.max()) if 0 < pair.loss.size <= 2 else 0.0  # noqa: PLR2004 - the two ends, aligned
+    if pair.between is not None:
+        low, high = how.loss(np.array(pair.ends))
+        first = floor((low - anchor) / step)
+        edge = anchor + (first + np.arange(ceil((high - anchor) / step) - first + 2) - 0.5) * step
+        cells_p, cells_q = how.masses(*pair.between(np.clip(how.original(edge), *pair.ends)))
+        kept = (cells_p > _FAINT) & (cells_q > _FAINT)
+        inner = np.log(cells_p[kept] / cells_q[kept])
+        anchor -= _down(inner, cells_p[kept], step, anchor)
+        loss, p = np.append(loss, inner), np.append(p, cells_p[kept])
+    # Cells and aligned ends lie just above the grid's points; atoms anywhere are better drawn together in pairs.
+    put = contract_atoms if pair.between is None and pair.loss.size > 2 else floor_atoms  # noqa: PLR2004 - two ends
+    found = put(loss[p > _FAINT], p[p > _FAINT], step, anchor)
+    furthest = float(np.abs(loss).max()) * _SLACK
+    return Cells(found.step, found.start, found.mass, infinite, found.offset - furthest, _SLACK)
+
+
+def _down(loss: Floats, mass: Floats, step: float, anchor: float) -> float:
+    """Return how far to move the grid down: by d, all cells pay d, and those more than d off pay a whole step."""
+    short = anchor + np.round((loss - anchor) / step) * step - loss
+    order = np.argsort(-short)
+    before = np.cumsum(mass[order]) - mass[order]
+    cost = np.maximum(short[order], 0.0) + step * before
+    return max(0.0, float(short[order][np.argmin(cost)])) * (1 + 2.0**-30)
+
+
+def _aligned(event: Unsampled, how: Sampling, step: float) -> Unsampled:
+    """Return the same event with its ε lowered until its two extreme losses are a whole number of steps apart."""
+    match event:
+        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
+            return RandomizedBit(epsilon=_lowered(float(e), how, step))
+        case LaplaceNoise(scale=s, l1=d):
+            return LaplaceNoise(scale=Fraction(1), l1=_lowered(float(d / s), how, step))
+        case _:
+            return event
+
+
+def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
+    def apart(e: float) -> float:
+        low, high = how.loss(np.array([-e, e]))
+        return float(high - low)
+
+    whole = floor(apart(epsilon) / step * (1 + 2.0**-45)) * step
+    low, high = 0.0, epsilon
+    for _ in range(70):
+        middle = (low + high) / 2
+        low, high = (middle, high) if apart(middle) <= whole else (low, middle)
+    return Fraction(max(low, epsilon * 1e-9))
+
+
+def _response(epsilon: float, delta: float = 0.0) -> Pair:
+    loss = np.array([epsilon, -epsilon])
+    keep = 1 - delta
+    return Pair(loss, keep / (1 + np.exp(-loss)), keep / (1 + np.exp(loss)), infinite=delta, missing=delta)
+
+
+def _laplace(epsilon: float) -> Pair:
+    def between(edge: Floats) -> tuple[Floats, Floats]:
+        wide = -np.expm1(-np.diff(edge) / 2) / 2
+        return np.exp((edge[1:] - epsilon) / 2) * wide, np.exp(-(epsilon + edge[:-1]) / 2) * wide
+
+    atoms = np.array([0.5, exp(-epsilon) / 2])
+    return Pair(np.array([epsilon, -epsilon]), atoms, atoms[::-1].copy(), between, (-epsilon, epsilon))
+
+
+def _bounded_range(epsilon: float) -> Pair:
+    ends = -epsilon, epsilon
+    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), lambda edge: laws.range_between(epsilon, edge), ends)
+
+
+def _discrete_laplace(scale: Fraction, shift: int) -> Pair:
+    """Atoms at both ends and, between them, all others or the masses of cells of them."""
+    s = float(scale)
+    top, norm = shift / s, 1 / (1 + exp(-1 / s))
+    loss, p, q = np.array([top, -top]), np.array([norm, exp(-top) * norm]), np.array([exp(-top) * norm, norm])
+    if shift > _MANY:
+        return Pair(loss, p, q, lambda edge: laws.discrete_laplace_between(scale, shift, edge), (-top, top))
+    j = np.arange(1, shift)
+    inner = -expm1(-1 / s) * norm
+    return Pair(
+        np.append(loss, (shift - 2.0 * j) / s),
+        np.append(p, inner * np.exp(-j / s)),
+        np.append(q, inner * np.exp((j - shift) / s)),
+    )
+
+
+def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
+    """Gaussian noise; with masses e^`more` times as large at losses higher by `up`, for the comparison."""
+
+    def between(edge: Floats) -> tuple[Floats, Floats]:
+        p, q = (laws.normal_cells((edge - up - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
+        return p * exp(more), q * exp(more - up)
+
+    reach = laws.DEEP * mu
+    ends = mu * mu / 2 - reach + up, mu * mu / 2 + reach + up
+    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends)
+
+
+def _discrete_gaussian(event: DiscreteGaussianNoise) -> Pair:
+    loss, p = laws.discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
+    with np.errstate(under="ignore"):
+        q = np.exp(np.log(p, where=p > 0, out=np.full(p.size, -np.inf)) - loss)
+    return Pair(loss, p, q)
+
+
+def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
+    """A shift of one coordinate under fine noise, from below: cells of rounded noise, moved by the comparison."""
+    tau, d = float(event.variance), isqrt(event.l2_squared)
+    down, mu = laws.comparison_below(d, tau), d / sqrt(tau) * (1 - 2.0**-50)
+
+    def between(edge: Floats) -> tuple[Floats, Floats]:
+        snapped = np.clip(laws.on_lattice(edge, float(d), tau), -_KEPT * mu, _KEPT * mu)
+        p, q = (laws.normal_cells((snapped - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
+        return p * exp(-down), q
+
+    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, (-_KEPT * mu, _KEPT * mu))
+
+
+def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
+    """Return a pair that dominates the event's."""
+    match event:
+        case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
+            return _response(float(e))
+        case BoundedRange(epsilon=e):
+            return _bounded_range(float(e))
+        case ApproxRelease(epsilon=e, delta=d):
+            return _response(float(e), float(d))
+        case LaplaceNoise(scale=s, l1=d):
+            return _laplace(float(d / s))
+        case DiscreteLaplaceNoise(scale=s, l1=d, coordinates=m):
+            return _discrete_laplace(s, ceil(d)) if m == 1 else _response(float(d / s))
+        case GaussianNoise(sigma=s, l2=d):
+            return _gaussian(float(d / s))
+        case DiscreteGaussianNoise(variance=v, coordinates=m):
+            if m == 1 and v <= _ATOMS:
+                return _discrete_gaussian(event)
+            if v < 1:
+                return Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
+            more, up, astray = laws.comparison(event)
+            pair = _gaussian(sqrt(event.l2_squared / float(v)) * (1 + 2.0**-50), more, up)
+            return Pair(pair.loss, pair.p, pair.q, pair.between, pair.ends, astray)
+        case _:
+            assert_never(event)
+
+
+def _below(event: Unsampled) -> Pair:
+    """Return a pair that the event's family has, or that one of its pairs dominates."""
+    match event:
+        case BoundedRange(epsilon=e):
+            return _response(float(e / 2))
+        case DiscreteLaplaceNoise(scale=s, l1=d):
+            return _discrete_laplace(s, floor(d)) if floor(d) <= _MANY else _none()
+        case DiscreteGaussianNoise(variance=v):
+            return _discrete_gaussian(event) if v <= _ATOMS else _fine_gaussian(event)
+        case _:
+            return _above(event)
+
+
+def _none() -> Pair:
+    """Return the pair of two equal laws, which every pair dominates."""
+    return Pair(np.zeros(1), np.ones(1), np.ones(1))

@@ -1,0 +1,167 @@
+"""δ as a function of ε: the privacy profile.
+
+δ(ε) = sup over events T of P(T) - e^ε·Q(T) is, as a function of a = e^ε, a supremum of straight lines: convex, never
+rising, and 1 at a = 0. So from a few points that are promised, each an (ε,δ) guarantee,
+
+* between two of them the chord in e^ε is promised too, and below the first the chord from (0, 1);
+* beyond the last its δ is promised.
+
+That piecewise straight curve is itself the profile of a pair of laws (Zhu, Dong and Wang, arXiv:2106.08567v4,
+proposition 8): its Q-mass at a is by how much the slope rises there. So a profile composes like a mechanism.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import exp, expm1, inf, nextafter
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.conversions import (
+    delta_of_pure,
+    delta_of_renyi,
+    delta_of_zcdp,
+    gaussian_delta,
+    nonnegative,
+    probability,
+)
+from tacit.guarantees.exact import Number, round_up, to_fraction
+from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+
+_LARGEST = 600
+_UP = 1 + 2.0**-44
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyProfile:
+    """Points (ε, δ), each an (ε,δ) guarantee, and what they promise together.
+
+    >>> known = PrivacyProfile([(0, 0.1), (1, 1e-6)])
+    >>> known.delta(0), round(known.delta(0.5), 5), known.delta(2)
+    (0.1, 0.06225, 1e-06)
+    >>> round(known.epsilon(0.05), 4)
+    0.6201
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def __init__(self, points: Iterable[tuple[Number, Number]]) -> None:
+        """Take points in any order.
+
+        Args:
+            points: pairs (ε, δ) with 0 ≤ ε ≤ 600 and 0 ≤ δ ≤ 1.
+        """
+        object.__setattr__(self, "points", _corners([_point(pair) for pair in points]))
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, points: int = 256) -> PrivacyProfile:
+        """Return the profile that a guarantee implies, by its tightest conversion at so many ε.
+
+        >>> PrivacyProfile.of(PureDP(epsilon=1)).delta(1)
+        0.0
+        """
+        curve, last = _curve(guarantee)
+        scale = [last * (i / (points - 1)) for i in range(points)] if last > 0 else [0.0]
+        return cls([(x, min(1.0, curve(x))) for x in scale])
+
+    def delta(self, epsilon: Number) -> float:
+        """Return the least δ that is promised at ε, rounded up."""
+        x = float(nonnegative(epsilon, "epsilon"))
+        return _on_chord(
+            self.points, nextafter(x, -inf) if to_fraction(epsilon, "epsilon") < to_fraction(x, "x") else x
+        )
+
+    def epsilon(self, delta: Number) -> float:
+        """Return the least ε at which δ is promised, rounded up; infinite if it never is."""
+        target = probability(delta, "delta")
+        if to_fraction(self.points[-1][1], "delta") > target:
+            return inf
+        if _on_chord(self.points, 0.0) <= target:
+            return 0.0
+        low, high = 0.0, self.points[-1][0]
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if _on_chord(self.points, middle) <= target else (middle, high)
+        return high  # the safe end
+
+    def atoms(self) -> tuple[list[float], list[float], float]:
+        """Return the losses and P-masses of a pair that has this profile, and the mass that is given away."""
+        grown = [(exp(x), y) for x, y in self.points]
+        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip([(0.0, 1.0), *grown[:-1]], grown, strict=True)]
+        rises = [b - a for a, b in zip(slopes, [*slopes[1:], 0.0], strict=True)]
+        masses = [max(0.0, a * rise) for (a, _), rise in zip(grown, rises, strict=True)]
+        return [x for x, _ in self.points], masses, self.points[-1][1]
+
+
+def _point(pair: object) -> tuple[float, float]:
+    """Return a point with both numbers rounded up to floats."""
+    if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
+        raise InvalidError("points", show(pair), "pairs (ε, δ)")
+    epsilon, delta = nonnegative(pair[0], "epsilon"), probability(pair[1], "delta")
+    if epsilon > _LARGEST:
+        raise InvalidError("epsilon", show(pair[0]), f"at most {_LARGEST}")
+    return round_up(epsilon), min(1.0, round_up(delta))
+
+
+def _corners(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the points that shape the curve: the lower convex hull in e^ε, from (0, 1) on."""
+    if not points:
+        raise InvalidError("points", "none", "at least one (ε, δ)")
+    hull: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if hull and (y >= hull[-1][1] or x == hull[-1][0]):
+            continue
+        while hull and _above(hull[-2] if len(hull) > 1 else None, hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    return tuple(hull)
+
+
+def _above(one: tuple[float, float] | None, two: tuple[float, float], three: tuple[float, float]) -> bool:
+    """Whether the middle point lies on or above the chord of its neighbours; None stands for (e^ε = 0, δ = 1)."""
+    share = exp(two[0] - three[0]) if one is None else expm1(two[0] - one[0]) / expm1(three[0] - one[0])
+    start = 1.0 if one is None else one[1]
+    return two[1] >= start + share * (three[1] - start)
+
+
+def _on_chord(points: tuple[tuple[float, float], ...], x: float) -> float:
+    at = bisect_left(points, (x, -1.0))
+    if at == len(points):
+        return points[-1][1]
+    high = points[at]
+    if high[0] == x:
+        return high[1]
+    share, start = (exp(x - high[0]), 1.0) if at == 0 else _share(points[at - 1], high, x)
+    return min(1.0, start + (high[1] - start) * share * (2 - _UP), start)
+
+
+def _share(low: tuple[float, float], high: tuple[float, float], x: float) -> tuple[float, float]:
+    return expm1(x - low[0]) / expm1(high[0] - low[0]), low[1]
+
+
+def _curve(guarantee: Guarantee) -> tuple[Callable[[float], float], float]:
+    """Return δ as a function of ε, and the ε at which it is 0 or below 1e-30."""
+    match guarantee:
+        case PureDP(epsilon=e):
+            return (lambda x: delta_of_pure(e, x)), _reach(round_up(to_fraction(e, "epsilon")))
+        case ApproxDP(epsilon=e, delta=d):
+            top = round_up(to_fraction(e, "epsilon"))
+            return (lambda x: _mixed(round_up(to_fraction(d, "delta")), delta_of_pure(e, x))), _reach(top)
+        case ZCDP(rho=r) if r > 0:
+            return (lambda x: delta_of_zcdp(round_up(to_fraction(r, "rho")), x)), _reach(r + 12 * r**0.5)
+        case GaussianDP(mu=m) if m > 0:
+            return (lambda x: gaussian_delta(round_up(to_fraction(m, "mu")), x)), _reach(m * m / 2 + 12 * m)
+        case RenyiDP(alpha=a, epsilon=e) if e > 0:
+            return (lambda x: delta_of_renyi(a, e, x)), _reach(e + 70 / (a - 1))
+        case ZCDP() | GaussianDP() | RenyiDP():
+            return (lambda _: 0.0), 0.0
+    raise InvalidError("guarantee", show(guarantee), "one of PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP")
+
+
+def _mixed(delta: float, pure: float) -> float:
+    """Return δ + (1-δ)·δ', rounded up: what an ε-DP mechanism with a give-away of δ has."""
+    return delta if pure == 0 else (delta + (1 - delta) * pure) * _UP
+
+
+def _reach(epsilon: float) -> float:
+    return min(epsilon, float(_LARGEST))
