@@ -14,10 +14,10 @@ setup: $(STAMP)  ## make .venv with tacit and all it needs
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "tacit needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
-	@echo "Setting up .venv with all that tacit and its tests need; this takes about half a minute."
+	@echo "Setting up .venv with all that tacit and its tests need; this takes about two minutes."
 	@$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
 	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	@$(PY) -m pip install --quiet --editable . --group test --group check --group docs
+	@$(PY) -m pip install --quiet --editable ".[web,postgres,spark,plot]" --group test --group check --group docs
 	@touch $@
 
 demo: $(STAMP)  ## the main job, start to finish

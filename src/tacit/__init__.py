@@ -13,6 +13,7 @@ from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
 from tacit.guarantees.composition import Composition, compose
 from tacit.guarantees.pld import Bounds
+from tacit.guarantees.profile import PrivacyProfile
 from tacit.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -26,6 +27,7 @@ from tacit.mechanisms import (
     compare_noise,
     sensitivity,
 )
+from tacit.mechanisms.calibrate import Calibration, calibrate
 
 __version__ = "0.1.0"
 
@@ -35,6 +37,7 @@ __all__ = [
     "ApproxDP",
     "Bounds",
     "BudgetError",
+    "Calibration",
     "Composition",
     "Exponential",
     "Gaussian",
@@ -43,6 +46,7 @@ __all__ = [
     "Laplace",
     "NoisyMax",
     "PermuteAndFlip",
+    "PrivacyProfile",
     "ProposeTestRelease",
     "PureDP",
     "RandomizedResponse",
@@ -51,6 +55,7 @@ __all__ = [
     "SmoothMedian",
     "SourceError",
     "TacitError",
+    "calibrate",
     "compare_noise",
     "compose",
     "parallel",

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isqrt
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees import rules
@@ -46,9 +46,14 @@ from tacit.guarantees.events import (
 )
 from tacit.guarantees.exact import Exact, Number, positive, round_up, to_fraction, whole
 from tacit.guarantees.filters import ApproxZCDP, price
-from tacit.guarantees.pld import Bounds, Lawful, delta_bounds, epsilon_bounds
+from tacit.guarantees.pld import Bounds, Lawful, delta_bounds, delta_curve, epsilon_bounds
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from tacit.guarantees.pictures import Kind
 
 Rule: TypeAlias = Literal["tight", "pld", "basic", "advanced", "optimal", "zcdp", "renyi", "gdp"]
 
@@ -106,7 +111,7 @@ class Composition:
             return Bounds(inf, inf)
         return Bounds(most, most) if all(pair[0].delta == 0 for pair in self._approx()) else Bounds(inf, inf)
 
-    def profile(self, points: int = 64) -> PrivacyProfile:
+    def profile(self, points: int = 256) -> PrivacyProfile:
         """Return δ as a function of ε: the tight upper bound at so many ε, and what it promises between them."""
         found = [(x, bounds.upper) for x, bounds in self.curve(points)]
         return PrivacyProfile(found or [(0.0, 0.0)])
@@ -117,7 +122,30 @@ class Composition:
             return []
         last = self.epsilon(delta=1e-12, width=1e-2).upper
         last = last if last < inf else self._widest()
-        return [(x, self.delta(epsilon=x, width=1e-2)) for x in (last * i / (points - 1) for i in range(points))]
+        epsilons = [last * i / (points - 1) for i in range(points)]
+        return list(zip(epsilons, delta_curve(self.events(), epsilons), strict=True))
+
+    def log_moments(self, orders: Iterable[Number]) -> list[float]:
+        """Bound ln m(α) = ln E[e^(αL)] from above, L the total privacy loss: α times the Rényi divergence at α + 1.
+
+        >>> from tacit.guarantees.values import GaussianDP
+        >>> compose([GaussianDP(mu=1)]).log_moments([1, 2])
+        [1.0, 3.0]
+        """
+        exact = [positive(order, "orders") for order in orders]
+        return [round_up(order * _renyi_cost(self, order + 1)) for order in exact]
+
+    def plot(self, kind: Kind = "delta", *, delta: float = 1e-6) -> alt.LayerChart:
+        """Draw a chart; it needs the extra `tacit[plot]`.
+
+        Args:
+            kind: "delta" for δ(ε) with its bounds; "rules" for ε against how often all of it is done, by every rule;
+                "loss" for the law of the privacy loss; "moments" for ln E[e^(αL)].
+            delta: δ, for the kinds "rules" and "loss".
+        """
+        from tacit.guarantees.pictures import draw  # noqa: PLC0415 - it uses this class
+
+        return draw(self, kind, delta)
 
     def _widest(self) -> float:
         """Return an ε beyond which δ falls no further: where every part but its give-away is used up, or nearly."""

@@ -8,6 +8,6 @@
 * `bracket`   ε(δ) and δ(ε) to a width that is asked for
 """
 
-from tacit.guarantees.pld.bracket import Bounds, Lawful, delta_bounds, epsilon_bounds
+from tacit.guarantees.pld.bracket import Bounds, Lawful, delta_bounds, delta_curve, epsilon_bounds
 
-__all__ = ["Bounds", "Lawful", "delta_bounds", "epsilon_bounds"]
+__all__ = ["Bounds", "Lawful", "delta_bounds", "delta_curve", "epsilon_bounds"]

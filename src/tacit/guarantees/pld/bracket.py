@@ -48,6 +48,7 @@ _LARGEST_SIZE = 1e4
 _LEAST_DELTA = 1e-290
 _HELPS = 0.02
 _FEW = 8
+_TARGETS = (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 _COARSE = 16
 
 
@@ -144,6 +145,44 @@ def delta_bounds(parts: Counted, epsilon: float, width: float) -> Bounds:
     return rough if rough.upper <= 0 else _refine(parts, max(min(rough.upper, 0.5), 1e-290), width, *reads)
 
 
+def delta_curve(parts: Counted, epsilons: Sequence[float]) -> list[Bounds]:
+    """Bracket δ at many ε from a few compositions, each tuned to another δ: the best of their bounds at each ε."""
+    if not _in_range(parts):
+        return [Bounds(0.0, 1.0)] * len(epsilons)
+    found = [Bounds(0.0, 1.0)] * len(epsilons)
+    for delta in _TARGETS:
+        step = first_step(parts, delta, 1e-3, 4)
+        ups = [_one(parts, sampled.upper, step, delta, way) for way in _ways(parts)]
+        lows = [_one(parts, sampled.lower, step, delta, way) for way in _ways(parts)]
+        for i, x in enumerate(epsilons):
+            lower, upper = max(low.lower(x) for low in lows), max(up.upper(x) for up in ups)
+            found[i] = Bounds(max(found[i].lower, lower), min(found[i].upper, upper))
+    return [Bounds(min(bounds.lower, bounds.upper), bounds.upper) for bounds in found]
+
+
+def _one(parts: Counted, law: Law, step: float, delta: float, adding: bool) -> Sum:  # noqa: FBT001 - of two ways
+    return total([(law(event, step, adding=adding), count) for event, count in parts], delta)
+
+
+def _ways(parts: Counted) -> tuple[bool, ...]:
+    """Return the directions to compose: only a sample tells removal from addition."""
+    return (False, True) if any(isinstance(event, PoissonSampled) for event, _ in parts) else (False,)
+
+
+def total_law(parts: Counted, delta: float) -> tuple[list[float], list[float], float]:
+    """Return the losses and masses of the total, from above, and the mass at infinity: the bulk and the tail of δ."""
+    step = first_step(parts, delta, 1e-2, 1)
+    each_way = [_one(parts, sampled.upper, step, delta, way) for way in _ways(parts)]
+    worst = max(range(len(each_way)), key=lambda way: _epsilon_above(each_way[way], delta))
+    tail, bulk = each_way[worst], _one(parts, sampled.upper, step, 0.5, bool(worst))
+    masses: dict[int, float] = {}
+    for law in (bulk, tail):
+        for x, mass in zip(*(column.tolist() for column in law.law()), strict=True):
+            masses[round(x / step)] = max(mass, masses.get(round(x / step), 0.0))
+    kept = sorted(place for place, mass in masses.items() if mass > 0)
+    return [place * step for place in kept], [masses[place] for place in kept], tail.infinite
+
+
 def _in_range(parts: Counted) -> bool:
     """Whether the losses are of sizes that floats on a grid can hold."""
     try:
@@ -181,7 +220,7 @@ class _Side:
     ) -> None:
         self._parts, self._delta, self._width, self._law, self._read = parts, delta, width, law, read
         self._finer, self._from_above = finer, law is sampled.upper
-        self._ways = (False, True) if any(isinstance(event, PoissonSampled) for event, _ in parts) else (False,)
+        self._ways = _ways(parts)
         self.done, self.moved, self._idle = False, inf, 0
         self.best = self._bound()
 
@@ -190,8 +229,7 @@ class _Side:
         return max(self._one_way(step, adding=adding) for adding in self._ways)
 
     def _one_way(self, step: float, *, adding: bool) -> float:
-        parts = [(self._law(event, step, adding=adding), count) for event, count in self._parts]
-        found = total(parts, self._delta)
+        found = _one(self._parts, self._law, step, self._delta, adding)
         self.done = self.done or self._finer >= _FINEST or found.losses.size >= _LONGEST
         return self._read(found)
 

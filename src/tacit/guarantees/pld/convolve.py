@@ -80,6 +80,12 @@ class Sum:
         less = (self.wrapped + self.astray) * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
         return max(0.0, total / self.factor - less) + self.given_away
 
+    def law(self) -> tuple[Floats, Floats]:
+        """Return the finite losses in the window and their masses, to look at; faint ones that are only noise are 0."""
+        noise = self.error + self.astray
+        power = np.minimum(self.cumulant - self.tilt * self.losses, 700.0)
+        return self.losses, np.where(self.tilted > 10 * noise, self.tilted, 0.0) * np.exp(power)
+
     def _integral(self, epsilon: float, tilted: Floats) -> float:
         at = int(np.searchsorted(self.losses, epsilon, side="right"))
         x = self.losses[at:]
