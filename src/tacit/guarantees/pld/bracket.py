@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from math import ceil, expm1, floor, inf, isqrt, log, log1p, sqrt
 from typing import Protocol, TypeAlias
 
+import numpy as np
+
 from tacit.guarantees.events import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -146,18 +148,17 @@ def delta_bounds(parts: Counted, epsilon: float, width: float) -> Bounds:
 
 
 def delta_curve(parts: Counted, epsilons: Sequence[float]) -> list[Bounds]:
-    """Bracket δ at many ε from a few compositions, each tuned to another δ: the best of their bounds at each ε."""
+    """Bracket δ at many ε, in rising order: the best bounds of a few compositions, each tuned to another δ."""
     if not _in_range(parts):
         return [Bounds(0.0, 1.0)] * len(epsilons)
-    found = [Bounds(0.0, 1.0)] * len(epsilons)
+    at = np.sort(np.array(epsilons, dtype=np.float64))
+    lower, upper = np.zeros(at.size), np.ones(at.size)
     for delta in _TARGETS:
         step = first_step(parts, delta, 1e-3, 4)
-        ups = [_one(parts, sampled.upper, step, delta, way) for way in _ways(parts)]
-        lows = [_one(parts, sampled.lower, step, delta, way) for way in _ways(parts)]
-        for i, x in enumerate(epsilons):
-            lower, upper = max(low.lower(x) for low in lows), max(up.upper(x) for up in ups)
-            found[i] = Bounds(max(found[i].lower, lower), min(found[i].upper, upper))
-    return [Bounds(min(bounds.lower, bounds.upper), bounds.upper) for bounds in found]
+        ups = [_one(parts, sampled.upper, step, delta, way).uppers(at) for way in _ways(parts)]
+        lows = [_one(parts, sampled.lower, step, delta, way).lowers(at) for way in _ways(parts)]
+        upper, lower = np.minimum(upper, np.max(ups, axis=0)), np.maximum(lower, np.max(lows, axis=0))
+    return [Bounds(min(low, high), high) for low, high in zip(lower.tolist(), upper.tolist(), strict=True)]
 
 
 def _one(parts: Counted, law: Law, step: float, delta: float, adding: bool) -> Sum:  # noqa: FBT001 - of two ways

@@ -68,29 +68,53 @@ class Sum:
 
     def upper(self, epsilon: float) -> float:
         """Bound δ(ε) from above; below a window that does not hold the whole law nothing is known."""
-        if epsilon < self.losses[0] and not self.whole:
-            return 1.0
-        total = self._integral(epsilon, np.maximum(self.tilted, 0.0) + self.error)
-        total += self.astray * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
-        return min(1.0, total * self.factor + self.above + self.infinite)
+        return float(self.uppers(np.array([epsilon]))[0])
 
     def lower(self, epsilon: float) -> float:
         """Bound δ(ε) from below."""
-        total = self._integral(epsilon, np.maximum(self.tilted - self.error, 0.0))
-        less = (self.wrapped + self.astray) * exp(min(self.cumulant - self.tilt * epsilon, 700.0))
-        return max(0.0, total / self.factor - less) + self.given_away
+        return float(self.lowers(np.array([epsilon]))[0])
+
+    def uppers(self, epsilons: Floats) -> Floats:
+        """Bound δ from above at many ε, in rising order."""
+        total = self._integrals(epsilons, np.maximum(self.tilted, 0.0) + self.error) + self.astray * self._most(
+            epsilons
+        )
+        found = np.minimum(total * self.factor + self.above + self.infinite, 1.0)
+        return found if self.whole else np.where(epsilons < self.losses[0], 1.0, found)
+
+    def lowers(self, epsilons: Floats) -> Floats:
+        """Bound δ from below at many ε, in rising order."""
+        total = self._integrals(epsilons, np.maximum(self.tilted - self.error, 0.0))
+        less = (self.wrapped + self.astray) * self._most(epsilons)
+        return np.maximum(total / self.factor - less, 0.0) + self.given_away
+
+    def _most(self, epsilons: Floats) -> Floats:
+        """Return what a tilted mass of 1 is worth at most above ε."""
+        return np.asarray(np.exp(np.minimum(self.cumulant - self.tilt * epsilons, 700.0)))
+
+    def _integrals(self, epsilons: Floats, tilted: Floats) -> Floats:
+        """Return E[(1-e^(ε-L))₊] at many ε, in rising order: what lies between two of them is added up once.
+
+        With c(ε) = E[e^(ε-L); L > ε], the part beyond the next ε' = ε + Δ is δ(ε') + (1-e^(-Δ))·c(ε'). Nothing cancels.
+        """
+        first = int(np.searchsorted(self.losses, epsilons[0], side="right"))
+        x = self.losses[first:]
+        mass = tilted[first:] * self._most(x)
+        at = np.searchsorted(epsilons, x, side="left") - 1  # each loss belongs to the last ε below it
+        down = epsilons[at] - x
+        gains = np.bincount(at, mass * -np.expm1(down), epsilons.size)
+        rests = np.bincount(at, mass * np.exp(down), epsilons.size)
+        shrink = np.exp(-np.diff(epsilons, append=epsilons[-1]))
+        for i in range(epsilons.size - 2, -1, -1):
+            gains[i] += gains[i + 1] + (1 - shrink[i]) * rests[i + 1]
+            rests[i] += shrink[i] * rests[i + 1]
+        return np.asarray(gains)
 
     def law(self) -> tuple[Floats, Floats]:
         """Return the finite losses in the window and their masses, to look at; faint ones that are only noise are 0."""
         noise = self.error + self.astray
         power = np.minimum(self.cumulant - self.tilt * self.losses, 700.0)
         return self.losses, np.where(self.tilted > 10 * noise, self.tilted, 0.0) * np.exp(power)
-
-    def _integral(self, epsilon: float, tilted: Floats) -> float:
-        at = int(np.searchsorted(self.losses, epsilon, side="right"))
-        x = self.losses[at:]
-        weight = np.exp(np.minimum(self.cumulant - self.tilt * x, 700.0)) * -np.expm1(epsilon - x)
-        return float(np.dot(tilted[at:], weight))
 
 
 def choose_tilt(stack: Stack, delta: float, step: float) -> float:
