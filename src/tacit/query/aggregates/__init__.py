@@ -1,0 +1,26 @@
+"""One file an aggregate: what it measures of each unit, its estimate and its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from tacit.query.aggregates.avg import Average
+from tacit.query.aggregates.count import Count, CountUnits
+from tacit.query.aggregates.statistic import Statistic
+from tacit.query.aggregates.sum import Sum
+from tacit.query.expressions import Expression
+from tacit.query.plan import Bundle
+from tacit.query.policy import TablePolicy
+
+STATISTICS: Mapping[str, Statistic] = MappingProxyType(
+    {"avg": Average(), "count": Count(), "count_units": CountUnits(), "sum": Sum()}
+)
+
+
+def bundles_of(
+    function: str, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
+) -> tuple[Bundle, ...]:
+    """Return what an aggregate measures."""
+    return STATISTICS[function].bundles(value, bounds, table)

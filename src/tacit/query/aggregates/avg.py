@@ -1,0 +1,107 @@
+"""`avg(x)`: from two sums that pull against each other.
+
+For values in [a, b] let A = Σ(x - a) and B = Σ(b - x), on the grid; both are ≥ 0, and a row adds exactly b - a
+to A + B. So a unit moves (A, B) by at most max_rows·(b - a) in L1 in each cell, and one noise scale serves
+both: the centred sum (A - B)/2 and the count (A + B)/(b - a) each have half the variance that an even split of
+ε between a centred sum and a count would give. From bounds alone, no split is better: the error of the ratio
+at a mean m is that of w·A - (1-w)·B with w = (b-m)/(b-a), divided by the count, and an uneven noise only moves
+error from one end of [a, b] to the other.
+
+The interval inverts a test (Fieller): it holds all m with |w·A - (1-w)·B| ≤ q(w), where q is the quantile of
+w·noise₁ - (1-w)·noise₂. At the true mean of the bounded data the left side is noise alone, so the interval
+holds it with just that confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.query.aggregates.grid import grid
+from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.expressions import Expression, Kind
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Bundle, Measure
+from tacit.query.policy import TablePolicy
+
+_POINTS = 257
+
+
+class Average:
+    """A mean of clamped values; a unit's rows in a cell weigh as at most max_rows."""
+
+    def bundles(
+        self, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
+    ) -> tuple[Bundle, ...]:
+        """Two measures, x - a and b - x, bounded together."""
+        if value is None or bounds is None:
+            raise ValueError("an average has a value with bounds")
+        g = grid(value, bounds, table)
+        shared = {"value": value, "step": g.step, "low": g.low, "high": g.high, "fraction_bits": g.fraction_bits}
+        above, below = Measure(**shared, offset=-g.low), Measure(**shared, sign=-1, offset=g.high)  # type: ignore[arg-type]
+        reach = max(1, table.max_rows * (g.high - g.low) << g.fraction_bits)
+        return (Bundle(measures=(above, below), reach=reach, nonnegative=True),)
+
+    def kind(self, value: Expression | None) -> Kind:
+        """A mean is a real number."""
+        del value
+        return "real"
+
+    def estimate(self, released: Sequence[Released]) -> float:
+        """Return a + (b - a)·A/(A + B), kept within the bounds; their middle where no row can be told from noise."""
+        one = released[0]
+        low, high = _bounds(one.bundle)
+        above, below = one.integers
+        if above + below <= 0:
+            return float((low + high) / 2)
+        return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
+
+    def interval(self, released: Sequence[Released], confidence: float) -> Interval:
+        """Return the ends of all means that the test does not reject, on a grid of 257 points, one point outward."""
+        one = released[0]
+        low, high = (float(end) for end in _bounds(one.bundle))
+        weights = np.linspace(1.0, 0.0, _POINTS)
+        above, below = (float(x) for x in one.integers)
+        gaps = np.abs(weights * above - (1 - weights) * below)
+        reach = np.array([one.noise.mixed_quantile((w, 1 - w), 1 - confidence) for w in weights.tolist()])
+        inside = np.flatnonzero(gaps <= reach)
+        if not inside.size:
+            inside = np.array([int(np.argmin(gaps - reach))])
+        ends = [_edge(one, int(inside[0]), -1, confidence), _edge(one, int(inside[-1]), 1, confidence)]
+        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+    def error(
+        self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+    ) -> float:
+        """The quantile at the worst mean, an end of the bounds, over the assumed number of rows."""
+        low, high = _bounds(bundles[0])
+        if not assume:
+            return float(high - low)
+        measure = bundles[0].measures[0]
+        rows = assume * (measure.high - measure.low) << measure.fraction_bits
+        worst = noise[0].mixed_quantile((1.0, 0.0), 1 - confidence)
+        return float(high - low) * min(1.0, worst / rows)
+
+
+def _edge(one: Released, at: int, side: int, confidence: float) -> float:
+    """Return where the test begins to reject, between two of the points, by bisection; as a share of the bounds."""
+    inner, outer = at / (_POINTS - 1), (at + side) / (_POINTS - 1)
+    if not 0 <= outer <= 1:
+        return inner
+    for _ in range(30):
+        middle = (inner + outer) / 2
+        inner, outer = (middle, outer) if _kept(one, middle, confidence) else (inner, middle)
+    return outer  # the safe end
+
+
+def _kept(one: Released, share: float, confidence: float) -> bool:
+    weight = 1 - share
+    above, below = (float(x) for x in one.integers)
+    return abs(weight * above - share * below) <= one.noise.mixed_quantile((weight, share), 1 - confidence)
+
+
+def _bounds(bundle: Bundle) -> tuple[Fraction, Fraction]:
+    measure = bundle.measures[0]
+    return measure.low * measure.step, measure.high * measure.step

@@ -1,0 +1,54 @@
+"""What every aggregate offers: its bundles before the data are read, its estimate and interval after noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from tacit.query.expressions import Expression, Kind
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Bundle
+from tacit.query.policy import TablePolicy
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """One bundle of one cell after noise: the integers of its measures, in order, and their noise."""
+
+    bundle: Bundle
+    integers: tuple[int, ...]
+    noise: NoiseLaw
+
+
+class Statistic(Protocol):
+    """An aggregate."""
+
+    def bundles(
+        self, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
+    ) -> tuple[Bundle, ...]:
+        """Return what is measured."""
+
+    def kind(self, value: Expression | None) -> Kind:
+        """Return the kind of the estimate."""
+
+    def estimate(self, released: Sequence[Released]) -> float | int | None:
+        """Return the estimate in one cell."""
+
+    def interval(self, released: Sequence[Released], confidence: float) -> Interval:
+        """Return an interval that holds the statistic of the bounded data with this confidence."""
+
+    def error(
+        self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+    ) -> float:
+        """Return how far the estimate will be off at most, with this confidence, before anything is read.
+
+        Args:
+            bundles: what is measured.
+            noise: the noise of each bundle.
+            confidence: how often the error stays within it.
+            assume: how many units a group is assumed to have, where the error depends on it.
+        """

@@ -1,0 +1,120 @@
+"""Intervals for what is computed from released values.
+
+An aggregate has an interval of its own. For a function of m aggregates each gets the confidence 1 - (1-c)/m,
+so that all of them hold together with confidence c (the union bound), and the function's range over those
+intervals holds its value then. Where a function's range is not known, there is no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, exp, floor, inf, log, sqrt
+
+from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.expressions import Value
+from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
+
+
+def interval(
+    plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: float
+) -> Interval | None:
+    """Return an interval for one output in one cell, or None."""
+    places = {part.place for part in _parts(output) if isinstance(part, Noisy)}
+    if not places:
+        return None
+    each = 1 - (1 - confidence) / len(places)
+    known = {place: _own(plan, place, released, each) for place in places}
+    return _range(output, known, keys)
+
+
+def _own(plan: Plan, place: int, released: Sequence[Released], confidence: float) -> Interval:
+    aggregate = plan.aggregates[place]
+    return STATISTICS[aggregate.function].interval([released[i] for i in aggregate.bundles], confidence)
+
+
+def _parts(output: Output) -> list[Output]:
+    found, waiting = [], [output]
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
+        if isinstance(part, Computed):
+            waiting.extend(part.arguments)
+    return found
+
+
+def _range(output: Output, known: dict[int, Interval], keys: Sequence[Value]) -> Interval | None:
+    match output:
+        case Noisy(place=place):
+            return known[place]
+        case Grouped(place=place):
+            return _point(keys[place])
+        case Constantly(value=value):
+            return _point(value)
+        case Computed(function=function, arguments=arguments):
+            ranges = [_range(argument, known, keys) for argument in arguments]
+            rule = _RULES.get(function)
+            if rule is None or any(part is None for part in ranges):
+                return None
+            return rule([part for part in ranges if part is not None])
+
+
+def _point(value: Value) -> Interval | None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return (float(value), float(value)) if number else None  # type: ignore[arg-type]
+
+
+Rule = Callable[[list[Interval]], Interval | None]
+
+
+def _rising(f: Callable[[float], float]) -> Rule:
+    return lambda parts: (f(parts[0][0]), f(parts[0][1]))
+
+
+def _multiply(parts: list[Interval]) -> Interval:
+    (a, b), (c, d) = parts
+    ends = [x * y if x and y else 0.0 for x in (a, b) for y in (c, d)]
+    return min(ends), max(ends)
+
+
+def _divide(parts: list[Interval]) -> Interval | None:
+    low, high = parts[1]
+    if low <= 0 <= high:
+        return -inf, inf
+    return _multiply([parts[0], (1 / high, 1 / low)])
+
+
+def _absolute(parts: list[Interval]) -> Interval:
+    low, high = parts[0]
+    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+
+def _root(parts: list[Interval]) -> Interval | None:
+    low, high = parts[0]
+    return None if high < 0 else (sqrt(max(low, 0.0)), sqrt(high))
+
+
+def _logarithm(parts: list[Interval]) -> Interval | None:
+    low, high = parts[0]
+    return None if high <= 0 else (log(low) if low > 0 else -inf, log(high))
+
+
+def _exponential(x: float) -> float:
+    return exp(x) if x < 709 else inf  # noqa: PLR2004 - the largest that a double holds
+
+
+_RULES: dict[str, Rule] = {
+    "add": lambda parts: (parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]),
+    "subtract": lambda parts: (parts[0][0] - parts[1][1], parts[0][1] - parts[1][0]),
+    "negate": lambda parts: (-parts[0][1], -parts[0][0]),
+    "multiply": _multiply,
+    "divide": _divide,
+    "abs": _absolute,
+    "sqrt": _root,
+    "ln": _logarithm,
+    "exp": _rising(_exponential),
+    "floor": _rising(lambda x: float(floor(x)) if abs(x) < inf else x),
+    "ceil": _rising(lambda x: float(ceil(x)) if abs(x) < inf else x),
+    "least": lambda parts: (min(low for low, _ in parts), min(high for _, high in parts)),
+    "greatest": lambda parts: (max(low for low, _ in parts), max(high for _, high in parts)),
+}

@@ -1,0 +1,158 @@
+"""A question, checked and made of parts that engines, accountants and people can all read. Immutable.
+
+    SQL ──parse──► Plan ──price──► noise, events ──ledger──► charge ──engine──► exact integers ──noise──► Release
+
+The data are touched through **measures** only. A measure is an integer for each (unit, cell), a cell being one
+combination of public keys; the engine adds it up over units. What one unit can add to a cell is bounded here,
+once and for all measures:
+
+* a row's value is clamped to its bounds, put on the grid, x = ⌊value/step + ½⌋, clamped again as an integer to
+  [low, high], and becomes v = sign·x + offset; rows where it is NULL or NaN count for nothing;
+* the values of a unit's n rows in the cell are added up to V; if n > max_rows, V·max_rows/n is taken instead.
+  Times 2^fraction_bits, truncated toward zero, that is the unit's integer. Its size is at most `reach` =
+  max_rows·max|v|·2^fraction_bits;
+* a measure with `per="unit"` is 1 for a unit that has a row in the cell at all (where `value` is not NULL),
+  and `reach` is 1;
+* of a unit's cells at most max_groups are kept, chosen by a keyed hash, not by the values.
+
+Measures that are bounded together form a **bundle**: `reach` bounds the sum of absolute values of a unit's
+integers in one cell over all measures of the bundle. One bundle has one noise scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from tacit.query.expressions import Expression, Kind, Value
+from tacit.query.policy import TablePolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One integer for each (unit, cell); see the module. `value` None stands for the row itself: v = 1."""
+
+    value: Expression | None
+    step: Fraction = Fraction(1)
+    low: int = 1
+    high: int = 1
+    sign: Literal[1, -1] = 1
+    offset: int = 0
+    per: Literal["row", "unit"] = "row"
+    fraction_bits: int = 0
+
+    @property
+    def extremes(self) -> tuple[int, int]:
+        """The least and the largest v of one row."""
+        ends = sorted((self.sign * self.low + self.offset, self.sign * self.high + self.offset))
+        return ends[0], ends[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """Measures that share one noise scale; `reach` bounds Σ|integers| of one unit in one cell, over all of them."""
+
+    measures: tuple[Measure, ...]
+    reach: int
+    nonnegative: bool
+    weight: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Something to group by: its name in the result, how a row gets it, and the public values it may take, in order."""
+
+    name: str
+    expression: Expression
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """One aggregate of the question: which, of what, and the places of the bundles that it is computed from."""
+
+    function: str
+    value: Expression | None
+    bounds: tuple[Fraction, Fraction] | None
+    bundles: tuple[int, ...]
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """In an output: the aggregate at this place of the plan, as released."""
+
+    place: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """In an output: the key at this place of the plan."""
+
+    place: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Constantly:
+    """In an output: a constant."""
+
+    value: Value
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """In an output: a function of released values; post-processing, which is free."""
+
+    function: str
+    arguments: tuple[Output, ...]
+    kind: Kind
+
+
+Output: TypeAlias = Noisy | Grouped | Constantly | Computed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One term of ORDER BY, over released values."""
+
+    by: Output
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A question that can be answered privately.
+
+    `sql` is the question as we read it, regenerated without comments. `where` keeps the rows for which it is
+    true. A cell is one element of the product of the keys' values, in that order; without keys there is one cell.
+    """
+
+    sql: str
+    table: TablePolicy
+    where: Expression | None
+    keys: tuple[Key, ...]
+    bundles: tuple[Bundle, ...]
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[tuple[str, Output], ...]
+    having: Output | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    @property
+    def cells(self) -> int:
+        """How many cells are released."""
+        count = 1
+        for key in self.keys:
+            count *= len(key.values)
+        return count
+
+    @property
+    def groups(self) -> int:
+        """In how many cells one unit can be."""
+        return min(self.table.max_groups, self.cells)

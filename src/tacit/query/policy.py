@@ -1,0 +1,56 @@
+"""What is public about a private table: whose privacy, how far a unit may reach, types, bounds, keys, what is hidden.
+
+A policy is written by the data's steward. Nothing in it is ever read from the data; types come from the
+source's schema or from the steward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from tacit.guarantees.events import Neighbours
+from tacit.query.expressions import Kind, Value
+
+
+class _Row:
+    """The unit of a table in which each row is one unit: `tc.ROW`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return "tacit.ROW"
+
+
+ROW: Final = _Row()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPolicy:
+    """What is public about one column; bounds for numbers, keys for what may be grouped by."""
+
+    kind: Kind
+    bounds: tuple[Fraction, Fraction] | None = None
+    keys: tuple[Value, ...] | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePolicy:
+    """What is public about one table.
+
+    `unit` is the column whose values name the privacy units, or None where each row is one. A unit reaches at
+    most `max_groups` groups and counts as at most `max_rows` rows in each. `columns` holds every column that
+    may be named, by its exact name; the unit column is among them.
+    """
+
+    name: str
+    unit: str | None
+    max_groups: int
+    max_rows: int
+    neighbours: Neighbours
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=lambda: MappingProxyType({}))

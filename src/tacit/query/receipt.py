@@ -1,0 +1,97 @@
+"""What was promised and how, for another person to recompute; no true value, nothing that depends on the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacit.guarantees.events import to_json
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.aggregates import STATISTICS
+from tacit.query.plan import Bundle, Measure, Plan
+from tacit.query.price import Price
+from tacit.query.table import say
+
+SCHEMA = 1
+
+
+def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str, object]:
+    """Return the receipt as a JSON object.
+
+    Args:
+        plan: the question.
+        price: its noise.
+        context: what the session knows and the plan does not: the policy's version, the software's, the
+        ledger's entry.
+    """
+    return {
+        "schema": SCHEMA,
+        "question": plan.sql,
+        "table": plan.table.name,
+        "privacy": _privacy(plan, price),
+        "mechanisms": [_mechanism(plan, price, place) for place in range(len(plan.bundles))],
+        "accuracy": _accuracy(plan, price),
+        **context,
+    }
+
+
+def _privacy(plan: Plan, price: Price) -> dict[str, object]:
+    table = plan.table
+    return {
+        "promise": promise(price.guarantee),
+        "neighbours": table.neighbours,
+        "unit": "row" if table.unit is None else f"all rows with one value of {table.unit}",
+        "max_groups": table.max_groups,
+        "max_rows": table.max_rows,
+        "groups_a_unit_can_reach": plan.groups,
+        "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys},
+        "noise": price.why,
+    }
+
+
+def promise(guarantee: PureDP | ApproxDP | ZCDP) -> dict[str, float]:
+    """Return a guarantee's numbers by name.
+
+    >>> promise(PureDP(epsilon=0.5))
+    {'epsilon': 0.5}
+    """
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            return {"epsilon": float(epsilon)}
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return {"epsilon": float(epsilon), "delta": float(delta)}
+        case ZCDP(rho=rho):
+            return {"rho": float(rho)}
+
+
+def _mechanism(plan: Plan, price: Price, place: int) -> dict[str, object]:
+    """One bundle: what it measures, the bounds of its integers, its law, scale, sensitivity and share."""
+    bundle, law = plan.bundles[place], price.noise[place]
+    return {
+        "for": [one.sql for one in plan.aggregates if place in one.bundles],
+        "measures": [_measure(measure) for measure in bundle.measures],
+        "reach_in_one_group": bundle.reach,
+        "law": f"discrete {law.law}",
+        "scale" if law.law == "laplace" else "variance": str(law.amount),
+        "sensitivity_l1" if law.law == "laplace" else "sensitivity_l2_squared": law.sensitivity,
+        "share": str(price.shares[place]),
+        "event": to_json(law.event),
+    }
+
+
+def _measure(measure: Measure) -> dict[str, object]:
+    return {
+        "of": "rows" if measure.value is None and measure.per == "row" else measure.per,
+        "grid_step": str(measure.step),
+        "bounds_in_steps": [measure.low, measure.high],
+        "row_adds": list(measure.extremes),
+        "fraction_bits": measure.fraction_bits,
+    }
+
+
+def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
+    """The 95 % error of each aggregate; of a ratio for no assumed size of group it is the width of its bounds."""
+    found: dict[str, object] = {}
+    for one in plan.aggregates:
+        bundles: list[Bundle] = [plan.bundles[i] for i in one.bundles]
+        found[one.sql] = STATISTICS[one.function].error(bundles, [price.noise[i] for i in one.bundles], 0.95, None)
+    return {"confidence": 0.95, "error": found}
