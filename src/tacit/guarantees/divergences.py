@@ -48,7 +48,7 @@ def laplace(epsilon: Fraction, alpha: Fraction) -> Fraction:
 
 
 def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
-    """Return D_α of discrete Laplace noise on one number that moves by `shift`, the worst of all smaller shifts too.
+    """Return D_α of discrete Laplace noise under an L1 shift: of one number, the worst (`pld.laws` has the proof).
 
     With a = α-1, e = N/s, r = e^(-1/s) and g = r^(2a+1), a geometric sum over the losses (N-2j)/s:
     e^(aD) = (e^(ae) + r^N·e^(-ae) + (1-r)·e^(ae)·(g-g^N)/(1-g))/(1+r). 1-r and 1-g lose at most 18 of the 60 digits.

@@ -332,7 +332,7 @@ def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
     match event:
         case LaplaceNoise(scale=scale, l1=l1):
             return [divergences.laplace(l1 / scale, alpha)]
-        case DiscreteLaplaceNoise(scale=scale, l1=l1, coordinates=1):
+        case DiscreteLaplaceNoise(scale=scale, l1=l1):
             return [divergences.discrete_laplace(scale, ceil(l1), alpha)]
         case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)):
             return [divergences.sampled_gaussian(rate, (l2 / sigma) ** 2, ceil(alpha))]

@@ -28,7 +28,7 @@ from math import inf, log, sqrt
 from typing import Generic, cast
 
 from tacit.errors import InvalidError, TooMuchNoiseError, show
-from tacit.guarantees.composition import Item, compose
+from tacit.guarantees.composition import compose
 from tacit.guarantees.conversions import epsilon_of_zcdp, exactly, gaussian_delta
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.pld import Bounds
@@ -225,7 +225,7 @@ def _pricer(uses: Uses[M], delta: Fraction, width: float) -> Callable[[Fraction]
     def price(scale: Fraction) -> Bounds:
         if scale < _least_scale(uses):
             return Bounds(0.0, inf)
-        return compose([(_priced(m), count) for m, count in uses.at(scale).parts]).epsilon(delta=delta, width=width)
+        return compose(uses.at(scale).parts).epsilon(delta=delta, width=width)
 
     return price
 
@@ -234,16 +234,10 @@ def _least_scale(uses: Uses[M]) -> Fraction:
     return ordinary(uses.sensitivity, "sensitivity") / _LARGEST[uses.kind.__name__]
 
 
-def _priced(mechanism: Laplace | Gaussian) -> Item:
-    """Return what to price: of Laplace noise on vectors the tight rule uses ε alone, and is sooner done if told so."""
-    several = mechanism.event.coordinates > 1
-    return mechanism.guarantee if isinstance(mechanism, Laplace) and several else mechanism
-
-
 def _bracket(uses: Uses[M], cost: Bounds | None, epsilon: Fraction, delta: Fraction) -> Bounds:
-    """Return what the mechanisms themselves cost, given that a sum or a price of `_priced` has certified them."""
-    parts, top = uses.parts, float(epsilon) if cost is None else cost.upper
-    if cost is not None and all(_priced(m) is m for m, _ in parts):
+    """Return what the mechanisms cost, given that their price or a sum has certified them."""
+    parts, top = uses.parts, float(epsilon)
+    if cost is not None:
         return cost
     if uses.scale < _least_scale(uses):
         return Bounds(0.0, top)

@@ -107,9 +107,9 @@ def commensurate(event: Lawful, wanted: float, least: float) -> float:
         case DiscreteGaussianNoise(variance=v, l2_squared=d) if v <= _ATOMS:
             unit = isqrt(d) / (2 * float(v))
             wanted = unit if unit >= least else wanted
-        case DiscreteLaplaceNoise(scale=s, coordinates=1) if float(1 / s) < wanted:
+        case DiscreteLaplaceNoise(scale=s) if float(1 / s) < wanted:
             return max(1, floor(float(s) * wanted)) / float(s)
-        case DiscreteLaplaceNoise(scale=s, coordinates=1):
+        case DiscreteLaplaceNoise(scale=s):
             unit = float(1 / s)
         case GaussianNoise() | DiscreteGaussianNoise() | PoissonSampled() | PrivacyProfile():
             return wanted

@@ -2,9 +2,8 @@
 
 Every event is priced by a pair (P, Q) that dominates all its neighbours' pairs; where that pair is exact, the
 lower law is one that it dominates. For noise added to a number the worst shift is the largest (a tail is the
-best test, and tails fall). For discrete Laplace noise on several numbers only ε-DP is
-used, that is, randomized response; a scalar shift seems to be the worst there too (the tests enumerate L1
-shifts up to 5), but that is not proved here. `(ε, δ)` events are randomized response with probability 1-δ and
+best test, and tails fall). For discrete Laplace noise on several numbers that is
+proved at `discrete_laplace_upper`. `(ε, δ)` events are randomized response with probability 1-δ and
 a give-away with δ (Kairouz, Oh and Viswanath, ICML 2015, theorem 3.3's extremal pair).
 """
 
@@ -92,7 +91,19 @@ def laplace_lower(epsilon: float, step: float) -> Cells:
 
 
 def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
-    """Discrete Laplace noise: losses (N-2j)/s; j = 0 has mass 1/(1+r), j = N r^N/(1+r), others (1-r)/(1+r)·r^j."""
+    """Discrete Laplace noise: losses (N-2j)/s; j = 0 has mass 1/(1+r), j = N r^N/(1+r), others (1-r)/(1+r)·r^j.
+
+    **Several numbers.** If shifts of a and b in two numbers make up N = a + b, the loss is (N-2j)/s with j = i
+    + k, i and k independent with the masses above for a and b. Both laws live on the same losses, and so does
+    their law under Q; both have mean 1 there in e^L. Let R(j) be the mass of i + k = j over that of the scalar
+    shift N. All masses but those of the ends are r^j times constants, and a term of two inner masses adds
+    (1-r)/(1+r) to R(j), one of an inner and an end mass 1/(1+r), one of two end masses 1/(1-r²). An inner j
+    has at least two terms with an end mass: R(j) ≥ 2/(1+r) ≥ 1 or more. At j = 0 and j = N, R = 1/(1+r) < 1.
+    So the difference of the two laws changes sign twice, and the scalar one is larger at both ends: it is
+    larger in convex order (the cut criterion; Shaked and Shanthikumar, Stochastic Orders, 2007, theorem
+    3.A.44), and δ(ε) = E_Q[(e^L-e^ε)₊] is convex in e^L. Domination survives composition, so more numbers
+    follow by induction, and a smaller N by monotony: a scalar shift of the whole L1 sensitivity is the worst.
+    """
     s = float(scale)
     top, norm = shift / s, 1 / (1 + exp(-1 / s))
     ends = spread_atoms(np.array([top, -top]), np.array([norm, exp(-top) * norm]), step)
@@ -252,10 +263,8 @@ def upper(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for ea
             return response_upper(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
             return laplace_upper(float(d / s), step)
-        case DiscreteLaplaceNoise(scale=s, l1=d, coordinates=1):
-            return discrete_laplace_upper(s, ceil(d), step)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return response_upper(float(d / s), step)
+            return discrete_laplace_upper(s, ceil(d), step)
         case GaussianNoise(sigma=s, l2=d):
             return gaussian_upper(float(d / s), step)
         case DiscreteGaussianNoise():

@@ -272,8 +272,8 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
             return _response(float(e), float(d))
         case LaplaceNoise(scale=s, l1=d):
             return _laplace(float(d / s))
-        case DiscreteLaplaceNoise(scale=s, l1=d, coordinates=m):
-            return _discrete_laplace(s, ceil(d)) if m == 1 else _response(float(d / s))
+        case DiscreteLaplaceNoise(scale=s, l1=d):
+            return _discrete_laplace(s, ceil(d))
         case GaussianNoise(sigma=s, l2=d):
             return _gaussian(float(d / s))
         case DiscreteGaussianNoise(variance=v, coordinates=m):
