@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import numpy.typing as npt
-import pandas as pd  # type: ignore[import-untyped]  # ships no types
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -357,6 +357,11 @@ def test_a_law_of_few_losses_holds_the_arrays() -> None:
     assert label_rows(chart) == [{"left": 0.5, "label": "ε = 0.5"}]
 
 
+def test_an_infinite_loss_that_is_nothing_beside_delta_is_not_said() -> None:
+    assert "∞" not in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-99], 0.5, 0.25))
+    assert "Pr[L = ∞] = 1e-9" in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-9], 1, 1e-9))
+
+
 def test_a_loss_of_exactly_epsilon_is_not_beyond_it() -> None:
     assert column(plots.loss_law([-1, 1], [0.27, 0.73], 1, 0), "part") == ["up to ε"] * 2
 
@@ -384,9 +389,12 @@ def test_a_long_law_is_summed_without_loss(mu: float, step: float, place: float,
     assert all(bar["left"] >= epsilon - 1e-9 or bar["right"] <= epsilon + 1e-9 for bar in bars)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 2.345])
-def test_the_bars_of_a_smooth_law_are_smooth(epsilon: float) -> None:
-    losses, masses = gaussian_law(1.0, 0.0037)
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.1, 2.345])
+@pytest.mark.parametrize(
+    "step", [0.0037, 0.001]
+)  # with the second, losses stand at the edges of bars, but for rounding
+def test_the_bars_of_a_smooth_law_are_smooth(epsilon: float, step: float) -> None:
+    losses, masses = gaussian_law(1.0, step)
     masses[1::2] = 0.0  # symmetric noise leaves every second place of the grid empty, but for rounding
     masses[1::2] += 1e-19
     chart = plots.loss_law(losses, masses, epsilon, 0.1)

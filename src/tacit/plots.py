@@ -236,7 +236,7 @@ def loss_law(
     _require(((mass >= 0) & (mass < inf)).all(), "masses", "others", "finite numbers ≥ 0")
     at, endless = _say(epsilon), mass[loss == inf].sum()
     subtitle = f"δ({at}) = {_say(delta)}, Pr[L > {at}] = {_say(mass[loss > epsilon].sum())}"
-    subtitle += f", Pr[L = ∞] = {_say(endless)}" if endless else ""
+    subtitle += f", Pr[L = ∞] = {_say(endless)}" if endless > delta / 1e6 else ""  # less is what truncation leaves
     drawn = np.isfinite(loss) & (mass > _LEAST)
     drawing = _law(loss[drawn], mass[drawn], float(epsilon), log=scale == "log")
     return _framed(*drawing, "Law of the privacy loss L", subtitle)
