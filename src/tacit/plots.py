@@ -6,6 +6,7 @@
 | `epsilon_by_count` | ε against the number of uses, a line for each rule |
 | `loss_law` | how likely each privacy loss is, and what lies beyond ε |
 | `moments` | ln E[e^(αL)] against α, a line for each mechanism |
+| `estimates` | released values with their intervals, a panel for each column |
 
 A chart holds the numbers it was given; more than 5,000 are thinned, curves by even picks, laws by sums. What a
 scale cannot show (infinity, and zero where it counts in decades) is left out. Fonts and colours are set on the
@@ -326,6 +327,60 @@ def _least_seen(loss: Floats, mass: Floats, epsilon: float, *, log: bool) -> flo
     top = float(mass.max(initial=0.0))
     tail = float(mass[loss > epsilon].max(initial=0.0)) or top / 1e3
     return (tail if log else top) / 1e3
+
+
+def estimates(
+    names: Sequence[str],
+    labels: Sequence[str],
+    values: Numbers,
+    ends: Sequence[tuple[float, float]],
+    *,
+    confidence: float,
+) -> alt.FacetChart:
+    """Draw released values as points with their intervals as bars, one panel for each column of the answer.
+
+    >>> chart = estimates(["n", "n"], ["a", "b"], [3, 4], [(1, 5), (2, 6)], confidence=0.95)
+    >>> chart.to_dict()["title"]["subtitle"]
+    'Bars hold the value of the bounded data with confidence 0.95 each.'
+
+    Args:
+        names: the column that each value belongs to.
+        labels: the group that each value belongs to.
+        values: the released values.
+        ends: the low and the high end of each interval.
+        confidence: of each interval, named in the subtitle.
+    """
+    middle, low, high = _columns({"values": values, "ends": [x for x, _ in ends], "ends ": [x for _, x in ends]})
+    _require(len(names) == len(labels) == middle.size, "labels", f"a length of {len(labels)}", "as long as values")
+    _require(bool((low <= high).all()), "ends", "others", "low ≤ high")
+    kept = [i for i in range(middle.size) if np.isfinite([middle[i], low[i], high[i]]).all()][:_MOST_ROWS]
+    rows: list[Row] = [
+        {"column": names[i], "group": labels[i], "value": middle[i], "low": low[i], "high": high[i]} for i in kept
+    ]
+    groups = alt.Y("group:N", sort=None, axis=_AXIS | {"title": None, "labelLimit": 240})
+    across = alt.X("low:Q", axis=_AXIS | {"title": None, "tickCount": 6}, scale=alt.Scale(zero=False))
+    tips = [alt.Tooltip("group:N"), *(_tooltip(field, field) for field in ("value", "low", "high"))]
+    bars = (
+        alt.Chart().mark_bar(height=6, color=_BLUE, opacity=0.35).encode(x=across, x2="high:Q", y=groups, tooltip=tips)
+    )
+    dots = (
+        alt.Chart().mark_point(filled=True, size=50, color=_BLUE, opacity=1).encode(x="value:Q", y=groups, tooltip=tips)
+    )
+    panels = (
+        alt.layer(bars, dots, data=_inline(rows))
+        .properties(width=_WIDTH // 2)
+        .facet(facet=alt.Facet("column:N", title=None, sort=None, header=alt.Header(labelFontSize=14)), columns=2)
+    )
+    heading = alt.TitleParams(
+        text="Released values",
+        subtitle=f"Bars hold the value of the bounded data with confidence {_say(confidence)} each.",
+        anchor="start",
+        fontSize=17,
+        subtitleFontSize=13,
+        subtitleColor="#555555",
+    )
+    drawn: alt.FacetChart = panels.resolve_scale(x="independent").properties(title=heading)
+    return drawn
 
 
 def _lines(curves: Curves, kind: str, across: _Measure, up: _Measure) -> Drawing:

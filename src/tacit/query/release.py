@@ -117,7 +117,7 @@ class Release:
         """What was promised and how, as JSON: enough for another person to recompute the guarantee."""
         return receipt(self.plan, self.price, self.context)
 
-    def plot(self, confidence: float = 0.95) -> alt.LayerChart:
+    def plot(self, confidence: float = 0.95) -> alt.FacetChart:
         """Draw every noisy value with its interval; it needs the extra `tacit[plot]`."""
         bars = [
             (name, self._label(cell), float(value), ends)
