@@ -24,8 +24,9 @@ from tacit.guarantees.events import (
     PureRelease,
     RandomizedBit,
 )
-from tacit.guarantees.pld import bracket, convolve, delta_bounds, epsilon_bounds, laws
+from tacit.guarantees.pld import convolve, delta_bounds, epsilon_bounds, laws
 from tacit.guarantees.pld.cells import Cells, floor_atoms, spread_atoms
+from tacit.guarantees.pld.steps import Steps
 from tacit.guarantees.rules import optimal
 from tacit.guarantees.values import PureDP
 
@@ -261,6 +262,6 @@ def test_no_vector_shift_is_worse_than_the_scalar_one_for_discrete_laplace_noise
 
 def test_a_planted_error_would_be_seen() -> None:
     """With the masses of the upper law swapped for those of a floor, the golden value is missed."""
-    step = bracket.first_step([(laplace(100), 100)], 1e-6, 1e-3, 1)
+    step = Steps.of([(laplace(100), 100)]).step(1e-6, 1e-3, 1)
     wrong = convolve.total([(laws.lower(laplace(100), step * 1.01), 100)], 1e-6)
     assert wrong.upper(4.692667) < 1e-6

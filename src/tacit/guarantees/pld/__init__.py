@@ -4,10 +4,12 @@
 * `laws`      each event's law
 * `sampled`   the same on a Poisson sample, in both directions
 * `merge`     many laws side by side, short ones merged
+* `steps`     how fine the grid is
 * `convolve`  many laws together, in the tilted Fourier domain
 * `bracket`   ε(δ) and δ(ε) to a width that is asked for
 """
 
-from tacit.guarantees.pld.bracket import Bounds, Lawful, delta_bounds, delta_curve, epsilon_bounds
+from tacit.guarantees.pld.bracket import Bounds, delta_bounds, delta_curve, epsilon_bounds
+from tacit.guarantees.pld.steps import Lawful
 
 __all__ = ["Bounds", "Lawful", "delta_bounds", "delta_curve", "epsilon_bounds"]

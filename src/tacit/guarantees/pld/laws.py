@@ -38,8 +38,8 @@ from tacit.guarantees.pld.cells import (
     together,
 )
 
-DEEP, _KEPT = 38.0, 30.0
-_ATOMS = 4096.0**2
+DEEP, _KEPT = 38.0, 20.0
+ATOMS = 4096.0**2
 _FAINT = 1e-280
 """How many standard deviations of a normal law are kept: what is beyond is below the smallest float."""
 
@@ -72,20 +72,20 @@ def laplace_upper(epsilon: float, step: float) -> Cells:
     return together(spread_cells(first, p, q, step), ends)
 
 
-def laplace_lower(epsilon: float, step: float) -> Cells:
-    """Laplace noise for the largest shift ε' ≤ ε with 2ε' a whole number of steps, cells of two steps merged.
+def laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
+    """Laplace noise for the largest shift ε' ≤ ε with 2ε' a whole number of steps, cells of 2·`coarse` steps merged.
 
     A cell's P-density is e^(x/2) and its Q-density e^(-x/2) up to a common factor, so its merged loss is its
-    midpoint, exactly. Cells are counted from the top; if one step is left over at the bottom, it is merged with the
-    atom there, which lowers its loss.
+    midpoint, exactly. Cells are counted from the top; what is left over at the bottom goes to the atom there,
+    which lowers its loss.
     """
     apart = floor(2 * epsilon / step * (1 + 2.0**-50))
-    top = apart * step / 2
-    middle = np.arange(apart - 1, 0, -2)
+    half, top = max(1, min(coarse, apart // 16)), apart * step / 2
+    middle = np.arange(apart - half, half - 1, -2 * half)
     mass = np.zeros(apart + 1)
-    mass[middle] = np.exp(((middle + 1) * step - 2 * top) / 2) * -expm1(-step) / 2
-    rest = 0.0 if apart % 2 == 0 else exp(-top) * expm1(step / 2) / 2
-    mass[0] += exp(-top) / 2 + rest
+    mass[middle] = np.exp(((middle + half) * step - 2 * top) / 2) * -expm1(-half * step) / 2
+    left = (apart % (2 * half)) * step
+    mass[0] += exp(-top) / 2 * (1 + expm1(left / 2))
     mass[-1] += 0.5
     return Cells(step, 0, mass, 0.0, -top * (1 + 2.0**-48))
 
@@ -167,26 +167,35 @@ def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
     return floor_atoms(np.append(loss, ends), np.append(mass, [norm, p]), step, offset=shift * rate)
 
 
-def gaussian_upper(mu: float, step: float) -> Cells:
-    """Continuous Gaussian noise: L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q."""
-    reach = DEEP * mu
-    first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
-    edge = np.arange(first, last + 1, dtype=np.float64) * step
+def gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
+    """Continuous Gaussian noise: L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q; cells of `coarse` steps."""
+    reach, wide = DEEP * mu, coarse * step
+    first, last = floor((mu * mu / 2 - reach) / wide), ceil((mu * mu / 2 + reach) / wide)
+    edge = np.arange(first, last + 1, dtype=np.float64) * wide
     p, q = (normal_cells((edge - centre) / mu) for centre in (mu * mu / 2, -mu * mu / 2))
-    return spread_cells(first, p, q, step, infinite=1e-300, slack=2.0**-40)
+    return _finer(spread_cells(first, p, q, wide, infinite=1e-300, slack=2.0**-40), coarse)
 
 
-def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None) -> Cells:
+def _finer(cells: Cells, coarse: int) -> Cells:
+    """Return the same law on a grid of which the law's own has every so many points."""
+    if coarse == 1:
+        return cells
+    mass = np.zeros((cells.mass.size - 1) * coarse + 1)
+    mass[::coarse] = cells.mass
+    return replace(cells, step=cells.step / coarse, start=cells.start * coarse, mass=mass)
+
+
+def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None, coarse: int = 1) -> Cells:
     """The same, cells merged: each cell's loss ln(p/q), moved down to the grid shifted by a common offset.
 
     Cells are centred at grid points; a cell's merged loss differs from its centre by O(step²), so one small
     offset downward brings all of them to the grid or above it. With a `lattice` (d, τ), the cells' ends are
     moved to losses (2kd+d²)/2τ of half-integer k, so that the cells are unions of those of rounded noise.
     """
-    reach = DEEP * mu
-    first, last = floor((mu * mu / 2 - reach) / step), ceil((mu * mu / 2 + reach) / step)
-    centre = (first + np.arange(last - first)) * step
-    edge = np.append(centre - step / 2, centre[-1] + step / 2).astype(np.float64)
+    reach, wide = _KEPT * mu, coarse * step
+    first, last = floor((mu * mu / 2 - reach) / wide), ceil((mu * mu / 2 + reach) / wide)
+    centre = (first + np.arange(last - first)) * wide
+    edge = np.append(centre - wide / 2, centre[-1] + wide / 2).astype(np.float64)
     if lattice is not None:
         edge = on_lattice(edge, *lattice)
     p, q = (normal_cells((edge - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
@@ -196,7 +205,7 @@ def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None =
     with np.errstate(divide="ignore"):
         gap = np.where(kept, np.log(p / np.where(kept, q, 1.0)) - centre, 0.0)
     down = float(min(gap[kept].min(), 0.0)) - 2.0**-38
-    return Cells(step, first, np.where(kept, p, 0.0), 0.0, down, 2.0**-40)
+    return _finer(Cells(wide, first, np.where(kept, p, 0.0), 0.0, down, 2.0**-40), coarse)
 
 
 def on_lattice(edge: Floats, d: float, tau: float) -> Floats:
@@ -252,8 +261,8 @@ def range_between(epsilon: float, edge: Floats) -> tuple[Floats, Floats]:
     return np.exp((edge[1:] - epsilon) / 2) * wide, np.exp(-(edge[:-1] + epsilon) / 2) * wide
 
 
-def upper(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for each event
-    """Return a law that dominates the event's, on the grid."""
+def upper(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR0911 - one for each event
+    """Return a law that dominates the event's, on the grid; one Gaussian among many events on a `coarse` one."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
             return response_upper(float(e), step)
@@ -266,14 +275,14 @@ def upper(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for ea
         case DiscreteLaplaceNoise(scale=s, l1=d):
             return discrete_laplace_upper(s, ceil(d), step)
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_upper(float(d / s), step)
+            return gaussian_upper(float(d / s), step, coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_upper(event, step)
         case _:
             assert_never(event)
 
 
-def lower(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for each event
+def lower(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR0911 - one for each event
     """Return a law that some pair of the event's family dominates, on the grid."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
@@ -283,11 +292,11 @@ def lower(event: Unsampled, step: float) -> Cells:  # noqa: PLR0911 - one for ea
         case ApproxRelease(epsilon=e, delta=d):
             return response_lower(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
-            return laplace_lower(float(d / s), step)
+            return laplace_lower(float(d / s), step, coarse)
         case DiscreteLaplaceNoise(scale=s, l1=d):
             return discrete_laplace_lower(s, floor(d), step)
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_lower(float(d / s), step)
+            return gaussian_lower(float(d / s), step, coarse=coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_lower(event, step)
         case _:
@@ -302,7 +311,7 @@ def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells
     a, and e^(mb)·q at ∞, dominates; and R itself is dominated by the continuous law.
     """
     tau = float(event.variance)
-    if event.coordinates == 1 and tau <= _ATOMS:
+    if event.coordinates == 1 and tau <= ATOMS:
         loss, mass = discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
         return spread_atoms(loss, mass, step, 1e-300)
     if tau < 1:
@@ -328,7 +337,7 @@ def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells
     13σ + d.
     """
     tau, d = float(event.variance), isqrt(event.l2_squared)
-    if tau <= _ATOMS:
+    if tau <= ATOMS:
         loss, mass = discrete_gaussian_atoms(event.variance, d)
         return contract_atoms(loss[mass > _FAINT], mass[mass > _FAINT], step)
     if step * tau / d < 4:  # noqa: PLR2004 - a cell narrower than that many outcomes cannot be a union of them

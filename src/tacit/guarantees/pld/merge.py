@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from math import log2
 
 import numpy as np
@@ -24,7 +23,7 @@ _U = 2.0**-53
 _FAINT = 2.0**-84
 _UNDERFLOW = 1e-290
 _LONGEST = 2048
-_DIRECT = 128
+_DIRECT, _SPARSE, _AT_ONCE = 128, 1024, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,64 +85,100 @@ class Short:
     slack: float = 0.0
     error: float = 0.0
 
-    def __lt__(self, other: Short) -> bool:
-        """The shortest first."""
-        return self.mass.size < other.mass.size
+    filled: int = 0
 
 
 def merged(parts: Parts, tilt: float) -> list[Short]:
     """Return tilted laws whose convolution is the total's: those used once become one."""
     laws = [_powered(_cut(_tilted(cells, tilt, count), _FAINT / count)) for cells, count in parts]
     single = [law for law in laws if law.count == 1]
-    heapify(single)
     while len(single) > 1:
-        heappush(single, _convolved(heappop(single), heappop(single)))
+        single = _halved(sorted(single, key=lambda law: (law.filled, law.mass.size)))
     return [law for law in laws if law.count > 1] + single
+
+
+def _halved(laws: list[Short]) -> list[Short]:
+    """Merge neighbours in pairs; those that need transforms of one length, all at once."""
+    pairs = list(zip(laws[::2], laws[1::2], strict=False))
+    done = laws[len(pairs) * 2 :]
+    waiting: dict[int, list[tuple[Short, Short]]] = {}
+    for one, two in pairs:
+        if one.filled * two.filled <= _SPARSE or min(one.mass.size, two.mass.size) <= _DIRECT:
+            done.append(_convolved(one, two))
+        else:
+            length = 1 << (one.mass.size + two.mass.size - 2).bit_length()
+            waiting.setdefault(length, []).append((one, two))
+    for length, group in waiting.items():
+        for first in range(0, len(group), _AT_ONCE):
+            done += _transformed(group[first : first + _AT_ONCE], length)
+    return done
 
 
 def _tilted(cells: Cells, tilt: float, count: int) -> Short:
     with np.errstate(under="ignore", divide="ignore"):
         power = np.log(cells.mass) + tilt * cells.losses
         weight = np.exp(power - power.max())
-    return Short(cells.start, weight / weight.sum(), count)
+    return Short(cells.start, weight / weight.sum(), count, filled=int(np.count_nonzero(cells.mass)))
 
 
 def _cut(law: Short, faint: float) -> Short:
     """Cut off both ends, each of at most `faint`."""
+    if law.mass[0] > faint and law.mass[-1] > faint:
+        return law
     first = int(np.searchsorted(np.cumsum(law.mass), faint))
     last = law.mass.size - int(np.searchsorted(np.cumsum(law.mass[::-1]), faint))
     if first >= last:
         return law
-    return Short(law.start + first, law.mass[first:last], law.count, law.slack, law.error + 2 * faint + _UNDERFLOW)
+    error = law.error + 2 * faint + _UNDERFLOW
+    return Short(law.start + first, law.mass[first:last], law.count, law.slack, error, min(law.filled, last - first))
 
 
 def _convolved(one: Short, two: Short) -> Short:
-    few = min(one.mass.size, two.mass.size)
-    slack, error = one.slack + two.slack, one.error + two.error
-    if few <= _DIRECT:
-        with np.errstate(under="ignore"):
-            mass = np.convolve(one.mass, two.mass)
-        return _cut(Short(one.start + two.start, mass, 1, slack + (few + 2) * _U, error), _FAINT)
-    mass, slip = _transformed(one.mass, two.mass)
-    return _cut(Short(one.start + two.start, mass, 1, slack, error + slip), slip)
+    """Merge two laws directly: of few points by all sums of their places, else term by term."""
+    few, sparse = min(one.mass.size, two.mass.size), one.filled * two.filled <= _SPARSE
+    with np.errstate(under="ignore"):
+        mass = _scattered(one.mass, two.mass) if sparse else np.convolve(one.mass, two.mass)
+    filled = min(one.filled * two.filled, mass.size)
+    slack, error = one.slack + two.slack + (few + 2) * _U, one.error + two.error + _UNDERFLOW
+    return _cut(Short(one.start + two.start, mass, 1, slack, error, filled), _FAINT)
 
 
-def _transformed(one: Floats, two: Floats) -> tuple[Floats, float]:
-    """Return the convolution of two laws by transforms, and a bound of the sum of its errors."""
-    size = one.size + two.size - 1
-    length = 1 << (size - 1).bit_length()
+def _scattered(one: Floats, two: Floats) -> Floats:
+    """Return the convolution of two laws on few points: all sums of their places."""
+    i, j = np.flatnonzero(one), np.flatnonzero(two)
+    with np.errstate(under="ignore"):
+        products = np.outer(one[i], two[j]).ravel()
+    return np.bincount(np.add.outer(i, j).ravel(), products, one.size + two.size - 1).astype(np.float64)
+
+
+def _transformed(pairs: list[tuple[Short, Short]], length: int) -> list[Short]:
+    """Merge pairs of laws by transforms of one length, each with a bound of the sum of its errors."""
     eta = 8 * _U * log2(length)
-    first, second = np.fft.rfft(one, length), np.fft.rfft(two, length)
+    first, second = (np.fft.rfft(_stacked([pair[i].mass for pair in pairs], length)) for i in (0, 1))
     product = first * second
     slips = eta * (np.abs(first) + np.abs(second) + eta) + (eta + 4 * _U) * np.abs(product)
-    return np.maximum(np.fft.irfft(product, length)[:size], 0.0), 2 * size * float(np.mean(slips))
+    masses, slip = np.maximum(np.fft.irfft(product, length), 0.0), 2 * np.mean(slips, axis=1)
+    found = []
+    for (one, two), mass, each in zip(pairs, masses, slip.tolist(), strict=True):
+        size = one.mass.size + two.mass.size - 1
+        lost = size * each
+        law = Short(one.start + two.start, mass[:size], 1, one.slack + two.slack, one.error + two.error + lost, size)
+        found.append(_cut(law, lost))
+    return found
+
+
+def _stacked(masses: list[Floats], length: int) -> Floats:
+    rows = np.zeros((len(masses), length))
+    for row, mass in zip(rows, masses, strict=True):
+        row[: mass.size] = mass
+    return rows
 
 
 def _powered(law: Short) -> Short:
     """Return a short law convolved with itself `count` times, by squaring; a long one as it is."""
     if law.count == 1 or (law.mass.size - 1) * law.count > _LONGEST:
         return law
-    power, left = Short(law.start, law.mass, 1, law.slack, law.error), law.count
+    power, left = Short(law.start, law.mass, 1, law.slack, law.error, law.filled), law.count
     result: Short | None = None
     while left:
         if left & 1:

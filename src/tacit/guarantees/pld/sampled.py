@@ -105,13 +105,13 @@ class Sampling:
         return np.full(int(some), loss), np.full(int(some), mass), infinite
 
 
-def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -> Cells:
+def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that dominates the event's in one direction, on the grid."""
     if isinstance(event, PrivacyProfile):
         losses, masses, given_away = event.atoms()
         return spread_atoms(np.array(losses), np.array(masses), step, given_away)
     if not isinstance(event, PoissonSampled) or event.rate == 1:
-        return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step)
+        return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
     how, pair = Sampling(float(event.rate), adding), _above(event.of)
     loss, mass, infinite = how.rest(pair)
     p, _ = how.masses(pair.p, pair.q)
@@ -127,7 +127,7 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -
     return smooth if atoms is None else together(smooth, atoms)
 
 
-def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -> Cells:
+def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that some pair of the event's family dominates in one direction, on the grid.
 
     Smooth outcomes are merged into cells around the grid's points; a cell's loss ln(p/q) is nearly its point, and
@@ -137,7 +137,7 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False) -
     if isinstance(event, PrivacyProfile):
         return Cells(step, 0, np.ones(1))
     if not isinstance(event, PoissonSampled) or event.rate == 1:
-        return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step)
+        return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
     how = Sampling(float(event.rate), adding)
     pair = _below(_aligned(event.of, how, step))
     one_sided, mass, infinite = how.rest(pair)

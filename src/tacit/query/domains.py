@@ -1,0 +1,160 @@
+"""The public values that a group key may take.
+
+They come from the policy and the question alone, in this order: keys that the caller lists; a column's keys; false and
+true; whole numbers between proved ends; what an expression makes of such values; the results of a CASE. NULL is among
+them only if it is listed: rows without a listed key are dropped. In an expression a column may be NULL all the same, so
+that `coalesce(region, 'unknown')` has its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import ceil, floor, prod
+
+from tacit.query.evaluate import evaluator
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
+from tacit.query.policy import TablePolicy
+from tacit.query.policy_values import read_keys
+from tacit.query.ranges import proven
+from tacit.query.refuse import refused
+
+_MOST_COMBINATIONS = 100_000
+_MOST_INTEGERS = 10_000
+
+Values = tuple[Value, ...]
+Sources = dict[Expression, Values]
+"""Parts of an expression whose values are public, with those values."""
+
+
+def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequence[Value] | None = None) -> Values:
+    """Return the values a key may take, in order, or raise RefusedError.
+
+    Args:
+        expression: how a row gets its key.
+        name: what the key is called, for messages.
+        table: the policy of the columns.
+        listed: the values that the caller gives, which come before all others.
+
+    >>> from fractions import Fraction
+    >>> from tacit.query.policy import ColumnPolicy
+    >>> age = ColumnPolicy(kind="real", bounds=(Fraction(0), Fraction(45)))
+    >>> t = TablePolicy(name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns={"age": age})
+    >>> tens = Call("divide", (Column("age", "real"), Constant(10.0, "real")), "real")
+    >>> bins = Call("multiply", (Call("floor", (tens,), "real"), Constant(10.0, "real")), "real")
+    >>> domain(bins, "bin", t)
+    (0.0, 10.0, 20.0, 30.0, 40.0)
+    """
+    if listed is not None:
+        return read_keys(listed, expression.kind)
+    if isinstance(expression, Column) and (keys := table.columns[expression.name].keys) is not None:
+        return keys
+    sources = _sources(expression, table)
+    if sources is None:
+        raise _unknown(expression, name, table)
+    return sources[expression] if expression in sources else _images(expression, sources)
+
+
+def _sources(part: Expression, table: TablePolicy) -> Sources | None:
+    """Return the innermost parts whose values are public and from which the part follows; None if there are none."""
+    if isinstance(part, Constant):
+        return {}
+    if isinstance(part, Column):
+        return _of_column(part, table)
+    found = [_sources(child, table) for child in children(part)]
+    below = _merged(found)
+    if below is not None and all(isinstance(source, Column) for source in below):
+        return below
+    own = _truths(part) or _results(part, found)
+    if own is not None:
+        return {part: own}
+    if below is not None:
+        return below
+    whole = _integers(part, table)
+    return None if whole is None else {part: whole}
+
+
+def _merged(found: Iterable[Sources | None]) -> Sources | None:
+    """Return all sources together, unless one is missing or their combinations are too many."""
+    merged: Sources = {}
+    for sources in found:
+        if sources is None:
+            return None
+        merged.update(sources)
+    return merged if prod(len(values) for values in merged.values()) <= _MOST_COMBINATIONS else None
+
+
+def _of_column(column: Column, table: TablePolicy) -> Sources | None:
+    values = table.columns[column.name].keys or _truths(column) or _integers(column, table)
+    return None if values is None else {column: values}
+
+
+def _truths(part: Expression) -> Values | None:
+    return (False, True) if part.kind == "boolean" else None
+
+
+def _results(part: Expression, below: Sequence[Sources | None]) -> Values | None:
+    """Return what a CASE can give: what each of its results can be, from the sources of its parts."""
+    if not isinstance(part, Case):
+        return None
+    results = [place for place in range(len(below)) if place % 2 or place == 2 * len(part.branches)]
+    found: set[Value] = set()
+    for place in results:
+        result, sources = children(part)[place], below[place]
+        if sources is None:
+            return None
+        found.update(sources[result] if result in sources else _images(result, sources))
+    return _in_order(found) if found else None
+
+
+def _integers(part: Expression, table: TablePolicy) -> Values | None:
+    """Return the whole numbers between proved ends, if the part is always whole and they are few enough."""
+    bounds = {name: column.bounds for name, column in table.columns.items() if column.bounds is not None}
+    ends = proven(part, bounds) if _is_whole(part) else None
+    if ends is None or floor(ends[1]) - ceil(ends[0]) >= _MOST_INTEGERS:
+        return None
+    numbers = range(ceil(ends[0]), floor(ends[1]) + 1)
+    return tuple(numbers) if part.kind == "integer" else tuple(float(number) for number in numbers)
+
+
+def _is_whole(part: Expression) -> bool:
+    """Whether a part is a whole number wherever it is a finite number."""
+    match part:
+        case Call(function="floor" | "ceil"):
+            return True
+        case Call(function="round", arguments=(_, *digits)):
+            return all(isinstance(digit, Constant) and digit.value in range(-15, 1) for digit in digits)
+        case Call(
+            function="add" | "subtract" | "multiply" | "negate" | "abs" | "least" | "greatest" | "clamp" | "coalesce"
+        ):
+            return all(_is_whole(argument) for argument in part.arguments)
+        case Constant(value=float() as value):
+            return value.is_integer()
+        case Cast(operand=operand, kind="real"):
+            return operand.kind == "integer"
+        case _:
+            return part.kind == "integer"
+
+
+def _images(expression: Expression, sources: Sources) -> Values:
+    """Return the distinct values of an expression over all combinations of its sources' values and NULL, in order."""
+    run = evaluator(expression, tuple(sources))
+    listed = product(*sources.values())
+    found = {value for row in listed if (value := run(row)) is not None or None in row}
+    with_null = (values if None in values else (*values, None) for values in sources.values())
+    return _in_order(found | {value for row in product(*with_null) if (value := run(row)) is not None})
+
+
+def _in_order(values: set[Value]) -> Values:
+    return tuple(sorted(values, key=lambda value: (value is None, value)))
+
+
+def _unknown(expression: Expression, name: str, table: TablePolicy) -> Exception:
+    """Say which columns lack public values and what may be done."""
+    bare = sorted(column for column in columns(expression) if table.columns[column].keys is None)
+    numeric = any(table.columns[column].kind in ("integer", "real") for column in bare)
+    bins = " Numbers with bounds can be grouped in bins, such as floor(x / 10) * 10." if numeric else ""
+    return refused(
+        f"The values that {name!r} can take are not public ({', '.join(bare)} has no public keys)",
+        f"List them: keys={{{name!r}: [...]}}, or have the data's steward list them in the policy.{bins}",
+    )

@@ -1,0 +1,248 @@
+"""Where rows come from: a table of the policy, through CTEs and subqueries that work row by row.
+
+They are flattened by substitution: each column that is in sight is an expression over the table's own columns, so a
+bound is never inherited by name. Every such expression is kept twice: over the raw columns, for WHERE and GROUP BY, and
+over columns clamped to their bounds, for what is aggregated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil, floor
+from sys import float_info
+
+from sqlglot import exp
+
+from tacit.query.expressions import Column
+from tacit.query.functions_cast import HIGHEST, LOWEST
+from tacit.query.parse_rows import translate
+from tacit.query.parse_terms import Term, call, condition, constant, leaf
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.refuse import refused, unknown
+
+_INSIDE = {
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+}
+_MANY_COLUMNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A column in sight: as it is, and with the table's columns clamped to their bounds."""
+
+    raw: Term
+    bounded: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a SELECT reads: its rows' table, its name, the columns in sight, and the conditions that rows have met."""
+
+    table: TablePolicy
+    name: str | None
+    columns: Mapping[str, Entry]
+    where: tuple[Term, ...] = ()
+    hidden: frozenset[str] = field(default=frozenset())
+
+    def find(self, node: exp.Column) -> Entry:
+        """Return the column that a node names, or raise RefusedError or InvalidError."""
+        name = node.this
+        if not isinstance(name, exp.Identifier):
+            raise refused("* stands for rows", "Name one column, or write count(*).")
+        self._check_owner(node)
+        found = match(name, self.columns)
+        if found is not None:
+            return self.columns[found]
+        if match(name, self.hidden) is not None:
+            raise refused(f"The column {name.name!r} is hidden by the policy")
+        if self.name is not None and match(name, [self.name]) is not None:
+            raise refused(f"{name.name!r} stands for whole rows, which are not answered", "Name one column.")
+        raise unknown("column", name.name, self.columns)
+
+    def _check_owner(self, node: exp.Column) -> None:
+        """Raise unless the name before the dot, if there is one, is that of the rows."""
+        owner = node.args.get("table")
+        if owner is None or (self.name is not None and match(owner, [self.name]) is not None):
+            return
+        if match(owner, self.columns) is not None:
+            raise refused(f"Fields inside a column, such as {owner.name}.{node.name}, are not answered")
+        raise unknown("table", owner.name, [self.name] if self.name is not None else [])
+
+    def raw(self, node: exp.Expr) -> Term:
+        """Return a row expression over the raw columns."""
+        return translate(node, lambda part: self.find(part).raw if isinstance(part, exp.Column) else None)
+
+    def bounded(self, node: exp.Expr) -> Term:
+        """Return a row expression over columns that are clamped to their bounds."""
+        return translate(node, lambda part: self.find(part).bounded if isinstance(part, exp.Column) else None)
+
+
+def match(name: exp.Identifier, names: Iterable[str]) -> str | None:
+    """Return the name that an identifier means: exactly, or without regard to case if it is not quoted."""
+    listed = list(names)
+    if name.name in listed:
+        return str(name.name)
+    near = [] if name.args.get("quoted") else [one for one in listed if one.casefold() == name.name.casefold()]
+    if len(near) > 1:
+        raise refused(f"The name {name.name!r} is ambiguous", 'Write it in "double quotes", with capitals as they are.')
+    return near[0] if near else None
+
+
+Sources = Mapping[str, Scope]
+
+
+def source(select: exp.Select, tables: Sources) -> Scope:
+    """Return what a SELECT reads, its own WHERE included."""
+    known = dict(tables)
+    common = select.args.get("with_")
+    for cte in common.expressions if common is not None else ():
+        known = _with(cte, known, {one.alias for one in common.expressions[: cte.index]})
+    origin = select.args.get("from_")
+    if origin is None:
+        raise refused("The question names no table", f"Write FROM {next(iter(tables), 'a table')}.")
+    scope = _read(origin.this, known)
+    where = select.args.get("where")
+    if where is None:
+        return scope
+    return replace(scope, where=(*scope.where, condition(scope.raw(where.this), "WHERE")))
+
+
+def _with(cte: exp.Expr, known: Sources, earlier: set[str]) -> dict[str, Scope]:
+    """Return the sources in sight with one CTE more, which hides a table of its name."""
+    name = cte.args["alias"].this
+    if any(name.name.casefold() == one.casefold() for one in earlier):
+        raise refused(f"Two CTEs have the name {name.name!r}")
+    scope = _renamed(_rows(cte.this, known), cte.args["alias"])
+    hidden = match(name, known)
+    return {**{key: value for key, value in known.items() if key != hidden}, name.name: scope}
+
+
+def _read(node: exp.Expr, known: Sources) -> Scope:
+    """Return what one item of FROM gives."""
+    alias = node.args.get("alias")
+    if isinstance(node, exp.Subquery):
+        inner = _read(node.this, known) if isinstance(node.this, exp.Subquery) else _rows(node.this, known)
+        return _renamed(replace(inner, name=None), alias)
+    name = node.this if isinstance(node, exp.Table) else None
+    if not isinstance(name, exp.Identifier):
+        raise refused("Functions that give tables are not answered", "Only tables of the policy can be asked.")
+    found = match(name, known)
+    if found is None:
+        raise _no_table(name.name, known)
+    return _renamed(replace(known[found], name=found), alias)
+
+
+def _no_table(name: str, known: Sources) -> Exception:
+    if any(mark in name for mark in "./\\:*"):
+        return refused("Files and addresses are not read", f"Ask one of: {', '.join(sorted(known))}.")
+    return unknown("table", name, known)
+
+
+def _renamed(scope: Scope, alias: exp.Expr | None) -> Scope:
+    """Return rows under another name, their columns too if they are named: AS t(a, b)."""
+    if alias is None:
+        return scope
+    if not isinstance(alias.this, exp.Identifier):
+        raise refused("A table's alias must be a name")
+    new = [column.name for column in alias.args.get("columns") or ()]
+    old = list(scope.columns)
+    if len(new) > len(old):
+        raise refused(f"{alias.name!r} names {len(new)} columns of {len(old)}")
+    names = new + old[len(new) :]
+    _check_distinct(names)
+    return replace(
+        scope,
+        name=alias.name,
+        columns=dict(zip(names, scope.columns.values(), strict=True)),
+        hidden=frozenset() if new else scope.hidden,
+    )
+
+
+def _check_distinct(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            how = "Give one of them another name; SELECT * REPLACE (… AS x) puts a new x in the old one's place."
+            raise refused(f"A subquery names the column {name!r} twice", how)
+        seen.add(name.casefold())
+
+
+def _rows(node: exp.Expr, known: Sources) -> Scope:
+    """Return the scope of a SELECT that works row by row."""
+    if not isinstance(node, exp.Select):
+        raise refused("Only a SELECT of rows may stand in a subquery or a CTE")
+    for argument, clause in _INSIDE.items():
+        if node.args.get(argument) is not None:
+            raise refused(f"{clause} inside a subquery or a CTE is not answered", "Put it into the outermost SELECT.")
+    scope = source(node, known)
+    columns: list[tuple[str, Entry]] = []
+    for item in node.expressions:
+        columns.extend(_star(item, scope) if _is_star(item) else [_column(item, scope)])
+    if len(columns) > _MANY_COLUMNS:
+        raise refused(f"A subquery has more than {_MANY_COLUMNS:,} columns")
+    _check_distinct([name for name, _ in columns])
+    return replace(scope, name=None, columns=dict(columns), hidden=frozenset())
+
+
+def _is_star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Entry]]:
+    """Return all columns in sight, without those that EXCLUDE names and with what REPLACE puts in their place."""
+    if isinstance(item, exp.Column):
+        scope._check_owner(item)  # noqa: SLF001 - the other half of this module
+        item = item.this
+    columns = dict(scope.columns)
+    for column in item.args.get("except_") or ():
+        name = column if isinstance(column, exp.Identifier) else column.this
+        del columns[_existing(name, columns)]
+    for alias in item.args.get("replace") or ():
+        columns[_existing(alias.args["alias"], columns)] = _column(alias, scope)[1]
+    return list(columns.items())
+
+
+def _existing(name: exp.Identifier, columns: Mapping[str, Entry]) -> str:
+    found = match(name, columns)
+    if found is None:
+        raise unknown("column", name.name, columns)
+    return found
+
+
+def _column(item: exp.Expr, scope: Scope) -> tuple[str, Entry]:
+    """Return one column of a row-wise SELECT."""
+    value = item.this if isinstance(item, exp.Alias) else item
+    if any(isinstance(part, exp.AggFunc) for part in value.walk()):
+        how = "Aggregate in the outermost SELECT; what comes out of it can be computed with there."
+        raise refused("Aggregates inside a subquery or a CTE are not answered", how)
+    return item.alias_or_name or value.sql(dialect="duckdb"), Entry(scope.raw(value), scope.bounded(value))
+
+
+def base(table: TablePolicy) -> Scope:
+    """Return the scope of a table: its columns that are not hidden."""
+    return Scope(
+        table=table,
+        name=table.name,
+        columns={name: _entry(name, column) for name, column in table.columns.items() if not column.hidden},
+        hidden=frozenset(name for name, column in table.columns.items() if column.hidden),
+    )
+
+
+def _entry(name: str, policy: ColumnPolicy) -> Entry:
+    raw = leaf(Column(name, policy.kind))
+    return Entry(raw, raw if policy.bounds is None else _clamped(raw, *policy.bounds))
+
+
+def _clamped(column: Term, low: Fraction, high: Fraction) -> Term:
+    """Return a column clamped to its bounds; an integer to the whole numbers between them."""
+    first, last = max(ceil(low), LOWEST), min(floor(high), HIGHEST)
+    if column.kind == "integer" and first <= last:
+        return call("clamp", column, constant(first, "integer"), constant(last, "integer"))
+    ends = [float(min(max(end, -Fraction(float_info.max)), Fraction(float_info.max))) for end in (low, high)]
+    return call("clamp", column, constant(ends[0], "real"), constant(ends[1], "real"))

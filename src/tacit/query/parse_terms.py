@@ -1,0 +1,228 @@
+"""Typed terms: an expression with what is known of it, built with all casts written out.
+
+The arguments of a call are brought to the kinds that its function takes; what is constant is computed at once; integer
+arithmetic that could leave ±2^62 is done in reals; and no term grows beyond what engines can compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isinf
+
+from tacit.errors import InvalidError, show
+from tacit.query.expressions import Call, Case, Cast, Constant, Expression, Kind, Value
+from tacit.query.functions import FUNCTIONS, Function, Takes, apply
+from tacit.query.functions_cast import CASTS, cast
+from tacit.query.parse_tree import too_deep
+from tacit.query.ranges import Range, range_of
+from tacit.query.refuse import refused
+
+_MOST_NODES = 10_000
+_DEEPEST = 64
+_SAFE = Fraction(2) ** 62
+_NUMBERS = ("integer", "real")
+_STAYS_INTEGER = ("add", "subtract", "multiply", "modulo", "negate", "abs")
+_LITERALS: Mapping[Kind, str] = {"date": "a date, YYYY-MM-DD", "timestamp": "a date and time, YYYY-MM-DD HH:MM:SS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression, its range and its size; `released` if computed from released values, where integers are safe."""
+
+    expression: Expression
+    known: Range
+    nodes: int = 1
+    depth: int = 1
+    released: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the expression."""
+        return self.expression.kind
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is the bare NULL, which fits every kind."""
+        return isinstance(self.expression, Constant) and self.expression.value is None
+
+
+def leaf(expression: Expression, *, released: bool = False) -> Term:
+    """Return the term of a column or of a released value; a raw column has no range, whatever its bounds."""
+    return Term(expression, Range(), released=released)
+
+
+def constant(value: Value, kind: Kind) -> Term:
+    """Return the term of a constant."""
+    expression = Constant(value, kind)
+    return Term(expression, range_of(expression, [], {}))
+
+
+def call(name: str, *arguments: Term) -> Term:
+    """Return the term of a listed function, its arguments cast as needed, or raise RefusedError.
+
+    >>> half = call("divide", constant(1, "integer"), constant(2, "integer"))
+    >>> half.expression, half.kind
+    (Constant(value=0.5, kind='real'), 'real')
+    """
+    function = FUNCTIONS[name]
+    if not function.fits(len(arguments)):
+        raise refused(f"The function {name} does not take {len(arguments)} arguments")
+    for place in function.constants & set(range(len(arguments))):
+        if not isinstance(arguments[place].expression, Constant):
+            raise refused(f"Argument {place + 1} of {name} must be a constant")
+    terms = _brought_together(name, function, arguments)
+    kind = _gives(function, terms)
+    built = _call(name, terms, kind)
+    if name in _STAYS_INTEGER and kind == "integer" and not _is_safe(name, built, terms):
+        return _call(name, [coerce(term, "real") for term in terms], "real")
+    return built
+
+
+def _call(name: str, terms: Sequence[Term], kind: Kind) -> Term:
+    expression = Call(name, tuple(term.expression for term in terms), kind)
+    return _folded(build(expression, terms))
+
+
+def _is_safe(name: str, built: Term, terms: Sequence[Term]) -> bool:
+    """Whether integer arithmetic stays in 64 bits on every row; -2^63 modulo -1 is the one remainder that does not."""
+    if isinstance(built.expression, Constant):
+        return built.expression.value is not None or name == "modulo" or any(term.is_null for term in terms)
+    if built.released:
+        return True
+    if name == "modulo" and not _fits(terms[0].known):
+        divisor = terms[1].known.ends
+        return divisor is not None and not divisor[0] <= -1 <= divisor[1] and _fits(built.known)
+    return _fits(built.known)
+
+
+def _fits(known: Range) -> bool:
+    return known.ends is not None and known.ends[0] >= -_SAFE and known.ends[1] <= _SAFE
+
+
+def build(expression: Expression, parts: Sequence[Term]) -> Term:
+    """Return the term of an expression of which the parts are terms, or raise RefusedError if it grows too large."""
+    nodes, depth = 1 + sum(part.nodes for part in parts), 1 + max((part.depth for part in parts), default=0)
+    if nodes > _MOST_NODES or depth > _DEEPEST:
+        raise too_deep()
+    known = range_of(expression, [part.known for part in parts], {})
+    return Term(expression, known, nodes, depth, any(part.released for part in parts))
+
+
+def _folded(term: Term) -> Term:
+    """Return a call of constants as a constant; ±inf stays a call, since not every engine can write it."""
+    expression = term.expression
+    if not isinstance(expression, Call) or not all(isinstance(part, Constant) for part in expression.arguments):
+        return term
+    values = [part.value for part in expression.arguments if isinstance(part, Constant)]
+    value = apply(expression.function, values, expression.kind)
+    return term if isinstance(value, float) and isinf(value) else constant(value, expression.kind)
+
+
+def _brought_together(name: str, function: Function, terms: Sequence[Term]) -> list[Term]:
+    """Return the arguments in the kinds that the function takes; those that must be alike, alike."""
+    takes = [function.takes_at(place) for place in range(len(terms))]
+    alike = [term for term, want in zip(terms, takes, strict=True) if want in ("any", "number", "moment")]
+    common = common_kind(alike, name) if alike else None
+    return [_fitted(name, term, want, common) for term, want in zip(terms, takes, strict=True)]
+
+
+def _fitted(name: str, term: Term, want: Takes, common: Kind | None) -> Term:
+    if want in ("any", "number", "moment"):
+        allowed: Sequence[str] = {"number": _NUMBERS, "moment": ("date", "timestamp")}.get(want, ())
+        if common is None or (allowed and common not in allowed):
+            raise _misfit(name, term.kind, want)
+        return coerce(term, common)
+    if want == term.kind or term.is_null or (want, term.kind) in (("real", "integer"), ("timestamp", "date")):
+        return coerce(term, want)  # type: ignore[arg-type]
+    raise _misfit(name, term.kind, want)
+
+
+def _misfit(name: str, kind: Kind, want: str) -> Exception:
+    wanted = {"number": "numbers", "moment": "dates or timestamps", "real": "numbers", "boolean": "conditions"}
+    return refused(f"{name} takes {wanted.get(want, want)}, not {kind}", "CAST(x AS …) turns one kind into another.")
+
+
+def _gives(function: Function, terms: Sequence[Term]) -> Kind:
+    if function.gives != "same":
+        return function.gives
+    place = next(p for p in range(len(terms)) if function.takes_at(p) in ("any", "number", "moment"))
+    return terms[place].kind
+
+
+def common_kind(terms: Sequence[Term], name: str) -> Kind:
+    """Return the kind that several terms can share, or raise RefusedError.
+
+    NULL fits all; integers become reals, dates timestamps, and a text in the question the date that it is compared to.
+    """
+    given = [term for term in terms if not term.is_null]
+    kinds = {term.kind for term in given if not _is_text_constant(term)} or {term.kind for term in given}
+    if not kinds:
+        return terms[0].kind
+    for pair, kind in ((("integer", "real"), "real"), (("date", "timestamp"), "timestamp")):
+        if kinds == set(pair):
+            return kind  # type: ignore[return-value]
+    if len(kinds) > 1:
+        raise _mixed(name, kinds)
+    common = kinds.pop()
+    if common not in ("text", "date", "timestamp") and any(term.kind == "text" for term in given):
+        raise _mixed(name, {common, "text"})
+    return common
+
+
+def _mixed(name: str, kinds: set[Kind]) -> Exception:
+    return refused(
+        f"{name.replace('_', ' ')} takes values of one kind, not {' and '.join(sorted(kinds))}",
+        "CAST(x AS …) turns one kind into another.",
+    )
+
+
+def _is_text_constant(term: Term) -> bool:
+    return isinstance(term.expression, Constant) and term.kind == "text"
+
+
+def coerce(term: Term, kind: Kind) -> Term:
+    """Return a term in a kind to which it can be brought without being asked."""
+    expression = term.expression
+    if term.kind == kind:
+        return term
+    if not isinstance(expression, Constant):
+        return build(Cast(expression, kind), [term])
+    value = cast(expression.value, expression.kind, kind)
+    if value is None and expression.value is not None:
+        raise InvalidError("sql", show(expression.value), _LITERALS.get(kind, f"a question with values of kind {kind}"))
+    return constant(value, kind)
+
+
+def cast_to(term: Term, kind: Kind) -> Term:
+    """Return what the question casts to a kind, NULL where that is not possible, or raise RefusedError."""
+    if term.kind == kind or term.is_null:
+        return coerce(term, kind)
+    if (term.kind, kind) not in CASTS:
+        raise refused(f"A cast from {term.kind} to {kind} is not answered, since engines differ in it")
+    if isinstance(term.expression, Constant) and kind not in ("date", "timestamp"):
+        return constant(cast(term.expression.value, term.kind, kind), kind)
+    return coerce(term, kind)
+
+
+def case(branches: Sequence[tuple[Term, Term]], otherwise: Term | None) -> Term:
+    """Return the term of a CASE whose conditions are conditions and whose results have one kind."""
+    results = [result for _, result in branches] + ([] if otherwise is None else [otherwise])
+    kind = common_kind(results, "CASE")
+    pairs = [(condition(test, "WHEN"), coerce(result, kind)) for test, result in branches]
+    last = None if otherwise is None else coerce(otherwise, kind)
+    parts = [part for pair in pairs for part in pair] + ([] if last is None else [last])
+    expression = Case(
+        tuple((test.expression, result.expression) for test, result in pairs),
+        None if last is None else last.expression,
+        kind,
+    )
+    return build(expression, parts)
+
+
+def condition(term: Term, where: str) -> Term:
+    """Return a term that is a condition, or raise RefusedError."""
+    if term.kind == "boolean" or term.is_null:
+        return coerce(term, "boolean")
+    raise refused(f"{where} takes a condition, not {term.kind}", "Compare the value with another.")

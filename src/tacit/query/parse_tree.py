@@ -1,0 +1,185 @@
+"""SQL text into a tree of which every node and every argument is on a list.
+
+What is not listed is refused, whatever it is: a new clause of the parser's is refused until somebody lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from tacit.errors import InvalidError, show
+from tacit.query.refuse import refused, refused_argument, refused_node
+
+_MOST_CHARACTERS = 100_000
+_MOST_NODES = 50_000
+_DEEPEST = 24
+_WANTED = "one SELECT statement in DuckDB's SQL"
+
+_STATEMENT = "with_ expressions from_ where group having order limit offset"
+_BINARY = "this expression"
+
+ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
+    {
+        node: frozenset(arguments.split())
+        for nodes, arguments in (
+            ((exp.Select,), _STATEMENT),
+            ((exp.Subquery,), "this alias"),
+            ((exp.With,), "expressions"),
+            ((exp.CTE,), "this alias materialized"),
+            ((exp.From, exp.Where, exp.Having), "this"),
+            ((exp.Table,), "this alias"),
+            ((exp.TableAlias,), "this columns"),
+            ((exp.Group, exp.Order), "expressions"),
+            ((exp.Ordered,), "this desc nulls_first"),
+            ((exp.Limit, exp.Offset), "expression"),
+            ((exp.Star,), "except_ replace"),
+            ((exp.Column,), "this table"),
+            ((exp.Identifier,), "this quoted"),
+            ((exp.Alias,), "this alias"),
+            ((exp.Literal,), "this is_string"),
+            ((exp.Null,), ""),
+            ((exp.Boolean, exp.Var, exp.Paren, exp.Neg, exp.Not), "this"),
+            ((exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Pow), _BINARY),
+            ((exp.Div,), "this expression typed safe"),
+            ((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ), _BINARY),
+            ((exp.And, exp.Or, exp.Is), _BINARY),
+            ((exp.Like, exp.ILike), "this expression negate"),
+            ((exp.In,), "this expressions"),
+            ((exp.Between,), "this low high"),
+            ((exp.Case,), "this ifs default"),
+            ((exp.If,), "this true false"),
+            ((exp.Coalesce,), "this expressions"),
+            ((exp.Nullif, exp.StartsWith, exp.Left, exp.Right, exp.Extract), _BINARY),
+            ((exp.Least, exp.Greatest), "this expressions ignore_nulls"),
+            ((exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp), "this"),
+            ((exp.Round,), "this decimals"),
+            ((exp.Lower, exp.Upper, exp.Length, exp.Trim), "this"),
+            ((exp.Substring,), "this start length"),
+            ((exp.Concat,), "expressions safe coalesce"),
+            ((exp.DPipe,), "this expression safe"),
+            ((exp.Replace,), "this expression replacement"),
+            ((exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfWeekIso), "this"),
+            ((exp.Hour, exp.Minute, exp.Date), "this"),
+            ((exp.TimestampTrunc, exp.DateTrunc), "this unit"),
+            ((exp.Cast,), "this to"),
+            ((exp.TryCast,), "this to safe"),
+            ((exp.DataType,), "this"),
+            ((exp.Anonymous,), "this expressions"),
+            ((exp.Count,), "this big_int"),
+            ((exp.Sum, exp.Avg), "this"),
+            ((exp.Distinct,), "expressions"),
+        )
+        for node in nodes
+    }
+)
+"""The node classes that may stand in a question, and which of their arguments may be set."""
+
+
+def read(sql: object) -> exp.Select:
+    """Return the checked tree of one SELECT statement, or raise InvalidError or RefusedError."""
+    text = _text(sql)
+    _check_tokens(_tokens(text))
+    tree = _tree(text)
+    while isinstance(tree, exp.Subquery) and set(_set_arguments(tree)) == {"this"}:
+        tree = tree.this
+    if not isinstance(tree, exp.Select):
+        raise refused_node(tree)
+    _check(tree)
+    return tree
+
+
+def _text(sql: object) -> str:
+    if not isinstance(sql, str):
+        raise InvalidError("sql", show(sql), f"text: {_WANTED}")
+    if len(sql) > _MOST_CHARACTERS:
+        raise InvalidError("sql", f"a text of {len(sql):,} characters", f"at most {_MOST_CHARACTERS:,} characters long")
+    if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
+        raise InvalidError("sql", "a text with NUL or with half a character", "text that UTF-8 can hold, without NUL")
+    return sql
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        return sqlglot.tokenize(text, dialect="duckdb")
+    except SqlglotError as error:
+        raise InvalidError("sql", "a text that ends inside a quotation or a comment", _WANTED) from error
+
+
+def _check_tokens(tokens: list[Token]) -> None:
+    """Refuse what need not be parsed: no statement, several, another one than SELECT, nesting too deep."""
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens = tokens[:-1]
+    if not tokens:
+        raise InvalidError("sql", "no statement", _WANTED)
+    if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
+        raise refused(f"Only SELECT is answered, not {show(tokens[0].text.upper()).removesuffix(' (text)')}")
+    depth = 0
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            raise refused("Several statements are not answered together", "Ask them one by one.")
+        depth += _OPENS.get(token.token_type, 0)
+        if depth > _DEEPEST:
+            raise too_deep()
+
+
+_OPENS = {
+    TokenType.L_PAREN: 1,
+    TokenType.L_BRACKET: 1,
+    TokenType.L_BRACE: 1,
+    TokenType.CASE: 1,
+    TokenType.R_PAREN: -1,
+    TokenType.R_BRACKET: -1,
+    TokenType.R_BRACE: -1,
+    TokenType.END: -1,
+}
+
+
+def too_deep() -> Exception:
+    """Return the error for a question that is nested too deep."""
+    return refused(
+        "The question is nested too deep or is too long",
+        f"Parentheses may be {_DEEPEST} deep; long chains of OR may be written with IN, steps as CTEs.",
+    )
+
+
+def _tree(text: str) -> exp.Expr:
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
+    except ParseError as error:
+        raise InvalidError("sql", _place(error), _WANTED) from error
+    except RecursionError as error:
+        raise too_deep() from error
+    except Exception as error:
+        raise InvalidError("sql", "a text that cannot be parsed", _WANTED) from error
+    statements = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]  # one that holds a comment
+    if len(statements) != 1:
+        raise InvalidError("sql", f"{len(statements)} statements", _WANTED)
+    return statements[0]
+
+
+def _place(error: ParseError) -> str:
+    where = error.errors[0] if error.errors else {}
+    return f"a syntax error at line {where.get('line', '?')}, column {where.get('col', '?')}"
+
+
+def _check(tree: exp.Expr) -> None:
+    """Raise unless every node and every argument that is set is listed."""
+    for count, node in enumerate(tree.walk()):
+        if count >= _MOST_NODES:
+            raise too_deep()
+        permitted = ALLOWED.get(type(node))
+        if permitted is None:
+            raise refused_node(node)
+        for argument in _set_arguments(node):
+            if argument not in permitted:
+                raise refused_argument(node, argument)
+
+
+def _set_arguments(node: exp.Expr) -> list[str]:
+    return [name for name, value in node.args.items() if value is not None and value is not False and value != []]

@@ -1,0 +1,153 @@
+"""A policy in a TOML file, for stewards: read, checked, and every mistake reported at once with its line.
+
+    clinic.toml ──tomllib──► plain values ──models, cross-checks──► PolicyFile ──a source's schema──► TablePolicy
+
+No source is opened here, and no value of an environment variable is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.events import Neighbours
+from tacit.guarantees.exact import Exact
+from tacit.guarantees.filters import ApproxZCDP
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.expressions import Kind
+from tacit.query.locations import complaints, resolve
+from tacit.query.policy import TablePolicy
+from tacit.query.policy_build import Declared, assemble, digest, examine
+from tacit.query.policy_checks import declare, file_path, problems, read
+from tacit.query.policy_errors import Mistake, PolicyError
+from tacit.query.policy_models import BudgetModel, PolicyModel, TableModel, plain
+from tacit.query.policy_values import read_bounds
+from tacit.query.toml_lines import Path as Keys
+from tacit.query.toml_lines import line_of, spell
+
+Budget: TypeAlias = PureDP | ApproxDP | ZCDP | ApproxZCDP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """The file that a policy came from, for messages and relative paths."""
+
+    path: Path
+    lines: Mapping[Keys, int]
+
+    def error(self, problems: Iterable[tuple[Keys, str]]) -> PolicyError:
+        """Return the error that lists problems by their lines, each once."""
+        mistakes = [Mistake(line_of(self.lines, keys), spell(keys), message) for keys, message in problems]
+        return PolicyError(str(self.path), sorted(dict.fromkeys(mistakes), key=lambda mistake: mistake.line or 0))
+
+    def resolve(self, keys: Keys, location: str, environment: Mapping[str, str] | None) -> str:
+        """Return the path or URL that a location means now."""
+        environment = os.environ if environment is None else environment
+        wrong = complaints(location, environment)
+        if wrong:
+            raise self.error((keys, complaint) for complaint in wrong)
+        return resolve(location, self.path.absolute().parent, environment)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyTable:
+    """What a policy file says of one table; `source` as it is written, variables not filled in."""
+
+    name: str
+    source: str
+    table: str | None
+    declared: Declared
+    _text: _Text = field(repr=False, compare=False)
+
+    def location(self, environment: Mapping[str, str] | None = None) -> str:
+        """Return the path or URL of the source, from this environment (by default the process's)."""
+        return self._text.resolve(("tables", self.name, "source"), self.source, environment)
+
+    def build(self, schema: Mapping[str, Kind]) -> TablePolicy:
+        """Return the table's policy, given its source's schema, or raise PolicyError with all mistakes and lines."""
+        faults = examine(schema, self.declared)
+        if faults:
+            raise self._text.error((file_path(self.name, fault), fault.message) for fault in faults)
+        return assemble(self.name, schema, self.declared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFile:
+    """A policy without mistakes, as far as that can be told without the sources.
+
+    `ledger` is as written; `version` is the SHA-256 of the content, the same whatever the comments, the order and the
+    spelling of numbers.
+    """
+
+    path: Path
+    budget: Budget
+    ledger: str | None
+    neighbours: Neighbours
+    tables: Mapping[str, PolicyTable]
+    version: str
+    _text: _Text = field(repr=False, compare=False)
+
+    def ledger_location(self, environment: Mapping[str, str] | None = None) -> str | None:
+        """Return the path or URL of the ledger, from this environment (by default the process's), if there is one."""
+        return None if self.ledger is None else self._text.resolve(("ledger",), self.ledger, environment)
+
+
+def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None) -> PolicyFile:
+    """Read a policy file, or raise PolicyError with every mistake and its line.
+
+    Args:
+        path: The TOML file; paths in it are relative to its folder.
+        environment: Where `${NAME}` is looked up; by default the process's environment.
+    """
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise InvalidError("policy", f"{show(str(file))}, {type(error).__name__}", "a file that can be read") from None
+    raw, lines = read(str(file), content)
+    text = _Text(path=file, lines=lines)
+    model, found = problems(raw, os.environ if environment is None else environment)
+    if model is None or found:
+        raise text.error(found)
+    return PolicyFile(
+        path=file,
+        budget=_budget(model.budget),
+        ledger=model.ledger,
+        neighbours=model.neighbours,
+        tables=MappingProxyType({name: _table(name, table, model, text) for name, table in model.tables.items()}),
+        version=digest(_content(model)),
+        _text=text,
+    )
+
+
+def _table(name: str, table: TableModel, policy: PolicyModel, text: _Text) -> PolicyTable:
+    declared = declare(plain(table), policy.neighbours)
+    return PolicyTable(name=name, source=table.source, table=table.table, declared=declared, _text=text)
+
+
+def _budget(budget: BudgetModel) -> Budget:
+    """Return the guarantee of a budget that holds epsilon or rho, not both."""
+    delta = None if budget.delta is None else Exact(budget.delta)
+    if budget.epsilon is not None:
+        epsilon = Exact(budget.epsilon)
+        return PureDP(epsilon=epsilon) if delta is None else ApproxDP(epsilon=epsilon, delta=delta)
+    rho = Exact(budget.rho or 0)
+    return ZCDP(rho=rho) if delta is None else ApproxZCDP(rho=rho, delta=delta)
+
+
+def _content(policy: PolicyModel) -> dict[str, object]:
+    """Return what the version depends on: all keys with their defaults, bounds as rationals."""
+    exact = {name: plain(table) | {"columns": _columns(table)} for name, table in policy.tables.items()}
+    return plain(policy) | {"tables": exact}
+
+
+def _columns(table: TableModel) -> dict[str, dict[str, object]]:
+    return {
+        name: plain(one) | {"bounds": None if one.bounds is None else read_bounds(one.bounds, "real")}
+        for name, one in table.columns.items()
+    }

@@ -1,0 +1,152 @@
+"""Why a question is refused, and how to ask instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from tacit.errors import InvalidError, RefusedError, show
+
+
+def refused(reason: str, instead: str = "") -> RefusedError:
+    """Return the error for a question that cannot be answered: why, that nothing was spent, and how to ask instead.
+
+    >>> print(refused("Joins are not answered"))
+    Joins are not answered; nothing was spent.
+    """
+    return RefusedError(f"{reason}; nothing was spent.{' ' if instead else ''}{instead}")
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> InvalidError:
+    """Return the error for a name that is not there, with the nearest one that is.
+
+    >>> print(unknown("column", "incme", ["income", "age"]))
+    sql must be a question with known names (did you mean income?), but got the unknown column 'incme'; ...
+    """
+    listed = list(names)
+    near = get_close_matches(name.casefold(), [known.casefold() for known in listed], n=1)
+    meant = next((known for known in listed if near and known.casefold() == near[0]), None)
+    hint = f" (did you mean {meant}?)" if meant is not None else ""
+    got = f"the unknown {what} {show(name).removesuffix(' (text)')}"
+    return InvalidError("sql", got, f"a question with known names{hint}")
+
+
+_ROWS = "Put conditions and computed columns there, and aggregate in the outermost SELECT."
+_CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE WHEN … THEN x END)."
+_FUNCTION = "Only listed functions run over rows, since others could fail on a row or tell of it."
+
+_BY_ARGUMENT: dict[str, tuple[str, str]] = {
+    "joins": ("Joins are not answered", ""),
+    "laterals": ("LATERAL is not answered", ""),
+    "into": ("SELECT INTO, which writes a table, is not answered", ""),
+    "distinct": ("SELECT DISTINCT is not answered", "Use GROUP BY: its groups are the public keys."),
+    "qualify": ("QUALIFY is not answered", "Filter released values with HAVING."),
+    "windows": ("Window functions are not answered", ""),
+    "sample": ("Sampling (TABLESAMPLE, USING SAMPLE) is not answered", ""),
+    "pivots": ("PIVOT is not answered", "Use GROUP BY."),
+    "hint": ("Hints are not answered", ""),
+    "hints": ("Hints are not answered", ""),
+    "locks": ("FOR UPDATE and its kin are not answered", ""),
+    "recursive": ("Recursive CTEs are not answered", ""),
+    "db": ("Names with a schema or a database are not answered", "Name the table and the column alone."),
+    "when": ("Older versions of a table are not answered", ""),
+    "query": ("IN (SELECT …) is not answered, since it would join rows of different units", "List the values."),
+    "unnest": ("IN (UNNEST …) is not answered", "List the values."),
+    "field": ("IN takes a list of values in parentheses", ""),
+    "all": ("GROUP BY ALL is not answered", "Name the columns to group by."),
+    "grouping_sets": ("GROUPING SETS are not answered", "Ask one question for each grouping."),
+    "rollup": ("ROLLUP is not answered", "Ask one question for each grouping."),
+    "cube": ("CUBE is not answered", "Ask one question for each grouping."),
+    "totals": ("WITH TOTALS is not answered", "Ask one question for each grouping."),
+    "limit_options": ("LIMIT takes a number of rows alone", ""),
+    "symmetric": ("BETWEEN SYMMETRIC is not answered", "Put the lower end first."),
+    "on": ("DISTINCT ON is not answered", ""),
+    "position": ("Of the trims only trim(x), which takes away spaces, is answered", ""),
+    "kind": ("SELECT AS STRUCT or VALUE is not answered", ""),
+    "ordinality": ("WITH ORDINALITY is not answered", ""),
+}
+
+_BY_NODE: dict[str, tuple[str, str]] = {
+    "Union": ("Set operations (UNION, INTERSECT, EXCEPT) are not answered", "Ask one question for each part."),
+    "Intersect": ("Set operations (UNION, INTERSECT, EXCEPT) are not answered", ""),
+    "Except": ("Set operations (UNION, INTERSECT, EXCEPT) are not answered", ""),
+    "Window": ("Window functions are not answered", "Aggregate with GROUP BY."),
+    "Filter": ("FILTER is not answered", _CASE),
+    "CountIf": ("count_if is not answered", _CASE),
+    "WithinGroup": ("WITHIN GROUP is not answered", ""),
+    "Order": ("ORDER BY inside an aggregate is not answered", ""),
+    "IgnoreNulls": ("IGNORE NULLS and functions that need it are not answered", ""),
+    "RespectNulls": ("RESPECT NULLS is not answered", ""),
+    "Exists": ("EXISTS is not answered, since it would join rows of different units", ""),
+    "Any": ("ANY and ALL over subqueries are not answered", "List the values with IN."),
+    "All": ("ANY and ALL over subqueries are not answered", "List the values with IN."),
+    "Subquery": ("Subqueries inside expressions are not answered", f"A subquery may stand in FROM. {_ROWS}"),
+    "Select": ("Subqueries inside expressions are not answered", f"A subquery may stand in FROM. {_ROWS}"),
+    "Values": ("VALUES is not answered", "Only tables of the policy can be asked."),
+    "Unnest": ("UNNEST is not answered", "Only tables of the policy can be asked."),
+    "Lateral": ("LATERAL is not answered", ""),
+    "Pivot": ("PIVOT is not answered", "Use GROUP BY."),
+    "Rollup": ("ROLLUP is not answered", "Ask one question for each grouping."),
+    "Cube": ("CUBE is not answered", "Ask one question for each grouping."),
+    "GroupingSets": ("GROUPING SETS are not answered", "Ask one question for each grouping."),
+    "Tuple": ("Rows of several values, (a, b), are not answered", "Name the columns one by one."),
+    "Placeholder": ("Parameters are not answered", "Write the value into the question."),
+    "Parameter": ("Parameters are not answered", "Write the value into the question."),
+    "SessionParameter": ("Parameters are not answered", "Write the value into the question."),
+    "Lambda": ("Lambda functions are not answered", _FUNCTION),
+    "Dot": ("Fields and functions named with a dot are not answered", _FUNCTION),
+    "Bracket": ("Elements and fields, x[…], are not answered", ""),
+    "Struct": ("Structs, lists and maps are not answered", ""),
+    "Array": ("Structs, lists and maps are not answered", ""),
+    "ToMap": ("Structs, lists and maps are not answered", ""),
+    "Map": ("Structs, lists and maps are not answered", ""),
+    "Columns": ("COLUMNS(…) is not answered", "Name the columns."),
+    "Aliases": ("Several aliases for one column are not answered", ""),
+    "Collate": ("COLLATE is not answered", "Compare lower(x)."),
+    "Escape": ("ESCAPE is not answered", "In LIKE, % and _ are always wild."),
+    "RegexpLike": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
+    "SimilarTo": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
+    "Glob": ("GLOB is not answered", "Use LIKE."),
+    "Interval": ("Intervals of time are not answered", "Compare with a date, or use date_trunc, year or month."),
+    "Rand": ("Functions that are not the same each time are not answered", ""),
+    "CurrentDate": ("The clock is not asked", "Write the date into the question."),
+    "CurrentTimestamp": ("The clock is not asked", "Write the date into the question."),
+    "Try": ("TRY is not needed", "No expression can fail: x / 0 and bad casts are NULL."),
+    "Fetch": ("FETCH is not answered", "Use LIMIT."),
+    "DataTypeParam": ("Types with parameters are not answered", "Cast to INTEGER, DOUBLE, TEXT, DATE, … and round."),
+}
+
+
+def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
+    """Return the error for a node that has an argument which is not listed."""
+    if isinstance(node, exp.Count) and argument == "expressions":
+        return refused("count takes one column", "Use count(*) or count(x).")
+    reason, instead = _BY_ARGUMENT.get(argument, (f"{_name(node)} with {argument.strip('_')} is not answered", ""))
+    return refused(reason, instead)
+
+
+def refused_node(node: exp.Expr) -> RefusedError:
+    """Return the error for a node that is not listed."""
+    kind = type(node).__name__
+    if kind in _BY_NODE:
+        return refused(*_BY_NODE[kind])
+    if isinstance(node, exp.AggFunc):
+        return refused(f"The aggregate {_name(node)} is not answered", "count, sum and avg are.")
+    if isinstance(node, exp.Func):
+        return refused(f"The function {_name(node)} is not answered", _FUNCTION)
+    return refused(
+        f"{_name(node)} is not answered", "Only what is listed is: SELECT, WHERE, GROUP BY, count, sum, avg."
+    )
+
+
+def refused_function(name: str, known: Iterable[str]) -> RefusedError:
+    """Return the error for a function that is not listed, with the nearest one that is."""
+    near = get_close_matches(name.casefold(), list(known), n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return refused(f"The function {show(name).removesuffix(' (text)')} is not answered", _FUNCTION + hint)
+
+
+def _name(node: exp.Expr) -> str:
+    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
