@@ -21,7 +21,7 @@ A bound from above alone has the lower end 0, which is true of any ε.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isqrt
@@ -132,6 +132,8 @@ class Composition:
         >>> compose([GaussianDP(mu=1)]).log_moments([1, 2])
         [1.0, 3.0]
         """
+        if not isinstance(orders, Iterable):
+            raise InvalidError("orders", show(orders), "a list of numbers > 0")
         exact = [positive(order, "orders") for order in orders]
         return [round_up(order * _renyi_cost(self, order + 1)) for order in exact]
 
@@ -197,6 +199,9 @@ def compose(items: Iterable[Item | tuple[Item, int]]) -> Composition:
         items: mechanisms, guarantees or events; or pairs of one and how often it is used.
     """
     counts: Counter[Part] = Counter()
+    given: object = items
+    if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+        raise InvalidError("items", show(given), "a list of mechanisms, guarantees or events, or of pairs with a count")
     for item in items:
         one, count = _counted(item)
         part = _as_part(one)
@@ -212,9 +217,11 @@ def _counted(item: object) -> tuple[object, int]:
     """Return an item and how often it is used."""
     if not isinstance(item, tuple):
         return item, 1
-    count = whole(item[1]) if len(item) == 2 else None  # noqa: PLR2004 - a pair
+    if len(item) != 2:  # noqa: PLR2004 - a pair
+        raise InvalidError("items", f"a tuple of {len(item)}", "(item, count) pairs or single items")
+    count = whole(item[1])
     if count is None or not 0 <= count <= _MOST:
-        raise InvalidError("items", "a pair without a count", "(item, count) with a whole number from 0 to 10^9")
+        raise InvalidError("items", f"the count {show(item[1])}", "(item, count) with a whole number from 0 to 10^9")
     return item[0], count
 
 
@@ -246,7 +253,10 @@ def _as_approx(part: Part) -> ApproxDP:
     try:
         cost = price(ApproxDP(epsilon=1, delta=0.5), part)  # type: ignore[arg-type]  # refused below if it has no price
     except InvalidError:
-        want = "one that knows all parts ('basic', 'advanced' and 'optimal' need an (ε, δ) for each)"
+        want = (
+            "one that knows all parts: 'tight', 'zcdp' or 'renyi' here ('basic', 'advanced' and 'optimal' need an "
+            "(ε, δ) for each: compose the mechanism's .guarantee instead of the mechanism)"
+        )
         raise InvalidError("rule", f"a {type(part).__name__} among the parts", want) from None
     return ApproxDP(epsilon=Exact(cost.loss), delta=Exact(cost.delta))
 
@@ -356,7 +366,10 @@ def _mu(total: Composition) -> float:
     parts = total.events()
     if len(parts) != 1 or not isinstance(parts[0][0], GaussianNoise):
         raise InvalidError(
-            "rule", "'gdp'", "another one, since not all parts are continuous Gaussian noise or GaussianDP"
+            "rule",
+            "'gdp'",
+            "'tight', 'zcdp' or 'renyi' here: 'gdp' knows only GaussianDP and continuous Gaussian noise, and the noise "
+            "that is drawn is discrete",
         )
     return round_up(parts[0][0].l2)
 

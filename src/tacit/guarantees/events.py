@@ -62,9 +62,11 @@ def _checked(name: str, given: object, *, zero: bool) -> object:
 
 def _base(given: object) -> Unsampled:
     """Return what may be run on a sample, under the relation for which sampling is understood."""
+    given = getattr(given, "event", given)  # a mechanism stands for its event
     if not isinstance(given, get_args(Unsampled)):
-        want = "an event that is not itself sampled (for a sample of a sample, multiply the rates)"
-        raise InvalidError("of", show(given), want)
+        if isinstance(given, PoissonSampled):
+            raise InvalidError("of", "an event that is sampled itself", "one that is not: multiply the rates")
+        raise InvalidError("of", show(given), "a mechanism or its event")
     if getattr(given, "neighbours", None) == "change one":
         raise InvalidError("of", "one under 'change one'", "one under 'add/remove', as for Poisson samples")
     return given  # type: ignore[no-any-return]  # one of the Unsampled classes
@@ -112,9 +114,13 @@ class GaussianNoise(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange(_Record):
-    """A selection whose privacy loss lies in an interval of length `epsilon` (exponential mechanism)."""
+    """A selection whose privacy loss lies in an interval of length `epsilon` (exponential mechanism).
+
+    With a monotone score that holds under "add/remove" only, which `neighbours` then says.
+    """
 
     epsilon: Fraction
+    neighbours: Neighbours | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +128,7 @@ class PureRelease(_Record):
     """Anything ε-DP of which no more is used: permute-and-flip, noisy max, above threshold."""
 
     epsilon: Fraction
+    neighbours: Neighbours | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import Literal, TypeAlias, get_args
 
 from tacit.errors import BudgetError, InvalidError, show
@@ -327,15 +327,24 @@ def _renyi(event: object, alpha: Fraction) -> _Price:
     return min(found), Fraction(0)
 
 
+def _on_chord(rate: Fraction, square: Fraction, alpha: Fraction) -> Fraction:
+    """Return D_α of sampled Gaussian noise: (α-1)·D_α is convex in α, so between whole orders its chord holds."""
+    low, high = floor(alpha), ceil(alpha)
+    ends = [
+        (order - 1) * divergences.sampled_gaussian(rate, square, order) if order > 1 else 0 for order in (low, high)
+    ]
+    return (ends[0] + (ends[1] - ends[0]) * (alpha - low)) / (alpha - 1)
+
+
 def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
-    """Return D_α of the event's own law where it has a closed form; D rises in α, so the next whole order serves."""
+    """Return D_α of the event's own law where it has a closed form."""
     match event:
         case LaplaceNoise(scale=scale, l1=l1):
             return [divergences.laplace(l1 / scale, alpha)]
         case DiscreteLaplaceNoise(scale=scale, l1=l1):
             return [divergences.discrete_laplace(scale, ceil(l1), alpha)]
         case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)):
-            return [divergences.sampled_gaussian(rate, (l2 / sigma) ** 2, ceil(alpha))]
+            return [_on_chord(rate, (l2 / sigma) ** 2, alpha)]
     return []
 
 

@@ -34,7 +34,9 @@ def draw(total: Composition, kind: Kind, delta: float) -> alt.LayerChart:
     if kind not in get_args(Kind):
         raise InvalidError("kind", show(kind), f"one of {', '.join(map(repr, get_args(Kind)))}")
     if not total.parts:
-        raise InvalidError("total", "an empty composition", "one with something in it, to be drawn")
+        raise InvalidError("total", "a composition that costs nothing", "one that costs something, to be drawn")
+    if isinstance(delta, bool) or not 0 < delta < 1:
+        raise InvalidError("delta", show(delta), "a number between 0 and 1")
     return {"delta": _curve, "rules": _rules, "loss": _loss, "moments": _moments}[kind](total, delta)
 
 
@@ -49,12 +51,20 @@ def _rules(total: Composition, delta: float) -> alt.LayerChart:
     """A rule that does not know a part, or has no finite answer, is left out or named in the subtitle."""
     by_rule: dict[str, list[float]] = {}
     for rule in get_args(Rule):
-        try:
-            by_rule[rule] = [times(total, k).epsilon(delta=delta, rule=rule, width=1e-2).upper for k in _TIMES]
-        except InvalidError:
-            continue
-    by_rule.pop("pld", None)  # drawn as "tight"
+        found = [_by(times(total, k), rule, delta) for k in _TIMES]
+        if rule != "pld":  # drawn as "tight"
+            by_rule[rule] = found
+    if all(min(found) == inf for found in by_rule.values()):
+        raise InvalidError("delta", show(delta), "larger: at this one no rule gives a finite ε")
     return plots.epsilon_by_count(_TIMES, by_rule, delta=delta)
+
+
+def _by(total: Composition, rule: Rule, delta: float) -> float:
+    """Return ε by one rule; infinite where the rule does not know a part, or has no answer at this δ."""
+    try:
+        return total.epsilon(delta=delta, rule=rule, width=1e-2).upper
+    except InvalidError:
+        return inf
 
 
 def times(total: Composition, k: int) -> Composition:

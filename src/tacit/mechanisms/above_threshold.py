@@ -85,7 +85,7 @@ class AboveThreshold(Fixed):
         self._scales = steps / (share * target), steps * (1 if monotone else 2) / ((1 - share) * target)
         check_scale(max(self._scales), "epsilon", epsilon)
         self.guarantee = PureDP(epsilon=Exact(target))
-        self.event = PureRelease(epsilon=target)
+        self.event = PureRelease(epsilon=target, neighbours="add/remove" if monotone else None)
         self._life = _Life(self._place(threshold) + int(discrete_laplace(self._scales[0], 1)[0]))
         self._fix(sensitivity=sensitivity, epsilon=epsilon, threshold=threshold, monotone=monotone or None)
 

@@ -129,7 +129,7 @@ class Selection(Fixed):
         size, target = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon")
         self._rate = target / (size if flag(monotone, "monotone") else 2 * size)
         self.guarantee = PureDP(epsilon=Exact(target))
-        self.event = self._event(epsilon=target)
+        self.event = self._event(epsilon=target, neighbours="add/remove" if monotone else None)
         self.monotone = monotone
         self._fix(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
 

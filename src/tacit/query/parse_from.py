@@ -7,7 +7,7 @@ over columns clamped to their bounds, for what is aggregated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from tacit.query.expressions import Column
 from tacit.query.functions_cast import HIGHEST, LOWEST
-from tacit.query.parse_rows import translate
+from tacit.query.parse_names import match, title
+from tacit.query.parse_rows import is_aggregate, translate
 from tacit.query.parse_terms import Term, call, condition, constant, leaf
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refuse import refused, unknown
@@ -83,26 +84,16 @@ class Scope:
         return translate(node, lambda part: self.find(part).bounded if isinstance(part, exp.Column) else None)
 
 
-def match(name: exp.Identifier, names: Iterable[str]) -> str | None:
-    """Return the name that an identifier means: exactly, or without regard to case if it is not quoted."""
-    listed = list(names)
-    if name.name in listed:
-        return str(name.name)
-    near = [] if name.args.get("quoted") else [one for one in listed if one.casefold() == name.name.casefold()]
-    if len(near) > 1:
-        raise refused(f"The name {name.name!r} is ambiguous", 'Write it in "double quotes", with capitals as they are.')
-    return near[0] if near else None
-
-
 Sources = Mapping[str, Scope]
 
 
 def source(select: exp.Select, tables: Sources) -> Scope:
     """Return what a SELECT reads, its own WHERE included."""
-    known = dict(tables)
+    known, names = dict(tables), list[str]()
     common = select.args.get("with_")
-    for cte in common.expressions if common is not None else ():
-        known = _with(cte, known, {one.alias for one in common.expressions[: cte.index]})
+    for cte in [] if common is None else common.expressions:
+        known = _with(cte, known, names)
+        names.append(cte.alias)
     origin = select.args.get("from_")
     if origin is None:
         raise refused("The question names no table", f"Write FROM {next(iter(tables), 'a table')}.")
@@ -113,7 +104,7 @@ def source(select: exp.Select, tables: Sources) -> Scope:
     return replace(scope, where=(*scope.where, condition(scope.raw(where.this), "WHERE")))
 
 
-def _with(cte: exp.Expr, known: Sources, earlier: set[str]) -> dict[str, Scope]:
+def _with(cte: exp.Expr, known: Sources, earlier: Sequence[str]) -> dict[str, Scope]:
     """Return the sources in sight with one CTE more, which hides a table of its name."""
     name = cte.args["alias"].this
     if any(name.name.casefold() == one.casefold() for one in earlier):
@@ -218,10 +209,18 @@ def _existing(name: exp.Identifier, columns: Mapping[str, Entry]) -> str:
 def _column(item: exp.Expr, scope: Scope) -> tuple[str, Entry]:
     """Return one column of a row-wise SELECT."""
     value = item.this if isinstance(item, exp.Alias) else item
-    if any(isinstance(part, exp.AggFunc) for part in value.walk()):
+    if any(is_aggregate(part) for part in value.walk()):
         how = "Aggregate in the outermost SELECT; what comes out of it can be computed with there."
         raise refused("Aggregates inside a subquery or a CTE are not answered", how)
-    return item.alias_or_name or value.sql(dialect="duckdb"), Entry(scope.raw(value), scope.bounded(value))
+    return item_name(item, scope), Entry(scope.raw(value), scope.bounded(value))
+
+
+def item_name(item: exp.Expr, scope: Scope) -> str:
+    """Return what an item of a SELECT list is called: its alias, its column's own name, or its text."""
+    if isinstance(item, exp.Alias):
+        return str(item.alias)
+    own = match(item.this, scope.columns) if isinstance(item, exp.Column) else None
+    return title(item) if own is None else own
 
 
 def base(table: TablePolicy) -> Scope:

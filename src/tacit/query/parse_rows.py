@@ -23,6 +23,9 @@ Leaf = Callable[[exp.Expr], Term | None]
 """Gives the term of a node that stands for itself, such as a column, or None for the list to decide."""
 
 _Go = Callable[[exp.Expr], Term]
+AGGREGATE_NAMES = {"mean": "avg", "count_star": "count"}
+"""Aggregates that the parser knows by name alone, and what we call them."""
+
 _MOST_DIGITS = 40
 _FALSE = constant(value=False, kind="boolean")
 _KINDS: dict[exp.DType, Kind] = {
@@ -45,9 +48,16 @@ def translate(node: exp.Expr, leaf: Leaf) -> Term:
         name, *arguments = _PLAIN[type(node)].split()
         return call(name, *(go(part) for argument in arguments for part in _parts(node, argument)))
     handler = _SPECIAL.get(type(node))
-    if handler is None:
+    if handler is None or is_aggregate(node):
         raise refused_node(node)
     return handler(node, go)
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is an aggregate, answered or not."""
+    return isinstance(node, exp.AggFunc) or (
+        isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATE_NAMES
+    )
 
 
 def _parts(node: exp.Expr, argument: str) -> list[exp.Expr]:

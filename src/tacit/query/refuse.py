@@ -132,6 +132,9 @@ def refused_node(node: exp.Expr) -> RefusedError:
     kind = type(node).__name__
     if kind in _BY_NODE:
         return refused(*_BY_NODE[kind])
+    if isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Anonymous)):
+        instead = "WHERE and GROUP BY see one row at a time; filter released values with HAVING."
+        return refused("An aggregate stands where the value of one row is wanted", instead)
     if isinstance(node, exp.AggFunc):
         return refused(f"The aggregate {_name(node)} is not answered", "count, sum and avg are.")
     if isinstance(node, exp.Func):

@@ -105,11 +105,12 @@ def total_law(parts: Counted, delta: float) -> tuple[list[float], list[float], f
     step = Steps.of(parts).step(delta, 1e-2, 1)
     each_way = [_one(parts, sampled.upper, step, delta, way) for way in _ways(parts)]
     worst = max(range(len(each_way)), key=lambda way: _epsilon_above(each_way[way], delta, 1e-6))
-    tail, bulk = each_way[worst], _one(parts, sampled.upper, step, 0.5, bool(worst))
+    tail, bulk = each_way[worst], _one(parts, sampled.upper, step, 1.0, bool(worst))  # at δ = 1 nothing is tilted
     masses: dict[int, float] = {}
-    for law in (bulk, tail):
+    for law, least in ((bulk, -inf), (tail, tail.centre - 3 * tail.spread)):
         for x, mass in zip(*(column.tolist() for column in law.law()), strict=True):
-            masses[round(x / step)] = max(mass, masses.get(round(x / step), 0.0))
+            if x > least:
+                masses[round(x / step)] = max(mass, masses.get(round(x / step), 0.0))
     kept = sorted(place for place, mass in masses.items() if mass > 0)
     return [place * step for place in kept], [masses[place] for place in kept], tail.infinite
 
@@ -185,6 +186,8 @@ def _epsilon_above(law: Sum, delta: float, near: float) -> float:
 
 def _epsilon_below(law: Sum, delta: float, near: float) -> float:
     """Return an ε with δ(ε) > δ, or 0; sought from the centre, since far below its window the law knows little."""
+    if law.given_away > delta:
+        return inf
     curve = law.below_curve()
     low, stride = law.centre, law.spread / 4
     high = low

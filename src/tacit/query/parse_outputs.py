@@ -1,0 +1,203 @@
+"""The select list, HAVING and ORDER BY: functions of released aggregates, group keys and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+from sqlglot import exp
+
+from tacit.errors import TacitError
+from tacit.query.aggregates import STATISTICS, bundles_of
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
+from tacit.query.parse_from import Scope
+from tacit.query.parse_names import match, plain
+from tacit.query.parse_rows import AGGREGATE_NAMES, is_aggregate, translate
+from tacit.query.parse_terms import Term, leaf
+from tacit.query.plan import Aggregate, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
+from tacit.query.refuse import refused, refused_node
+
+Aliases = Mapping[str, Term]
+"""What the columns of the answer are, by their aliases."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a question asks: its keys, and its aggregates and bundles, which grow as its outputs are read."""
+
+    scope: Scope
+    keys: Sequence[Key]
+    aggregates: list[Aggregate] = field(default_factory=list)
+    bundles: list[Bundle] = field(default_factory=list)
+    _leaves: dict[Expression, Output] = field(default_factory=dict)
+    _places: dict[object, int] = field(default_factory=dict)
+
+    def term(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool = False) -> Term:
+        """Return an output as a term, of which the leaves are released values; `output` makes it an output."""
+        return translate(node, partial(self._leaf, aliases=aliases, alias_first=alias_first))
+
+    def output(self, term: Term) -> Output:
+        """Return a term as a part of the plan."""
+        return _output(term.expression, self._leaves)
+
+    def _leaf(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool) -> Term | None:
+        if is_aggregate(node):
+            return self._aggregate(node)
+        alias = _aliased(node, aliases)
+        found = alias if alias is not None and alias_first else self._key(node) or alias
+        if found is None and isinstance(node, exp.Column):
+            self.scope.find(node)
+            raise refused(
+                f"The column {node.name!r} stands outside an aggregate and outside GROUP BY, which would show rows",
+                "Group by it, or put it into count, sum or avg.",
+            )
+        return found
+
+    def _key(self, node: exp.Expr) -> Term | None:
+        """Return the key that a node is, if it is one."""
+        parts = list(node.walk())
+        if not any(isinstance(part, exp.Column) for part in parts) or any(is_aggregate(part) for part in parts):
+            return None
+        try:
+            expression = self.scope.raw(node).expression
+        except TacitError:
+            return None  # its parts are looked at one by one, and say what is wrong
+        for place, key in enumerate(self.keys):
+            if key.expression == expression:
+                return self._released(Grouped(place, expression.kind))
+        return None
+
+    def _released(self, output: Noisy | Grouped) -> Term:
+        """Return a leaf for a released value: a column by a name that no table has."""
+        stand_in = Column(f"\0{type(output).__name__} {output.place}", output.kind)
+        self._leaves[stand_in] = output
+        return leaf(stand_in, released=True)
+
+    def _aggregate(self, node: exp.Expr) -> Term:
+        function, argument = _function(node)
+        if argument is not None and any(is_aggregate(part) for part in argument.walk()):
+            raise refused("An aggregate inside an aggregate is not answered")
+        if isinstance(argument, exp.Distinct):
+            self._check_units(function, argument)
+            return self._measured(node, "count_units", None, None)
+        value = None if argument is None else self.scope.bounded(argument)
+        if value is not None:
+            self._check_value(function, value, argument)
+        if function == "count":
+            every = value is None or (isinstance(value.expression, Constant) and not value.is_null)
+            return self._measured(node, "count", None if value is None or every else value.expression, None)
+        if value is None:
+            raise refused(f"{function} takes one value")
+        return self._measured(node, function, value.expression, self._bounds(function, value))
+
+    def _check_units(self, function: str, argument: exp.Distinct) -> None:
+        """Raise unless it is count(DISTINCT unit)."""
+        unit = self.scope.table.unit
+        hint = "count(*) counts the units, since each row is one." if unit is None else f"count(DISTINCT {unit}) is."
+        if function != "count" or len(argument.expressions) != 1:
+            raise refused(f"DISTINCT inside {function} is not answered", hint)
+        if unit is None or self.scope.raw(argument.expressions[0]).expression != self._unit_column(unit):
+            raise refused("DISTINCT is answered for the unit column alone", hint)
+
+    def _unit_column(self, unit: str) -> Column:
+        return Column(unit, self.scope.table.columns[unit].kind)
+
+    def _check_value(self, function: str, value: Term, argument: exp.Expr | None) -> None:
+        unit = self.scope.table.unit
+        if unit in columns(value.expression):
+            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
+            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
+        if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
+            to = "INTEGER" if value.kind == "boolean" else "DOUBLE"
+            text = "…" if argument is None else plain(argument, lower=True)
+            raise refused(f"{function} takes numbers, not {value.kind}", f"Write {function}(CAST({text} AS {to})).")
+
+    def _bounds(self, function: str, value: Term) -> tuple[Fraction, Fraction]:
+        """Return the proved range of what is aggregated, or raise RefusedError and say what lacks bounds."""
+        if value.known.ends is not None:
+            return value.known.ends
+        policies = self.scope.table.columns
+        bare = sorted(name for name in columns(value.expression) if policies[name].bounds is None)
+        what = f"{', '.join(bare)} has no bounds" if bare else "the range of what it takes cannot be proved"
+        raise refused(
+            f"{function} needs bounds, and {what}",
+            f"Write {function}(clamp(x, low, high)) with what is publicly known, or have the steward declare bounds.",
+        )
+
+    def _measured(
+        self, node: exp.Expr, function: str, value: Expression | None, bounds: tuple[Fraction, Fraction] | None
+    ) -> Term:
+        """Return the leaf of an aggregate, which is measured once however often it is named."""
+        asked = (function, value, bounds)
+        if asked not in self._places:
+            places = tuple(self._place(bundle) for bundle in bundles_of(function, value, bounds, self.scope.table))
+            text = plain(node, lower=True)
+            self.aggregates.append(Aggregate(function=function, value=value, bounds=bounds, bundles=places, sql=text))
+            self._places[asked] = len(self.aggregates) - 1
+        return self._released(Noisy(self._places[asked], STATISTICS[function].kind(value)))
+
+    def _place(self, bundle: Bundle) -> int:
+        """Return the place of a bundle; one that is there already is shared."""
+        if bundle not in self._places:
+            self.bundles.append(bundle)
+            self._places[bundle] = len(self.bundles) - 1
+        return self._places[bundle]
+
+
+def _aliased(node: exp.Expr, aliases: Aliases) -> Term | None:
+    if not isinstance(node, exp.Column) or node.args.get("table") or not isinstance(node.this, exp.Identifier):
+        return None
+    name = match(node.this, aliases)
+    return None if name is None else aliases[name]
+
+
+_ANSWERED: dict[type[exp.Expr], str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
+
+
+def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
+    """Return an aggregate's name and argument; None for all rows."""
+    if isinstance(node, exp.Anonymous):
+        if len(node.expressions) > 1:
+            raise refused(f"{node.name} takes one value")
+        return AGGREGATE_NAMES[node.name.casefold()], next(iter(node.expressions), None)
+    name = _ANSWERED.get(type(node))
+    if name is None:
+        raise refused_node(node)
+    argument = node.args.get("this")
+    every = isinstance(argument, exp.Star) and not argument.args.get("except_") and not argument.args.get("replace")
+    return name, None if every else argument
+
+
+def _output(expression: Expression, leaves: Mapping[Expression, Output]) -> Output:
+    """Return an expression over released values as an output."""
+    if expression in leaves:
+        return leaves[expression]
+    match expression:
+        case Constant(value=value, kind=kind):
+            return Constantly(value, kind)
+        case Cast(operand=operand, kind="real") if operand.kind == "integer":
+            return _as_real(_output(operand, leaves))
+        case Cast(operand=operand, kind=kind):
+            return Computed("cast", (_output(operand, leaves),), kind)
+        case Call(function=function, arguments=arguments, kind=kind):
+            return Computed(function, tuple(_output(argument, leaves) for argument in arguments), kind)
+        case Case(branches=branches, otherwise=otherwise, kind=kind):
+            parts = [part for branch in branches for part in branch] + ([] if otherwise is None else [otherwise])
+            return Computed("case", tuple(_output(part, leaves) for part in parts), kind)
+        case Column():
+            raise LookupError("a column that was not released")
+
+
+def _as_real(output: Output) -> Output:
+    """Return a whole number as a real: the same output of another kind, so that its interval stays known."""
+    match output:
+        case Noisy(place=place):
+            return Noisy(place, "real")
+        case Grouped(place=place):
+            return Grouped(place, "real")
+        case Constantly(value=value):
+            return Constantly(value, "real")
+        case Computed(function=function, arguments=arguments):
+            return Computed(function, arguments, "real")
