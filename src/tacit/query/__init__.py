@@ -1,4 +1,4 @@
-"""A question asked: SQL and verbs become a checked plan, the plan a price, and exact integers a release; no database here.
+"""A question asked: SQL becomes a checked plan, the plan a price, exact integers a release; no database here.
 
 * `expressions`, `functions`  what is computed from one row, and what is known of its range
 * `policy`, `policy_file`     what is public about a table, from arguments or from TOML

@@ -48,12 +48,19 @@ class Asked:
         alias = _aliased(node, aliases)
         found = alias if alias is not None and alias_first else self._key(node) or alias
         if found is None and isinstance(node, exp.Column):
-            self.scope.find(node)
-            raise refused(
-                f"The column {node.name!r} stands outside an aggregate and outside GROUP BY, which would show rows",
-                "Group by it, or put it into count, sum or avg.",
-            )
+            raise self._shows_rows(node)
         return found
+
+    def _shows_rows(self, node: exp.Column) -> Exception:
+        """Return the error for a column that is neither a key nor inside an aggregate."""
+        unit = self.scope.table.unit
+        found = self.scope.find(node).raw.expression
+        if unit is not None and found == self._unit_column(unit):
+            return refused(f"The unit column {node.name!r} is never shown", f"count(DISTINCT {unit}) counts units.")
+        return refused(
+            f"The column {node.name!r} stands outside an aggregate and outside GROUP BY, which would show rows",
+            "Group by it, or put it into count, sum or avg.",
+        )
 
     def _key(self, node: exp.Expr) -> Term | None:
         """Return the key that a node is, if it is one."""
@@ -118,8 +125,8 @@ class Asked:
         """Return the proved range of what is aggregated, or raise RefusedError and say what lacks bounds."""
         if value.known.ends is not None:
             return value.known.ends
-        policies = self.scope.table.columns
-        bare = sorted(name for name in columns(value.expression) if policies[name].bounds is None)
+        named = [(name, self.scope.table.columns[name]) for name in sorted(columns(value.expression))]
+        bare = [name for name, policy in named if policy.bounds is None and policy.kind in ("integer", "real")]
         what = f"{', '.join(bare)} has no bounds" if bare else "the range of what it takes cannot be proved"
         raise refused(
             f"{function} needs bounds, and {what}",

@@ -50,7 +50,7 @@ class Term:
 
 def leaf(expression: Expression, *, released: bool = False) -> Term:
     """Return the term of a column or of a released value; a raw column has no range, whatever its bounds."""
-    return Term(expression, Range(), released=released)
+    return Term(expression, range_of(expression, [], {}), released=released)
 
 
 def constant(value: Value, kind: Kind) -> Term:

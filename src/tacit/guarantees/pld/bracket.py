@@ -54,7 +54,7 @@ def epsilon_bounds(parts: Counted, delta: float, width: float) -> Bounds:
     steps = Steps.of(parts)
     if delta < _LEAST_DELTA or not steps.in_range:
         return Bounds(0.0, inf)
-    near = 1e-3 * width
+    near = 1e-6 * width
     return _refine(
         parts,
         (delta, width),
