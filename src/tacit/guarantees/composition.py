@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isqrt
+from math import floor, inf, isqrt, nextafter
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 from tacit.errors import InvalidError, show
@@ -34,15 +34,21 @@ from tacit.guarantees.conversions import (
     epsilon_of_renyi,
     epsilon_of_zcdp,
     gaussian_delta,
+    gaussian_delta_below,
     gaussian_epsilon,
     nonnegative,
     probability,
 )
 from tacit.guarantees.events import (
     ApproxRelease,
+    BoundedRange,
+    DiscreteLaplaceNoise,
     Event,
     GaussianNoise,
+    LaplaceNoise,
+    PoissonSampled,
     PureRelease,
+    RandomizedBit,
 )
 from tacit.guarantees.exact import Exact, Number, positive, round_up, to_fraction, whole
 from tacit.guarantees.filters import ApproxZCDP, price
@@ -59,6 +65,7 @@ Rule: TypeAlias = Literal["tight", "pld", "basic", "advanced", "optimal", "zcdp"
 
 _ORDERS = [Fraction(n, 8) for n in range(9, 81)] + [Fraction(n) for n in (*range(11, 65), 80, 96, 128, 256, 512, 1024)]
 _MOST = 10**9
+_LARGEST = 600.0
 _NARROWEST = Fraction(1, 10**6)
 
 
@@ -104,12 +111,10 @@ class Composition:
         return _DELTAS[_read_rule(rule, _DELTAS)](self, size, narrow)
 
     def _pure_limit(self) -> Bounds:
-        """At δ = 0 the least ε is the largest loss: the sum of pure ε, which each law reaches; else infinite."""
-        try:
-            most = float(rules.basic(self.pairs()).epsilon)
-        except InvalidError:
-            return Bounds(inf, inf)
-        return Bounds(most, most) if all(pair[0].delta == 0 for pair in self._approx()) else Bounds(inf, inf)
+        """At δ = 0 the least ε is the largest loss, if there is one."""
+        ends = [(count, *_largest_loss(part)) for part, count in self.parts]
+        lower, upper = (sum((n * end[side] for n, *end in ends), Fraction(0)) for side in (0, 1))
+        return Bounds(*(inf if end == inf else round_up(to_fraction(end, "epsilon")) for end in (lower, upper)))
 
     def profile(self, points: int = 256) -> PrivacyProfile:
         """Return δ as a function of ε: the tight upper bound at so many ε, and what it promises between them."""
@@ -120,8 +125,10 @@ class Composition:
         """Return bounds on δ at so many ε, from 0 to where δ is about 1e-12."""
         if not self.parts:
             return []
+        if (number := whole(points)) is None or number < 2:  # noqa: PLR2004 - a curve has two ends
+            raise InvalidError("points", show(points), "a whole number ≥ 2")
         last = self.epsilon(delta=1e-12, width=1e-2).upper
-        last = last if last < inf else self._widest()
+        last = min(last if last < inf else self._widest(), _LARGEST)
         epsilons = [last * i / (points - 1) for i in range(points)]
         return list(zip(epsilons, delta_curve(self.events(), epsilons), strict=True))
 
@@ -249,6 +256,29 @@ def _as_part(item: object) -> Part | None:
     raise InvalidError("items", show(item), "mechanisms, guarantees or events, or pairs of one and a count")
 
 
+def _largest_loss(part: Part) -> tuple[Fraction | float, Fraction | float]:
+    """Bound the largest privacy loss that a part can have; infinite for what has none."""
+    match part:
+        case PureRelease(epsilon=e) | RandomizedBit(epsilon=e) | BoundedRange(epsilon=e):
+            return e, e
+        case LaplaceNoise(scale=s, l1=d):
+            return d / s, d / s
+        case DiscreteLaplaceNoise(scale=s, l1=d):
+            return floor(d) / s, d / s
+        case PrivacyProfile(points=points):
+            return Fraction(0), to_fraction(points[-1][0], "epsilon") if points[-1][1] == 0 else inf
+        case PoissonSampled() if (cost := _pure_price(part)) is not None:
+            return Fraction(0), cost
+    return inf, inf
+
+
+def _pure_price(part: Event) -> Fraction | None:
+    try:
+        return price(PureDP(epsilon=1), part).loss if price(PureDP(epsilon=1), part).delta == 0 else None
+    except InvalidError:
+        return None
+
+
 def _as_approx(part: Part) -> ApproxDP:
     try:
         cost = price(ApproxDP(epsilon=1, delta=0.5), part)  # type: ignore[arg-type]  # refused below if it has no price
@@ -298,12 +328,17 @@ def _tight(total: Composition, delta: Fraction, width: float) -> Bounds:
 
 
 def _gaussian(mu: float, delta: Fraction) -> Bounds:
-    """ε(δ) of Gaussian noise; `gaussian_delta` is above the truth by less than 2^-44 of it.
+    """ε(δ) of Gaussian noise from both sides: δ(ε) rounded up and rounded down, each solved for ε by bisection.
 
-    So below the ε at which it reaches δ(1+2^-40), the true δ is above δ; and μ itself was rounded up by less than that.
+    From below, μ is taken lower by more than it was rounded up.
     """
-    less = gaussian_epsilon(mu, min(delta * (1 + Fraction(1, 2**40)), Fraction(1)))
-    return Bounds(max(0.0, less * (1 - 2.0**-40)), gaussian_epsilon(mu, delta))
+    upper, less = gaussian_epsilon(mu, delta), mu * (1 - 2.0**-50)
+    if gaussian_delta_below(less, 0.0) <= delta:
+        return Bounds(0.0, upper)
+    low, high = 0.0, upper
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if gaussian_delta_below(less, middle) > delta else (low, middle)
+    return Bounds(low, upper)
 
 
 def _closed(rule: Callable[[Composition, Fraction, float], Bounds], total: Composition, delta: Fraction) -> float:
@@ -402,7 +437,7 @@ def _zcdp_delta(total: Composition, epsilon: Fraction) -> Bounds:
     rho, spent = total.rho()
     if rho == 0:
         return _upper(min(1.0, round_up(spent)))
-    return _upper(min(1.0, delta_of_zcdp(round_up(rho), float(epsilon)) + round_up(spent)))
+    return _upper(min(1.0, nextafter(delta_of_zcdp(round_up(rho), float(epsilon)) + round_up(spent), inf)))
 
 
 def _read_rule(rule: object, known: dict[str, Callable[[Composition, Fraction, float], Bounds]]) -> str:

@@ -1,8 +1,8 @@
 """Rényi divergences of single laws, and amplification by sampling, as rationals rounded up.
 
-D_α(P ‖ Q) = ln E_P[e^((α-1)L)]/(α-1), L the privacy loss: the moments m_L(α-1) of the loss on another scale. Everything
-is evaluated in 60 decimal digits, each operation correctly rounded in a context of its own, and a margin above all
-rounding is added.
+D_α(P ‖ Q) = ln E_P[e^((α-1)L)]/(α-1), L the privacy loss: the moments m_L(α-1) of the loss on another scale.
+Everything is evaluated in 60 decimal digits, each operation correctly rounded in a context of its own, and a
+margin above all rounding is added.
 """
 
 from __future__ import annotations

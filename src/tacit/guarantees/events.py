@@ -11,6 +11,7 @@ a version or a field that it does not know, since it could not price it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
@@ -22,6 +23,9 @@ from tacit.guarantees.exact import to_fraction, whole
 Neighbours = Literal["add/remove", "change one"]
 
 VERSION = 1
+
+_MOST_BITS, _LONGEST = 6000, 4000
+_RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
 class _Record:
@@ -54,6 +58,8 @@ def _checked(name: str, given: object, *, zero: bool) -> object:
         return number
     want = f"a finite number {'≥' if zero else '>'} 0" + {"delta": " and < 1", "rate": " and ≤ 1"}.get(name, "")
     amount = to_fraction(given, name, want)
+    if max(amount.numerator.bit_length(), amount.denominator.bit_length()) > _MOST_BITS:
+        raise InvalidError(name, "a fraction of more digits than a ledger keeps", f"{want} of at most 1,800 digits")
     small = amount < 0 if zero else amount <= 0
     if small or (name == "delta" and amount >= 1) or (name == "rate" and amount > 1):
         raise InvalidError(name, show(given), want)
@@ -227,7 +233,8 @@ def _read(parts: dict[str, object]) -> Event:
 
 def _object(text: str) -> dict[str, object]:
     try:
-        parts = json.loads(text)
+        given: object = text
+        parts = json.loads(given, object_pairs_hook=_once) if isinstance(given, str) else None
     except (ValueError, TypeError, RecursionError):
         parts = None
     if not isinstance(parts, dict):
@@ -235,16 +242,22 @@ def _object(text: str) -> dict[str, object]:
     return parts
 
 
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object's fields; a field that stands twice could be read in two ways."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a field twice")
+    return dict(pairs)
+
+
 def _value(key: str, value: object) -> object:
     """Return a field's value; a rational is text "a/b", and nothing else is text but the relation."""
-    if key == "of" and isinstance(value, dict):
+    if key == "of" and isinstance(value, dict) and value.get("event") != PoissonSampled.__name__:
         return _read(dict(value))
     if not isinstance(value, str) or key == "neighbours":
         return value
-    try:
-        return Fraction(value) if len(value) <= _LONGEST else value
-    except (ValueError, ZeroDivisionError):
+    if len(value) > _LONGEST or not _RATIONAL.fullmatch(value):
         return value
-
-
-_LONGEST = 4000
+    try:
+        return Fraction(value)
+    except ZeroDivisionError:
+        return value

@@ -50,7 +50,7 @@ Currency = Literal["basic", "zcdp", "renyi", "gdp"]
 
 _UNITS: dict[Currency, str] = {"basic": "epsilon", "zcdp": "rho", "renyi": "epsilon", "gdp": "mu²"}
 _BITS = 4096
-_LARGE = 512
+_LARGE, _STEEP, _DIGITS = 512, 10**4, 10**17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,7 +323,7 @@ def _renyi(event: object, alpha: Fraction) -> _Price:
     if epsilon is not None:
         found.append(divergences.randomized_response(epsilon, alpha))
     if alpha <= _LARGE:
-        found += _divergence(event, alpha)
+        found += _divergence(event, alpha)  # none where its numbers would not fit
     return min(found), Fraction(0)
 
 
@@ -339,11 +339,11 @@ def _on_chord(rate: Fraction, square: Fraction, alpha: Fraction) -> Fraction:
 def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
     """Return D_α of the event's own law where it has a closed form."""
     match event:
-        case LaplaceNoise(scale=scale, l1=l1):
+        case LaplaceNoise(scale=scale, l1=l1) if l1 / scale <= _STEEP:
             return [divergences.laplace(l1 / scale, alpha)]
-        case DiscreteLaplaceNoise(scale=scale, l1=l1):
+        case DiscreteLaplaceNoise(scale=scale, l1=l1) if l1 / scale <= _STEEP and max(scale, l1) <= _DIGITS:
             return [divergences.discrete_laplace(scale, ceil(l1), alpha)]
-        case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)):
+        case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)) if l2 / sigma <= _STEEP:
             return [_on_chord(rate, (l2 / sigma) ** 2, alpha)]
     return []
 

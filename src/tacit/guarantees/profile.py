@@ -52,7 +52,10 @@ class PrivacyProfile:
         Args:
             points: pairs (ε, δ) with 0 ≤ ε ≤ 600 and 0 ≤ δ ≤ 1.
         """
-        object.__setattr__(self, "points", _corners([_point(pair) for pair in points]))
+        given: object = points
+        if not isinstance(given, Iterable):
+            raise InvalidError("points", show(given), "a list of pairs (ε, δ)")
+        object.__setattr__(self, "points", _corners([_point(pair) for pair in given]))
 
     @classmethod
     def of(cls, guarantee: Guarantee, points: int = 256) -> PrivacyProfile:
@@ -61,6 +64,8 @@ class PrivacyProfile:
         >>> PrivacyProfile.of(PureDP(epsilon=1)).delta(1)
         0.0
         """
+        if points < 2:  # noqa: PLR2004 - a curve has two ends
+            raise InvalidError("points", show(points), "a whole number ≥ 2")
         curve, last = _curve(guarantee)
         scale = [last * (i / (points - 1)) for i in range(points)] if last > 0 else [0.0]
         return cls([(x, min(1.0, curve(x))) for x in scale])

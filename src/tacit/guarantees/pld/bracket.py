@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tacit.errors import TacitError
 from tacit.guarantees.events import PoissonSampled
 from tacit.guarantees.pld import sampled
 from tacit.guarantees.pld.cells import Cells
@@ -130,7 +131,16 @@ def _refine(
         # The side that moved more when last refined is the one that is further off.
         side = lower if upper.done or (not lower.done and lower.moved >= upper.moved) else upper
         side.refine(apart)
-    return Bounds(lower.best, upper.best)
+    return _uncrossed(lower.best, upper.best)
+
+
+def _uncrossed(lower: float, upper: float) -> Bounds:
+    """Return the bracket; ends that cross by more than the last digits prove a defect, and nothing is promised then."""
+    if lower > upper * (1 + 1e-9) + 1e-290:
+        raise TacitError(
+            "The two bounds of a privacy loss cross, which is a defect in tacit: please report it. Nothing was spent."
+        )
+    return Bounds(min(lower, upper), upper)
 
 
 class _Side:

@@ -98,13 +98,19 @@ def contract_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0)
     rest = _floor(loss, step, offset)
     if not ups.size or not downs.size:
         return _placed(rest, mass, step, offset)
-    ups, downs = ups[np.argsort(loss[ups])], downs[np.argsort(-loss[downs])]
+    # From the far ends inward: running sums keep the digits of what is faint there.
+    ups, downs = ups[np.argsort(-loss[ups])], downs[np.argsort(loss[downs])]
     gained, lost = np.cumsum(surplus[ups]), np.cumsum(-surplus[downs])
     ends = np.union1d(gained, lost)
     ends = ends[ends <= min(gained[-1], lost[-1])]
     moved = np.diff(ends, prepend=0.0)
     i, j = ups[np.searchsorted(gained, ends)], downs[np.searchsorted(lost, ends)]
     shares = np.concatenate([mass[i] / surplus[i] * moved, -mass[j] / surplus[j] * moved])
+    taken = np.bincount(np.concatenate([i, j]), shares, mass.size)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no atom gives more than it has, whatever the rounding
+        scale = np.where(taken > mass, mass / taken, 1.0) * (1 - 2.0**-50)
+    fair = np.minimum(scale[i], scale[j])
+    shares *= np.concatenate([fair, fair])
     middle = _floor(np.zeros(1), step, offset)[0]
     high = np.maximum(rest[i], middle)
     low = np.minimum(np.ceil((loss[j] - offset) / step - _TINY).astype(np.int64), middle)

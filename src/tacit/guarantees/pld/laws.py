@@ -41,6 +41,7 @@ from tacit.guarantees.pld.cells import (
 DEEP, _KEPT = 38.0, 20.0
 ATOMS = 4096.0**2
 _FAINT = 1e-280
+_MOST_SHIFT = 2**50
 """How many standard deviations of a normal law are kept: what is beyond is below the smallest float."""
 
 
@@ -216,19 +217,23 @@ def on_lattice(edge: Floats, d: float, tau: float) -> Floats:
 def normal_cells(edge: Floats) -> Floats:
     """Return the mass of a standard normal law between neighbouring edges, within a relative 2^-41.
 
-    Differences of the distribution function on the side where it is small; narrow cells by the midpoint's
-    density and its first correction, w·φ(c)·(1 + (c²-1)w²/24), whose next term is below (1 + c⁴)w⁴/1920.
+    Narrow cells by the midpoint's density and its first correction, w·φ(c)·(1 + (c²-1)w²/24); the next term is
+    (c⁴ - 6c² + 3)w⁴/1920. Wide ones near 0 as a difference of distribution functions; far out, with a the
+    nearer edge and m Mills' ratio, φ(a)·(m(a) - e^(-(b²-a²)/2)·m(b)), whose digits do not cancel beyond 1/(w·c).
     """
-    from scipy.special import ndtr  # noqa: PLC0415 - heavy
+    from scipy.special import erfcx, ndtr  # noqa: PLC0415 - heavy
 
     low, high = edge[:-1], edge[1:]
     flip = low + high > 0
-    left, right = np.where(flip, -high, low), np.where(flip, -low, high)
-    wide = ndtr(right) - ndtr(left)
+    near, far = np.where(flip, low, -high), np.where(flip, high, -low)  # mirrored to the right of 0
     c, w = (low + high) / 2, high - low
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         narrow = w * np.exp(-c * c / 2) / sqrt(2 * pi) * (1 + (c * c - 1) * w * w / 24)
-    return np.where((1 + c**4) * w**4 < 2.0**-42 * 1920, narrow, wide)
+        mills = erfcx(near / sqrt(2)) - np.exp(-(far - near) * (far + near) / 2) * erfcx(far / sqrt(2))
+        outer = np.exp(-near * near / 2) / 2 * mills
+    inner = ndtr(-near) - ndtr(-far)
+    wide = np.where(near > 1, outer, inner)
+    return np.where((3 + 6 * c * c + c**4) * w**4 < 2.0**-43 * 1920, narrow, wide)
 
 
 def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
@@ -273,7 +278,7 @@ def upper(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
         case LaplaceNoise(scale=s, l1=d):
             return laplace_upper(float(d / s), step)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_upper(s, ceil(d), step)
+            return discrete_laplace_upper(s, ceil(d), step) if d < _MOST_SHIFT else response_upper(float(d / s), step)
         case GaussianNoise(sigma=s, l2=d):
             return gaussian_upper(float(d / s), step, coarse)
         case DiscreteGaussianNoise():
@@ -294,7 +299,7 @@ def lower(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
         case LaplaceNoise(scale=s, l1=d):
             return laplace_lower(float(d / s), step, coarse)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_lower(s, floor(d), step)
+            return discrete_laplace_lower(s, floor(d), step) if 1 <= d < _MOST_SHIFT else Cells(step, 0, np.ones(1))
         case GaussianNoise(sigma=s, l2=d):
             return gaussian_lower(float(d / s), step, coarse=coarse)
         case DiscreteGaussianNoise():

@@ -10,16 +10,19 @@ dominate: given the rest of the sample the laws are of that form, the hockey-sti
 grow with H(P ‖ Q) (Zhu, Dong and Wang, AISTATS 2022, arXiv:2106.08567v4, theorem 11). A whole composition is either
 all removal or all addition, so each direction is composed by itself and the worse one counts. A loss x becomes
 ln(1-γ+γe^x) on removal and -ln(1-γ+γe^(-x)) on addition; both rise with x, so cells of one are cells of the other.
-The identities use no more of P and Q than their masses, so they also hold for the formal pairs, of a mass not quite
-1, that stand for fine discrete Gaussian noise.
+For the formal pairs that stand for fine discrete Gaussian noise, P has a mass of a little more than 1 and Q of
+a little less. What Q lacks, there and where a law is cut off, counts as Q-mass where P has none. Then on
+removal, for a ≤ 1-γ, H_a is the whole of (1-γ)Q + γP less a·Q, at least 1 - a; and for larger a that part of Q
+adds nothing to γ·H_b, b ≥ 0. So the pair dominates for every a. On the grid it is put at the lowest loss there
+is, which is above its own, ln(1-γ).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, exp, expm1, floor, isqrt, log1p, sqrt
+from math import ceil, erfc, exp, expm1, floor, isqrt, log, log1p, sqrt
 from typing import assert_never
 
 import numpy as np
@@ -47,6 +50,9 @@ _KEPT = 26.0
 _SLACK = 2.0**-40
 _FAINT = 1e-300
 _NEGLIGIBLE = 1e-40
+_FAR = 600.0
+_MOST_SHIFT = 2**50
+_LEAST_RATE = 1e-100
 
 Between = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -55,7 +61,8 @@ Between = Callable[[Floats], tuple[Floats, Floats]]
 class Pair:
     """Two laws by their losses: atoms, and a smooth part on an interval whose masses between losses are known.
 
-    `infinite` is what P has where Q has nothing, `missing` what Q has where P has nothing.
+    `infinite` is what P has where Q has nothing, `missing` what Q has where P has nothing; `lacking` is what Q
+    has outside of the smooth part's interval, or lacks of 1.
     """
 
     loss: Floats
@@ -65,6 +72,7 @@ class Pair:
     ends: tuple[float, float] = (0.0, 0.0)
     infinite: float = 0.0
     missing: float = 0.0
+    lacking: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +85,12 @@ class Sampling:
     def loss(self, x: Floats) -> Floats:
         """Return the losses on the sample."""
         sign = -1.0 if self.adding else 1.0
-        far = np.maximum(sign * x, 0.0)
-        with np.errstate(under="ignore"):  # ln(1-γ+γe^x) = x + ln(γ + (1-γ)e^(-x)), for x that would overflow
-            large = far + np.log1p((1 - self.rate) * np.expm1(-far))
-            small = np.log1p(self.rate * np.expm1(np.minimum(sign * x, 0.0)))
-        return sign * np.where(sign * x > 0, large, small)
+        y = sign * x
+        with np.errstate(under="ignore"):  # ln(1-γ+γe^y) = y + ln γ + ln(1 + (1-γ)/γ·e^(-y)), for y that would overflow
+            far = np.maximum(y, _FAR)
+            large = far + log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-far))
+            small = np.log1p(self.rate * np.expm1(np.minimum(y, _FAR)))
+        return np.asarray(sign * np.where(y > _FAR, large, small))
 
     def original(self, y: Floats) -> Floats:
         """Return the losses that become y on the sample; beyond what can be reached, ±infinity."""
@@ -110,9 +119,9 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
     if isinstance(event, PrivacyProfile):
         losses, masses, given_away = event.atoms()
         return spread_atoms(np.array(losses), np.array(masses), step, given_away)
-    if not isinstance(event, PoissonSampled) or event.rate == 1:
+    if not isinstance(event, PoissonSampled) or float(event.rate) >= 1:
         return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
-    how, pair = Sampling(float(event.rate), adding), _above(event.of)
+    how, pair = Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
     loss, mass, infinite = how.rest(pair)
     p, _ = how.masses(pair.p, pair.q)
     loss, mass = np.append(how.loss(pair.loss), loss), np.append(p, mass)
@@ -124,6 +133,8 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
     edge = (first + np.arange(ceil(high / step) - first + 1)) * step
     p, q = how.masses(*pair.between(np.clip(how.original(edge), *pair.ends)))
     smooth = spread_cells(first, p, q, step, infinite=infinite + _FAINT, slack=_SLACK)
+    if not adding:
+        smooth.mass[1] += (1 - how.rate) * pair.lacking  # its place is at or above the lowest loss
     return smooth if atoms is None else together(smooth, atoms)
 
 
@@ -138,6 +149,8 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         return Cells(step, 0, np.ones(1))
     if not isinstance(event, PoissonSampled) or event.rate == 1:
         return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
+    if not _LEAST_RATE < float(event.rate) < 1:
+        return Cells(step, 0, np.ones(1))
     how = Sampling(float(event.rate), adding)
     pair = _below(_aligned(event.of, how, step))
     one_sided, mass, infinite = how.rest(pair)
@@ -150,6 +163,8 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         edge = anchor + (first + np.arange(ceil((high - anchor) / step) - first + 2) - 0.5) * step
         cells_p, cells_q = how.masses(*pair.between(np.clip(how.original(edge), *pair.ends)))
         kept = (cells_p > _FAINT) & (cells_q > _FAINT)
+        if not kept.any():
+            return Cells(step, 0, np.ones(1))
         inner = np.log(cells_p[kept] / cells_q[kept])
         anchor -= _down(inner, cells_p[kept], step, anchor)
         loss, p = np.append(loss, inner), np.append(p, cells_p[kept])
@@ -238,14 +253,18 @@ def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
 
     reach = laws.DEEP * mu
     ends = mu * mu / 2 - reach + up, mu * mu / 2 + reach + up
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends)
+    lacking = -expm1(more - up) + erfc((laws.DEEP - mu) / sqrt(2)) / 2  # of Q, what is left of the interval
+    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends, lacking=lacking * (1 + 2.0**-40))
 
 
 def _discrete_gaussian(event: DiscreteGaussianNoise) -> Pair:
-    loss, p = laws.discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
+    """Both laws term by term, P around 0 and Q around -d."""
+    tau, d = float(event.variance), isqrt(event.l2_squared)
+    reach = ceil(laws.DEEP * sqrt(tau)) + 1
+    k = np.arange(-reach - d, reach + 1, dtype=np.float64)
     with np.errstate(under="ignore"):
-        q = np.exp(np.log(p, where=p > 0, out=np.full(p.size, -np.inf)) - loss)
-    return Pair(loss, p, q)
+        p, q = np.exp(-k * k / (2 * tau)), np.exp(-((k + d) ** 2) / (2 * tau))
+    return Pair((2 * k + d) * d / (2 * tau), p / p.sum(), q / q.sum())
 
 
 def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
@@ -273,7 +292,7 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
         case LaplaceNoise(scale=s, l1=d):
             return _laplace(float(d / s))
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return _discrete_laplace(s, ceil(d))
+            return _discrete_laplace(s, ceil(d)) if d < _MOST_SHIFT else _response(float(d / s))
         case GaussianNoise(sigma=s, l2=d):
             return _gaussian(float(d / s))
         case DiscreteGaussianNoise(variance=v, coordinates=m):
@@ -283,7 +302,7 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
                 return Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
             more, up, astray = laws.comparison(event)
             pair = _gaussian(sqrt(event.l2_squared / float(v)) * (1 + 2.0**-50), more, up)
-            return Pair(pair.loss, pair.p, pair.q, pair.between, pair.ends, astray)
+            return replace(pair, infinite=astray)
         case _:
             assert_never(event)
 
@@ -294,7 +313,7 @@ def _below(event: Unsampled) -> Pair:
         case BoundedRange(epsilon=e):
             return _response(float(e / 2))
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return _discrete_laplace(s, floor(d)) if floor(d) <= _MANY else _none()
+            return _discrete_laplace(s, floor(d)) if 1 <= d <= _MANY else _none()
         case DiscreteGaussianNoise(variance=v):
             return _discrete_gaussian(event) if v <= _ATOMS else _fine_gaussian(event)
         case _:

@@ -12,6 +12,7 @@ from math import ceil, expm1, floor, inf, isqrt, log, log1p, sqrt
 from typing import TypeAlias
 
 from tacit.guarantees.events import (
+    ApproxRelease,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
@@ -98,7 +99,8 @@ def _sampled_size(rate: float, event: Unsampled) -> float:
 def furthest(event: Lawful, its_size: float) -> float:
     """Return about the largest loss for which an array has a place."""
     if isinstance(event, PoissonSampled):
-        return furthest(event.of, size(event.of))
+        one_sided = -log1p(-float(event.rate)) if isinstance(event.of, ApproxRelease) and float(event.rate) < 1 else 0.0
+        return max(furthest(event.of, size(event.of)), one_sided)
     if isinstance(event, PrivacyProfile):
         return event.points[-1][0]
     wide = isinstance(event, (GaussianNoise, DiscreteGaussianNoise))
