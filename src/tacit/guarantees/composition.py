@@ -142,7 +142,8 @@ class Composition:
         if not isinstance(orders, Iterable):
             raise InvalidError("orders", show(orders), "a list of numbers > 0")
         exact = [positive(order, "orders") for order in orders]
-        return [round_up(order * _renyi_cost(self, order + 1)) for order in exact]
+        costs = [(order, _renyi_cost(self, order + 1)) for order in exact]
+        return [round_up(order * cost) if isinstance(cost, Fraction) else inf for order, cost in costs]
 
     def plot(self, kind: Kind = "delta", *, delta: float = 1e-6) -> alt.LayerChart:
         """Draw a chart; it needs the extra `tacit[plot]`.
@@ -375,18 +376,21 @@ def _zcdp(total: Composition, delta: Fraction, _: float) -> Bounds:
 
 
 def _renyi(total: Composition, delta: Fraction, _: float) -> Bounds:
-    fixed = {to_fraction(part.alpha, "alpha") for part, _ in total.parts if isinstance(part, RenyiDP)}
-    orders = sorted(fixed) if len(fixed) == 1 else [] if fixed else _ORDERS
+    fixed = [to_fraction(part.alpha, "alpha") for part, _ in total.parts if isinstance(part, RenyiDP)]
+    orders = [*(order for order in _ORDERS if order < min(fixed)), min(fixed)] if fixed else _ORDERS
     costs = [(alpha, _renyi_cost(total, alpha)) for alpha in orders]
-    return _upper(min((epsilon_of_renyi(alpha, cost, delta) for alpha, cost in costs), default=inf))
+    known = [(alpha, cost) for alpha, cost in costs if isinstance(cost, Fraction)]
+    return _upper(min((epsilon_of_renyi(alpha, cost, delta) for alpha, cost in known), default=inf))
 
 
-def _renyi_cost(total: Composition, alpha: Fraction) -> Fraction:
-    """Return the sum of all parts' Rényi divergences at one order."""
+def _renyi_cost(total: Composition, alpha: Fraction) -> Fraction | float:
+    """Return the sum of all parts' Rényi divergences at one order, or infinity."""
     cost = Fraction(0)
     for part, count in total.parts:
         match part:
-            case RenyiDP(epsilon=epsilon):
+            case RenyiDP(alpha=known, epsilon=epsilon):
+                if alpha > to_fraction(known, "alpha"):
+                    return inf  # the divergence rises with the order: nothing is known beyond
                 cost += count * to_fraction(epsilon, "epsilon")
             case ZCDP(rho=rho):
                 cost += count * alpha * to_fraction(rho, "rho")

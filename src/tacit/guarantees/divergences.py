@@ -7,7 +7,7 @@ margin above all rounding is added.
 
 from __future__ import annotations
 
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from math import comb
 
@@ -51,7 +51,8 @@ def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
     """Return D_α of discrete Laplace noise under an L1 shift: of one number, the worst (`pld.laws` has the proof).
 
     With a = α-1, e = N/s, r = e^(-1/s) and g = r^(2a+1), a geometric sum over the losses (N-2j)/s:
-    e^(aD) = (e^(ae) + r^N·e^(-ae) + (1-r)·e^(ae)·(g-g^N)/(1-g))/(1+r). 1-r and 1-g lose at most 18 of the 60 digits.
+    e^(aD) = (e^(ae) + r^N·e^(-ae) + (1-r)·e^(ae)·(g-g^N)/(1-g))/(1+r). 1-r and 1-g lose as many digits as
+    the scale has, so that many are added twice over.
 
     >>> discrete_laplace(Fraction(1), 1, Fraction(2)) == randomized_response(Fraction(1), Fraction(2))
     False
@@ -59,11 +60,14 @@ def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
     0.735326
     """
     a, rate = alpha - 1, 1 / scale
-    r, g, last = _exp(-rate), _exp(-(2 * a + 1) * rate), _exp(-(2 * a + 1) * shift * rate)
-    inner = _CTX.multiply(_CTX.subtract(_ONE, r), _CTX.subtract(g, last))
-    inner = _CTX.divide(inner, _CTX.subtract(_ONE, g))
-    outer = _CTX.add(_CTX.multiply(_exp(a * shift * rate), _CTX.add(_ONE, inner)), _exp(-alpha * shift * rate))
-    return _rounded(_CTX.divide(outer, _CTX.add(_ONE, r)), a)
+    with localcontext(_CTX) as context:
+        context.prec = 60 + 2 * len(str(int(scale)))
+        steps, one = (Decimal(x.numerator) / Decimal(x.denominator) for x in (rate, a))
+        r, g, last = (-steps).exp(), (-(2 * one + 1) * steps).exp(), (-(2 * one + 1) * shift * steps).exp()
+        inner = (1 - r) * (g - last) / (1 - g)
+        outer = (one * shift * steps).exp() * (1 + inner) + (-(one + 1) * shift * steps).exp()
+        log = (outer / (1 + r)).ln()
+    return max(Fraction(0), Fraction(log) + _COARSE) / a
 
 
 def sampled_gaussian(rate: Fraction, mu_squared: Fraction, alpha: int) -> Fraction:

@@ -210,7 +210,7 @@ def from_json(text: str) -> Event:
     """Read an event that `to_json` wrote; refuse what this version does not know.
 
     >>> from_json('{"epsilon":"1/3","event":"PureRelease","version":1}')
-    PureRelease(epsilon=Fraction(1, 3))
+    PureRelease(epsilon=Fraction(1, 3), neighbours=None)
     """
     return _read(_object(text))
 

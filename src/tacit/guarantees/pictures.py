@@ -18,6 +18,7 @@ from tacit import plots
 from tacit.errors import InvalidError, show
 from tacit.guarantees import rules
 from tacit.guarantees.composition import Composition, Rule
+from tacit.guarantees.conversions import probability
 from tacit.guarantees.pld.bracket import total_law
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def draw(total: Composition, kind: Kind, delta: float) -> alt.LayerChart:
         raise InvalidError("kind", show(kind), f"one of {', '.join(map(repr, get_args(Kind)))}")
     if not total.parts:
         raise InvalidError("total", "a composition that costs nothing", "one that costs something, to be drawn")
-    if isinstance(delta, bool) or not 0 < delta < 1:
+    if not 0 < probability(delta, "delta") < 1:
         raise InvalidError("delta", show(delta), "a number between 0 and 1")
     return {"delta": _curve, "rules": _rules, "loss": _loss, "moments": _moments}[kind](total, delta)
 

@@ -6,8 +6,9 @@ rising, and 1 at a = 0. So from a few points that are promised, each an (ε,δ) 
 * between two of them the chord in e^ε is promised too, and below the first the chord from (0, 1);
 * beyond the last its δ is promised.
 
-That piecewise straight curve is itself the profile of a pair of laws (Zhu, Dong and Wang, arXiv:2106.08567v4,
-proposition 8): its Q-mass at a is by how much the slope rises there. So a profile composes like a mechanism.
+With its mirror image for ε < 0, that piecewise straight curve is itself the profile of a pair of laws (Zhu,
+Dong and Wang, arXiv:2106.08567v4, proposition 8): its Q-mass at a is by how much the slope rises there. So a
+profile composes like a mechanism.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from math import exp, expm1, inf, nextafter
 
 from tacit.errors import InvalidError, show
@@ -25,8 +27,9 @@ from tacit.guarantees.conversions import (
     gaussian_delta,
     nonnegative,
     probability,
+    working,
 )
-from tacit.guarantees.exact import Number, round_up, to_fraction
+from tacit.guarantees.exact import Number, round_up, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 _LARGEST = 600
@@ -64,7 +67,7 @@ class PrivacyProfile:
         >>> PrivacyProfile.of(PureDP(epsilon=1)).delta(1)
         0.0
         """
-        if points < 2:  # noqa: PLR2004 - a curve has two ends
+        if (number := whole(points)) is None or number < 2:  # noqa: PLR2004 - a curve has two ends
             raise InvalidError("points", show(points), "a whole number ≥ 2")
         curve, last = _curve(guarantee)
         scale = [last * (i / (points - 1)) for i in range(points)] if last > 0 else [0.0]
@@ -90,12 +93,20 @@ class PrivacyProfile:
         return high  # the safe end
 
     def atoms(self) -> tuple[list[float], list[float], float]:
-        """Return the losses and P-masses of a pair that has this profile, and the mass that is given away."""
-        grown = [(exp(x), y) for x, y in self.points]
-        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip([(0.0, 1.0), *grown[:-1]], grown, strict=True)]
-        rises = [b - a for a, b in zip(slopes, [*slopes[1:], 0.0], strict=True)]
-        masses = [max(0.0, a * rise) for (a, _), rise in zip(grown, rises, strict=True)]
-        return [x for x, _ in self.points], masses, self.points[-1][1]
+        """Return the losses and P-masses of a pair that has this profile, and the mass that is given away.
+
+        An (ε,δ) guarantee holds for both orders of the two laws, so H at e^(-ε) is at most 1 - e^(-ε)(1 - δ):
+        each point has a mirror image. Slopes are taken in 60 digits, since their differences cancel.
+        """
+        with working():
+            exact = [(Decimal(x), Decimal(y)) for x, y in self.points]
+            mirrored = [(-x, 1 - (-x).exp() * (1 - y)) for x, y in reversed(exact) if x > 0]
+            curve = [(x, x.exp(), y) for x, y in [*mirrored, *exact]]
+            before = [(Decimal(0), Decimal(1)), *((a, y) for _, a, y in curve[:-1])]
+            slopes = [(y - b) / (at - a) for (a, b), (_, at, y) in zip(before, curve, strict=True)]
+            rises = [after - slope for slope, after in zip(slopes, [*slopes[1:], Decimal(0)], strict=True)]
+            masses = [float(max(Decimal(0), a * rise)) for (_, a, _), rise in zip(curve, rises, strict=True)]
+            return [float(x) for x, _, _ in curve], masses, self.points[-1][1]
 
 
 def _point(pair: object) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from math import ceil, floor, prod
+from math import ceil, floor, inf, prod
 
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
@@ -146,7 +146,9 @@ def _images(expression: Expression, sources: Sources) -> Values:
 
 
 def _in_order(values: set[Value]) -> Values:
-    return tuple(sorted(values, key=lambda value: (value is None, value)))
+    """Return values sorted, NULL last, without infinite ones and with one zero."""
+    plain = [value + 0.0 if isinstance(value, float) else value for value in values if value not in (inf, -inf)]
+    return tuple(sorted(plain, key=lambda value: (value is None, value)))
 
 
 def _unknown(expression: Expression, name: str, table: TablePolicy) -> Exception:
@@ -154,7 +156,8 @@ def _unknown(expression: Expression, name: str, table: TablePolicy) -> Exception
     bare = sorted(column for column in columns(expression) if table.columns[column].keys is None)
     numeric = any(table.columns[column].kind in ("integer", "real") for column in bare)
     bins = " Numbers with bounds can be grouped in bins, such as floor(x / 10) * 10." if numeric else ""
+    why = f"{', '.join(bare)} has no public keys" if bare else f"more than {_MOST_COMBINATIONS:,} combinations"
     return refused(
-        f"The values that {name!r} can take are not public ({', '.join(bare)} has no public keys)",
+        f"The values that {name!r} can take are not public ({why})",
         f"List them: keys={{{name!r}: [...]}}, or have the data's steward list them in the policy.{bins}",
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, walk
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 from tacit.query.functions import apply, of_kind
 from tacit.query.functions_cast import cast
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output
@@ -20,7 +20,7 @@ def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:
     >>> evaluate(Call("floor", (tens,), "real"), {"age": 47.0}), evaluate(tens, {"age": None})
     (4.0, None)
     """
-    leaves = [part for part in walk(expression) if isinstance(part, Column)]
+    leaves = [part for part in _inner_first(expression, {}) if isinstance(part, Column)]
     return evaluator(expression, leaves)([row[leaf.name] for leaf in leaves])
 
 
@@ -32,18 +32,19 @@ def evaluator(expression: Expression, leaves: Sequence[Expression]) -> Callable[
     inputs = {leaf: place for place, leaf in enumerate(leaves)}
     parts = _inner_first(expression, inputs)
     places = {id(part): place for place, part in enumerate(parts)}
-    steps = [
-        (part, inputs.get(part), [places[id(child)] for child in children(part) if id(child) in places])
-        for part in parts
+    givens = [_given(part, inputs) for part in parts]
+    below = [
+        [places[id(child)] for child in children(part)] if given is None else []
+        for part, given in zip(parts, givens, strict=True)
     ]
 
     def run(values: Sequence[Value]) -> Value:
         known: list[Value] = []
-        for part, given, below in steps:
-            if given is not None:
-                known.append(of_kind(values[given], part.kind))
+        for part, given, inner in zip(parts, givens, below, strict=True):
+            if given is None:
+                known.append(_step(part, [known[place] for place in inner]))
             else:
-                known.append(_step(part, [known[place] for place in below]))
+                known.append(of_kind(values[given], part.kind))
         return known[-1]
 
     return run
@@ -57,12 +58,17 @@ def _inner_first(expression: Expression, leaves: Mapping[Expression, int]) -> li
         part, ready = waiting.pop()
         if id(part) in found:
             continue
-        if ready or part in leaves:
+        if ready or _given(part, leaves) is not None:
             found[id(part)] = part
             continue
         waiting.append((part, True))
         waiting.extend((child, False) for child in children(part))
     return list(found.values())
+
+
+def _given(part: Expression, leaves: Mapping[Expression, int]) -> int | None:
+    """Return the place of a part among the leaves; one that cannot be there is not hashed, since it may be deep."""
+    return leaves[part] if any(type(leaf) is type(part) for leaf in leaves) and part in leaves else None
 
 
 def _step(part: Expression, values: list[Value]) -> Value:

@@ -135,7 +135,9 @@ def _place(item: exp.Expr, select: exp.Select) -> int:
     text = str(item.this)
     count = len(select.expressions)
     if not text.isdecimal() or not 1 <= float(text) <= count:
-        raise InvalidError("sql", f"the place {show(text).removesuffix(' (text)')}", f"a place from 1 to {count}")
+        raise InvalidError(
+            "sql", f"the place {show(text).removesuffix(' (text)')}", f"a question with places from 1 to {count}"
+        )
     return int(text) - 1
 
 
@@ -173,7 +175,9 @@ def _items(select: exp.Select, asked: Asked) -> list[Term]:
 
 
 def _aliases(select: exp.Select, terms: Sequence[Term]) -> dict[str, Term]:
-    return {one.alias: term for one, term in zip(select.expressions, terms, strict=False) if isinstance(one, exp.Alias)}
+    """Return the items read so far by their aliases; of two with one alias the first counts."""
+    pairs = list(zip(select.expressions, terms, strict=False))
+    return {one.alias: term for one, term in reversed(pairs) if isinstance(one, exp.Alias)}
 
 
 def _having(select: exp.Select, asked: Asked, terms: Sequence[Term]) -> Term | None:

@@ -56,17 +56,21 @@ class Scope:
         name = node.this
         if not isinstance(name, exp.Identifier):
             raise refused("* stands for rows", "Name one column, or write count(*).")
-        self._check_owner(node)
+        self.check_owner(node)
         found = match(name, self.columns)
         if found is not None:
             return self.columns[found]
-        if match(name, self.hidden) is not None:
-            raise refused(f"The column {name.name!r} is hidden by the policy")
-        if self.name is not None and match(name, [self.name]) is not None:
-            raise refused(f"{name.name!r} stands for whole rows, which are not answered", "Name one column.")
-        raise unknown("column", name.name, self.columns)
+        raise self.missing(name)
 
-    def _check_owner(self, node: exp.Column) -> None:
+    def missing(self, name: exp.Identifier) -> Exception:
+        """Return the error for a name that is none of the columns in sight."""
+        if match(name, self.hidden) is not None:
+            return refused(f"The column {name.name!r} is hidden by the policy")
+        if self.name is not None and match(name, [self.name]) is not None:
+            return refused(f"{name.name!r} stands for whole rows, which are not answered", "Name one column.")
+        return unknown("column", name.name, self.columns)
+
+    def check_owner(self, node: exp.Column) -> None:
         """Raise unless the name before the dot, if there is one, is that of the rows."""
         owner = node.args.get("table")
         if owner is None or (self.name is not None and match(owner, [self.name]) is not None):
@@ -188,21 +192,21 @@ def _is_star(item: exp.Expr) -> bool:
 def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Entry]]:
     """Return all columns in sight, without those that EXCLUDE names and with what REPLACE puts in their place."""
     if isinstance(item, exp.Column):
-        scope._check_owner(item)  # noqa: SLF001 - the other half of this module
+        scope.check_owner(item)
         item = item.this
     columns = dict(scope.columns)
     for column in item.args.get("except_") or ():
         name = column if isinstance(column, exp.Identifier) else column.this
-        del columns[_existing(name, columns)]
+        del columns[_existing(name, columns, scope)]
     for alias in item.args.get("replace") or ():
-        columns[_existing(alias.args["alias"], columns)] = _column(alias, scope)[1]
+        columns[_existing(alias.args["alias"], columns, scope)] = _column(alias, scope)[1]
     return list(columns.items())
 
 
-def _existing(name: exp.Identifier, columns: Mapping[str, Entry]) -> str:
+def _existing(name: exp.Identifier, columns: Mapping[str, Entry], scope: Scope) -> str:
     found = match(name, columns)
     if found is None:
-        raise unknown("column", name.name, columns)
+        raise scope.missing(name)
     return found
 
 

@@ -53,11 +53,11 @@ def distinct(names: Iterable[str]) -> list[str]:
     >>> distinct(["n", "n", "n_1"])
     ['n', 'n_1', 'n_1_1']
     """
-    taken: list[str] = []
+    taken: dict[str, int] = {}
     for name in names:
-        free, count = name, 0
+        free = name
         while free in taken:
-            count += 1
-            free = f"{name}_{count}"
-        taken.append(free)
-    return taken
+            taken[name] += 1
+            free = f"{name}_{taken[name]}"
+        taken[free] = 0
+    return list(taken)

@@ -24,7 +24,7 @@ _DEEPEST = 64
 _SAFE = Fraction(2) ** 62
 _NUMBERS = ("integer", "real")
 _STAYS_INTEGER = ("add", "subtract", "multiply", "modulo", "negate", "abs")
-_LITERALS: Mapping[Kind, str] = {"date": "a date, YYYY-MM-DD", "timestamp": "a date and time, YYYY-MM-DD HH:MM:SS"}
+_LITERALS: Mapping[Kind, str] = {"date": "YYYY-MM-DD", "timestamp": "YYYY-MM-DD HH:MM:SS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,8 @@ def coerce(term: Term, kind: Kind) -> Term:
         return build(Cast(expression, kind), [term])
     value = cast(expression.value, expression.kind, kind)
     if value is None and expression.value is not None:
-        raise InvalidError("sql", show(expression.value), _LITERALS.get(kind, f"a question with values of kind {kind}"))
+        written = f" as {_LITERALS[kind]}" if kind in _LITERALS else ""
+        raise InvalidError("sql", show(expression.value), f"a question that writes a {kind}{written}")
     return constant(value, kind)
 
 

@@ -5,7 +5,9 @@ What is not listed is refused, whatever it is: a new clause of the parser's is r
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final
 
@@ -119,25 +121,27 @@ def _check_tokens(tokens: list[Token]) -> None:
         raise InvalidError("sql", "no statement", _WANTED)
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
         raise refused(f"Only SELECT is answered, not {show(tokens[0].text.upper()).removesuffix(' (text)')}")
-    depth = 0
+    if any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        raise refused("Several statements are not answered together", "Ask them one by one.")
+    _check_nesting(tokens)
+
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    """Raise if parentheses do not match, which the parser may let pass, or are too deep together with CASE."""
+    brackets = cases = 0
     for token in tokens:
-        if token.token_type == TokenType.SEMICOLON:
-            raise refused("Several statements are not answered together", "Ask them one by one.")
-        depth += _OPENS.get(token.token_type, 0)
-        if depth > _DEEPEST:
+        brackets += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        cases += (token.token_type == TokenType.CASE) - (token.token_type == TokenType.END)
+        if brackets + max(cases, 0) > _DEEPEST:
             raise too_deep()
-
-
-_OPENS = {
-    TokenType.L_PAREN: 1,
-    TokenType.L_BRACKET: 1,
-    TokenType.L_BRACE: 1,
-    TokenType.CASE: 1,
-    TokenType.R_PAREN: -1,
-    TokenType.R_BRACKET: -1,
-    TokenType.R_BRACE: -1,
-    TokenType.END: -1,
-}
+        if brackets < 0:
+            break
+    if brackets:
+        raise InvalidError("sql", "parentheses that do not match", _WANTED)
 
 
 def too_deep() -> Exception:
@@ -149,6 +153,7 @@ def too_deep() -> Exception:
 
 
 def _tree(text: str) -> exp.Expr:
+    silence = _silent.set(True)
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except ParseError as error:
@@ -157,10 +162,16 @@ def _tree(text: str) -> exp.Expr:
         raise too_deep() from error
     except Exception as error:
         raise InvalidError("sql", "a text that cannot be parsed", _WANTED) from error
+    finally:
+        _silent.reset(silence)
     statements = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]  # one that holds a comment
     if len(statements) != 1:
         raise InvalidError("sql", f"{len(statements)} statements", _WANTED)
     return statements[0]
+
+
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+logging.getLogger("sqlglot").addFilter(lambda _: not _silent.get())  # its warnings repeat the question
 
 
 def _place(error: ParseError) -> str:
@@ -179,6 +190,28 @@ def _check(tree: exp.Expr) -> None:
         for argument in _set_arguments(node):
             if argument not in permitted:
                 raise refused_argument(node, argument)
+        if not _is_whole(node):
+            raise InvalidError("sql", f"{type(node).__name__.upper()} without all its parts", _WANTED)
+
+
+def _is_whole(node: exp.Expr) -> bool:
+    """Whether a node has all that it needs; the parser does not look at every kind."""
+    needed = [name for name, required in node.arg_types.items() if required]
+    if any(node.args.get(name) in (None, []) for name in needed):
+        return False
+    match node:
+        case exp.Alias() | exp.TableAlias():
+            name = node.args.get("alias" if isinstance(node, exp.Alias) else "this")
+            return isinstance(name, exp.Identifier) and all(
+                isinstance(column, exp.Identifier) for column in node.args.get("columns") or ()
+            )
+        case exp.Star():
+            excluded = [part.this if isinstance(part, exp.Column) else part for part in node.args.get("except_") or ()]
+            return all(isinstance(part, exp.Identifier) for part in excluded) and all(
+                isinstance(part, exp.Alias) for part in node.args.get("replace") or ()
+            )
+        case _:
+            return True
 
 
 def _set_arguments(node: exp.Expr) -> list[str]:

@@ -138,13 +138,17 @@ def examine(schema: Mapping[str, Kind], declared: Declared) -> list[Fault]:
 def assemble(name: str, schema: Mapping[str, Kind], declared: Declared) -> TablePolicy:
     """Return the policy that a declaration without mistakes means."""
     unit = declared.unit if isinstance(declared.unit, str) else None
+    hidden = _names(declared.hidden) or {}
+    columns = {
+        column: _column(_declared(column, declared), kind, hidden=column in hidden) for column, kind in schema.items()
+    }
     return TablePolicy(
         name=name,
         unit=unit,
         max_groups=(whole(declared.max_groups) or 1) if unit is not None else 1,
         max_rows=(whole(declared.max_rows) or 1) if unit is not None else 1,
         neighbours="change one" if declared.neighbours == "change one" else "add/remove",
-        columns=MappingProxyType({column: _column(column, kind, declared) for column, kind in schema.items()}),
+        columns=MappingProxyType(columns),
     )
 
 
@@ -282,12 +286,11 @@ def _declared(column: str, declared: Declared) -> _Given:
     return _Given(*(of.get(column) if isinstance(of, Mapping) else None for of in given))
 
 
-def _column(column: str, schema: Kind, declared: Declared) -> ColumnPolicy:
-    given = _declared(column, declared)
+def _column(given: _Given, schema: Kind, *, hidden: bool) -> ColumnPolicy:
     kind = given.kind(schema)
     return ColumnPolicy(
         kind=kind,
         bounds=None if given.bounds is None else read_bounds(given.bounds, kind),
         keys=None if given.keys is None else read_keys(given.keys, kind),
-        hidden=column in (_names(declared.hidden) or {}),
+        hidden=hidden,
     )

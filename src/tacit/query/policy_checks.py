@@ -32,7 +32,7 @@ _FILE_KEYS = {"types": "type"}
 def read(policy: str, content: bytes) -> tuple[dict[str, object], dict[Path, int]]:
     """Return the values of a TOML file and the line of each, or raise PolicyError at the line where it is no TOML."""
     try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        text = content.decode("utf-8-sig")
         return tomllib.loads(text), locate(text)
     except UnicodeDecodeError as error:
         line, message = content[: error.start].count(b"\n") + 1, "is not UTF-8 here; save it as UTF-8"

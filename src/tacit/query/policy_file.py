@@ -38,6 +38,7 @@ class _Text:
     """The file that a policy came from, for messages and relative paths."""
 
     path: Path
+    folder: Path
     lines: Mapping[Keys, int]
 
     def error(self, problems: Iterable[tuple[Keys, str]]) -> PolicyError:
@@ -51,7 +52,7 @@ class _Text:
         wrong = complaints(location, environment)
         if wrong:
             raise self.error((keys, complaint) for complaint in wrong)
-        return resolve(location, self.path.absolute().parent, environment)
+        return resolve(location, self.folder, environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InvalidError("policy", f"{show(str(file))}, {type(error).__name__}", "a file that can be read") from None
     raw, lines = read(str(file), content)
-    text = _Text(path=file, lines=lines)
+    text = _Text(path=file, folder=file.absolute().parent, lines=lines)
     model, found = problems(raw, os.environ if environment is None else environment)
     if model is None or found:
         raise text.error(found)

@@ -104,6 +104,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Map": ("Structs, lists and maps are not answered", ""),
     "Columns": ("COLUMNS(…) is not answered", "Name the columns."),
     "Aliases": ("Several aliases for one column are not answered", ""),
+    "Star": ("* stands for rows", "Name one column, or write count(*)."),
     "Collate": ("COLLATE is not answered", "Compare lower(x)."),
     "Escape": ("ESCAPE is not answered", "In LIKE, % and _ are always wild."),
     "RegexpLike": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
@@ -123,6 +124,8 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
     """Return the error for a node that has an argument which is not listed."""
     if isinstance(node, exp.Count) and argument == "expressions":
         return refused("count takes one column", "Use count(*) or count(x).")
+    if isinstance(node, exp.Order):
+        return refused("ORDER BY inside an aggregate is not answered")
     reason, instead = _BY_ARGUMENT.get(argument, (f"{_name(node)} with {argument.strip('_')} is not answered", ""))
     return refused(reason, instead)
 
@@ -130,6 +133,8 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
 def refused_node(node: exp.Expr) -> RefusedError:
     """Return the error for a node that is not listed."""
     kind = type(node).__name__
+    if isinstance(node.parent, exp.Table):
+        return refused("Functions that give tables are not answered", "Only tables of the policy can be asked.")
     if kind in _BY_NODE:
         return refused(*_BY_NODE[kind])
     if isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Anonymous)):

@@ -26,8 +26,9 @@ _FINEST = float(1 << 14)
 _LARGEST_EPSILON = 1e4
 _FAINTEST = 1e-300
 _LEAST_DELTA = 1e-290
-_HELPS = 0.02
-_COARSE = 16
+_HELPS = 0.25
+_COARSE = 64
+_COARSEST = 16
 _TARGETS = (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -92,7 +93,7 @@ def delta_curve(parts: Counted, epsilons: Sequence[float]) -> list[Bounds]:
 
 def _one(parts: Counted, law: Law, step: float, delta: float, adding: bool) -> Sum:  # noqa: FBT001 - of two ways
     uses = sum(count for _, count in parts)
-    coarse = max(1, min(_COARSE, isqrt(uses // 8)))  # k uses err by k·h², so one of them may have cells of √k·h
+    coarse = max(1, min(_COARSEST, isqrt(uses // 8)))  # k uses err by k·h², so one of them may have cells of √k·h
     return total([(law(event, step, adding=adding, coarse=coarse if n == 1 else 1), n) for event, n in parts], delta)
 
 
@@ -158,7 +159,7 @@ class _Side:
         self._parts, self._goal, self._steps, self._law, self._read = parts, goal, steps, law, read
         self._finer, self._from_above, self._ways, self._step = finer, law is sampled.upper, _ways(parts), inf
         self.done, self.moved, self._idle = False, inf, 0
-        self.best = self._bound()
+        self.best = self._last = self._bound()
 
     def _bound(self) -> float:
         self._step = self._steps.step(*self._goal, self._finer)
@@ -170,15 +171,16 @@ class _Side:
         return self._read(found)
 
     def refine(self, apart: float) -> None:
-        """Divide the step by 4; stop for good if that moves the bound by little (early on, twice running)."""
+        """Divide the step by 4; stop for good if twice running that moves the bound by little."""
         self._finer *= 4
         while self._steps.step(*self._goal, self._finer) >= self._step and self._finer < _FINEST:
             self._finer *= 4  # a bound on the step hides the first refinements
-        before, found = self.best, self._bound()
-        self.best = min(before, found) if self._from_above else max(before, found)
-        self.moved = abs(self.best - before) if before < inf else inf
-        self._idle = self._idle + 1 if self.moved < _HELPS * apart else 0
-        self.done = self.done or self._idle > (1 if self._finer <= _COARSE else 0)
+        before, self._last = self._last, self._bound()
+        self.best = min(self.best, self._last) if self._from_above else max(self.best, self._last)
+        self.moved = abs(self._last - before) if max(before, self._last) < inf else inf
+        still = self.moved <= _HELPS * min(apart, self._goal[1] * self.best) if self.best < inf else self.moved == 0
+        self._idle = self._idle + 1 if still else 0
+        self.done = self.done or (self._idle > 1 and self._finer >= _COARSE)
 
 
 def _epsilon_above(law: Sum, delta: float, near: float) -> float:

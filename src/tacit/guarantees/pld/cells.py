@@ -83,21 +83,20 @@ def floor_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) ->
     return _placed(_floor(loss, step, offset), mass, step, offset)
 
 
-def contract_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0) -> Cells:
-    """Put atoms on the grid, shifted by an offset, from below, in pairs drawn together: first-order errors cancel.
+def contract_atoms(loss: Floats, mass: Floats, step: float) -> Cells:
+    """Put atoms on the grid from below, in pairs drawn together: first-order errors cancel.
 
     A law with E_P[e^(-L)] = 1 is a mixture of laws on two points x < 0 < y with that property: p - q is a surplus at
     y and a deficit at x, and surplus and deficit are matched in order. Each pair of total mass s is replaced by one on
-    the grid's points X ≥ x and Y ≤ y next to them, with masses s·(1-e^(-Y)) and s·(e^(-X)-1) over e^(-X)-e^(-Y).
-    Where X would be above 0 or Y below, the last point below 0 takes its place, which is lower. What is not matched,
-    by truncation or rounding, goes down to the grid.
+    the grid's points X ≥ x and Y ≤ y next to them, with masses s·(1-e^(-Y)) and s·(e^(-X)-1) over e^(-X)-e^(-Y). 0 is a
+    point of the grid, so X ≤ 0 ≤ Y. What is not matched, by truncation or rounding, goes down to the grid.
     """
     with np.errstate(over="ignore"):
         surplus = np.maximum(-np.expm1(-loss), -1e300) * mass
     ups, downs = (np.flatnonzero(sign * surplus > 0) for sign in (1, -1))
-    rest = _floor(loss, step, offset)
+    rest = _floor(loss, step, 0.0)
     if not ups.size or not downs.size:
-        return _placed(rest, mass, step, offset)
+        return _placed(rest, mass, step, 0.0)
     # From the far ends inward: running sums keep the digits of what is faint there.
     ups, downs = ups[np.argsort(-loss[ups])], downs[np.argsort(loss[downs])]
     gained, lost = np.cumsum(surplus[ups]), np.cumsum(-surplus[downs])
@@ -111,14 +110,13 @@ def contract_atoms(loss: Floats, mass: Floats, step: float, offset: float = 0.0)
         scale = np.where(taken > mass, mass / taken, 1.0) * (1 - 2.0**-50)
     fair = np.minimum(scale[i], scale[j])
     shares *= np.concatenate([fair, fair])
-    middle = _floor(np.zeros(1), step, offset)[0]
-    high = np.maximum(rest[i], middle)
-    low = np.minimum(np.ceil((loss[j] - offset) / step - _TINY).astype(np.int64), middle)
-    part, total = _part(low * step + offset, high * step + offset), shares[: i.size] + shares[i.size :]
+    high = np.maximum(rest[i], 0)
+    low = np.minimum(np.ceil(loss[j] / step - _TINY).astype(np.int64), 0)
+    part, total = _part(low * step, high * step), shares[: i.size] + shares[i.size :]
     left = mass.copy()
     np.subtract.at(left, np.concatenate([i, j]), shares)
     weight = np.concatenate([total * part, total * (1 - part), np.maximum(left, 0.0)])
-    return _placed(np.concatenate([low, high, rest]), weight, step, offset)
+    return _placed(np.concatenate([low, high, rest]), weight, step, 0.0)
 
 
 def _part(low: Floats, high: Floats) -> Floats:

@@ -95,9 +95,12 @@ class Sampling:
     def original(self, y: Floats) -> Floats:
         """Return the losses that become y on the sample; beyond what can be reached, ±infinity."""
         sign = -1.0 if self.adding else 1.0
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            inside = np.expm1(sign * y) / self.rate
-            return sign * np.where(inside > -1, np.log1p(np.maximum(inside, -1.0)), -np.inf)
+        near, far = np.minimum(sign * y, _FAR), np.maximum(sign * y, _FAR)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            inside = np.expm1(near) / self.rate
+            small = np.where(inside > -1, np.log1p(np.maximum(inside, -1.0)), -np.inf)
+            large = far - log(self.rate) + np.log1p(-(1 - self.rate) * np.exp(-far))
+        return np.asarray(sign * np.where(sign * y > _FAR, large, small))
 
     def masses(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Return the two laws' masses on the sample."""
@@ -118,7 +121,7 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
     """Return a law that dominates the event's in one direction, on the grid."""
     if isinstance(event, PrivacyProfile):
         losses, masses, given_away = event.atoms()
-        return spread_atoms(np.array(losses), np.array(masses), step, given_away)
+        return spread_atoms(np.array(losses), np.array(masses), step, given_away + _FAINT)
     if not isinstance(event, PoissonSampled) or float(event.rate) >= 1:
         return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
     how, pair = Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
@@ -169,8 +172,9 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         anchor -= _down(inner, cells_p[kept], step, anchor)
         loss, p = np.append(loss, inner), np.append(p, cells_p[kept])
     # Cells and aligned ends lie just above the grid's points; atoms anywhere are better drawn together in pairs.
-    put = contract_atoms if pair.between is None and pair.loss.size > 2 else floor_atoms  # noqa: PLR2004 - two ends
-    found = put(loss[p > _FAINT], p[p > _FAINT], step, anchor)
+    loss, p = loss[p > _FAINT], p[p > _FAINT]
+    scattered = pair.between is None and pair.loss.size > 2  # noqa: PLR2004 - two ends
+    found = contract_atoms(loss, p, step) if scattered else floor_atoms(loss, p, step, anchor)
     furthest = float(np.abs(loss).max()) * _SLACK
     return Cells(found.step, found.start, found.mass, infinite, found.offset - furthest, _SLACK)
 
@@ -209,9 +213,9 @@ def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
 
 
 def _response(epsilon: float, delta: float = 0.0) -> Pair:
-    loss = np.array([epsilon, -epsilon])
-    keep = 1 - delta
-    return Pair(loss, keep / (1 + np.exp(-loss)), keep / (1 + np.exp(loss)), infinite=delta, missing=delta)
+    kept = (1 - delta) / (1 + exp(-epsilon))
+    p = np.array([kept, kept * exp(-epsilon)])
+    return Pair(np.array([epsilon, -epsilon]), p, p[::-1].copy(), infinite=delta, missing=delta)
 
 
 def _laplace(epsilon: float) -> Pair:

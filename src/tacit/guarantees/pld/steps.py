@@ -59,7 +59,7 @@ class Steps:
     @property
     def in_range(self) -> bool:
         """Whether the losses are of sizes that floats on a grid can hold."""
-        return self.spread == 0 or (self.spread >= _LEAST_SPREAD and self.furthest <= _LARGEST_SIZE)
+        return self.furthest == 0 or (self.spread >= _LEAST_SPREAD and self.furthest <= _LARGEST_SIZE)
 
     def step(self, delta: float, width: float, finer: float) -> float:
         """Return the step that the error law suggests for a relative width at δ, divided by `finer`."""

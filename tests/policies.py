@@ -1,0 +1,50 @@
+"""A policy file to begin with, and its mistakes after a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.query.expressions import Kind
+from tacit.query.policy_errors import PolicyError
+from tacit.query.policy_file import PolicyFile, load
+
+CLINIC = """\
+# clinic.toml
+budget = { epsilon = 3.0, delta = 1e-6 }
+ledger = "clinic.ledger"
+neighbours = "add/remove"
+
+[tables.visits]
+source = "visits.parquet"          # or "postgresql://…" + table, or a Spark table
+unit = "patient_id"
+max_groups = 3
+max_rows = 5
+
+[tables.visits.columns]
+cost = { bounds = [0, 20_000] }
+ward = { keys = ["A", "B", "C"] }
+name = { hidden = true }
+"""
+SCHEMA: dict[str, Kind] = {"patient_id": "integer", "cost": "real", "ward": "text", "name": "text", "day": "date"}
+
+
+class Folder:
+    """A folder that holds one policy file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def opened(self, text: str | bytes, **environment: str) -> PolicyFile:
+        """Write the policy and load it."""
+        file = self.path / "clinic.toml"
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return load(file, environment=environment)
+
+    def wrong(self, text: str | bytes, **environment: str) -> list[tuple[int | None, str, str]]:
+        """Write the policy and return its mistakes, of which there must be some."""
+        with pytest.raises(PolicyError) as caught:
+            self.opened(text, **environment)
+        assert str(caught.value).splitlines()[1:] == [f"  {mistake}" for mistake in caught.value.mistakes]
+        return [(line, where, message) for line, where, message in caught.value.mistakes]
