@@ -102,7 +102,7 @@ def test_what_cannot_be_priced_is_refused(text: str, argument: str) -> None:
 def test_an_amount_is_a_number_above_zero(bad: Any) -> None:  # noqa: ANN401
     for kind, name in ((events.BoundedRange, "epsilon"), (PureRelease, "epsilon"), (ApproxRelease, "delta")):
         with pytest.raises(InvalidError) as caught:
-            kind(**{**({"epsilon": 1} if kind is ApproxRelease else {}), name: bad})  # type: ignore[arg-type]
+            kind(**{**({"epsilon": 1} if kind is ApproxRelease else {}), name: bad})
         assert caught.value.argument == name
 
 

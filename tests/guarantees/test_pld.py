@@ -23,6 +23,7 @@ from tacit.guarantees.events import (
     LaplaceNoise,
     PureRelease,
     RandomizedBit,
+    Unsampled,
 )
 from tacit.guarantees.pld import convolve, delta_bounds, epsilon_bounds, laws
 from tacit.guarantees.pld.cells import Cells, floor_atoms, spread_atoms
@@ -31,7 +32,7 @@ from tacit.guarantees.rules import optimal
 from tacit.guarantees.values import PureDP
 
 
-def laplace(k: int) -> Event:
+def laplace(k: int) -> LaplaceNoise:
     return LaplaceNoise(scale=Fraction(repr(sqrt(k))), l1=Fraction(1))
 
 
@@ -230,7 +231,7 @@ def total_mass(cells: Cells) -> float:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_a_law_from_above_has_all_its_mass_and_one_from_below_no_more(event: Event) -> None:
+def test_a_law_from_above_has_all_its_mass_and_one_from_below_no_more(event: Unsampled) -> None:
     assert total_mass(laws.upper(event, 0.01)) == pytest.approx(1, abs=1e-12)
     assert 1 - 1e-9 <= total_mass(laws.lower(event, 0.01)) <= 1 + 1e-12
 
