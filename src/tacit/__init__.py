@@ -8,6 +8,8 @@
 True
 """
 
+from typing import TYPE_CHECKING
+
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
 from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
@@ -28,10 +30,15 @@ from tacit.mechanisms import (
     sensitivity,
 )
 from tacit.mechanisms.calibrate import Calibration, calibrate
+from tacit.query.policy import ROW
+
+if TYPE_CHECKING:
+    from tacit.session import open  # noqa: A004 - the name is the public surface's
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ROW",
     "ZCDP",
     "AboveThreshold",
     "ApproxDP",
@@ -58,7 +65,21 @@ __all__ = [
     "calibrate",
     "compare_noise",
     "compose",
+    "open",
     "parallel",
     "sensitivity",
     "split",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load what needs a database or a parser only when it is asked for: `import tacit` stays quick."""
+    if name == "open":
+        from tacit import session  # noqa: PLC0415 - heavy
+
+        return session.open
+    raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

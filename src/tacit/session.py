@@ -27,6 +27,7 @@ from tacit.ledger.memory import MemoryLedger
 from tacit.query import policy_build, policy_file
 from tacit.query.aggregates import STATISTICS
 from tacit.query.expressions import Kind, Value
+from tacit.query.intervals import read_confidence
 from tacit.query.parse import parse
 from tacit.query.plan import Noisy, Plan
 from tacit.query.policy import TablePolicy, _Row
@@ -93,10 +94,10 @@ class Database:
 
     def plan(
         self,
-        sql: str,
+        query: str,
         *,
         epsilon: Number | None = None,
-        delta: Number = 0,
+        delta: Number | None = None,
         rho: Number | None = None,
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
@@ -105,7 +106,7 @@ class Database:
         """Say what a question would cost and how far off its answer would be; nothing is read or spent.
 
         Args:
-            sql: the question.
+            query: the question, in SQL.
             epsilon: ε of the whole question.
             delta: δ of the whole question; with some, Gaussian noise is used where it errs less.
             rho: ρ instead of ε, for a budget in zCDP.
@@ -113,21 +114,24 @@ class Database:
             confidence: how often the errors hold.
             assume: how many units a group is assumed to have, for the error of averages.
         """
-        question = parse(sql, {name: policy for name, (policy, _) in self._tables.items()}, keys=keys)
-        cost = price(question, epsilon=epsilon, delta=delta, rho=rho)
-        return Planned(question, cost, _confidence(confidence), _assumed(assume))
+        planned = self._price(query, keys, epsilon=epsilon, delta=delta, rho=rho)
+        return Planned(*planned, read_confidence(confidence), _assumed(assume))
 
     def sql(
         self,
-        sql: str,
+        query: str,
         *,
         epsilon: Number | None = None,
-        delta: Number = 0,
+        delta: Number | None = None,
         rho: Number | None = None,
         keys: Mapping[str, Sequence[Value]] | None = None,
+        confidence: float = 0.95,
+        assume: int | None = None,
     ) -> Release:
         """Ask a question and pay for it; the arguments are those of `plan`."""
-        planned = self.plan(sql, epsilon=epsilon, delta=delta, rho=rho, keys=keys)
+        planned = self.plan(
+            query, epsilon=epsilon, delta=delta, rho=rho, keys=keys, confidence=confidence, assume=assume
+        )
         _, engine = self._tables[planned.plan.table.name]
         number = self._ledger.charge(planned.plan.sql, planned.price.events, analyst=self._analyst)
         try:
@@ -140,6 +144,19 @@ class Database:
             raise
         self._ledger.close(number, "answered")
         return answer
+
+    def _price(
+        self,
+        query: str,
+        keys: Mapping[str, Sequence[Value]] | None,
+        *,
+        epsilon: Number | None,
+        delta: Number | None,
+        rho: Number | None,
+    ) -> tuple[Plan, Price]:
+        plan = parse(query, {name: policy for name, (policy, _) in self._tables.items()}, keys=keys)
+        self._tables[plan.table.name][1].check(plan)
+        return plan, price(plan, epsilon=epsilon, delta=0 if delta is None else delta, rho=rho)
 
     def _context(self, planned: Planned, number: int) -> dict[str, object]:
         return {
@@ -200,7 +217,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     ledger: Ledger | str | PathLike[str] | None = None,
     name: str | None = None,
     table: str | None = None,
-    analyst: str = "",
+    analyst: str | None = None,
 ) -> Database:
     """Open private data under a policy.
 
@@ -225,7 +242,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         given = (unit, max_groups, max_rows, bounds, keys, types, neighbours, budget, name, table, *hidden)
         if any(part is not None for part in given):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
-        return _from_file(source, ledger, analyst)
+        return _from_file(source, ledger, analyst or "")
     engine = open_duckdb(source, table=table)
     called = name or engine.name
     policy = policy_build.build(
@@ -241,7 +258,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         neighbours=neighbours or "add/remove",
     )
     book = _ledger(ledger, budget, policy.neighbours)
-    return Database({called: (policy, engine)}, book, version=policy_build.version(policy), analyst=analyst)
+    return Database({called: (policy, engine)}, book, version=policy_build.version(policy), analyst=analyst or "")
 
 
 def _from_file(source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str) -> Database:
@@ -279,12 +296,6 @@ def _as_budget(budget: Budget, loss: object, delta: object) -> Budget:
             return ZCDP(rho=Exact(loss))  # type: ignore[arg-type]
         case _:
             return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))  # type: ignore[arg-type]
-
-
-def _confidence(given: object) -> float:
-    if isinstance(given, float) and 0 < given < 1:
-        return given
-    raise InvalidError("confidence", show(given), "a number between 0 and 1")
 
 
 def _assumed(given: object) -> int | None:

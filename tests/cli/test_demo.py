@@ -3,30 +3,49 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import tacit
-from tacit.cli import demo
+from tacit.cli import demo, survey
 from tacit.cli.main import app
 
 
-def test_the_demo_shows_both_budgets_with_their_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_shows_plan_answer_intervals_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     demo.run(json=False)
     out, err = capsys.readouterr()
-    assert "± 30" in out
-    assert "± 3 " in out
-    assert "rural units" in err
-    assert "How many" not in out
+    assert "north" in out
+    assert "95% interval" in out
+    assert "answers: ± 24" in err  # two rows a person at ε/2: the exact quantile of Laplace noise of scale 8
+    assert "Left to spend: ε = 0.5" in err
+    assert "SELECT" not in out
 
 
 def test_the_demo_speaks_json() -> None:
     result = CliRunner().invoke(app, ["demo", "--json"])
-    answers = json.loads(result.stdout)["answers"]
-    assert [a["epsilon"] for a in answers] == [0.1, 1.0]
-    assert [a["error"] for a in answers] == [30, 3]
-    assert all(abs(a["count"] - 337) < 1000 for a in answers)  # beyond with probability e^-100
+    found = json.loads(result.stdout)
+    assert found["schema"] == 1
+    assert [row["region"] for row in found["rows"]] == list(survey.REGIONS)
+    assert found["cost"] == {"epsilon": 0.5}
+    assert found["left"] == {"epsilon": 0.5}
+    assert abs(sum(row["answers"] for row in found["rows"]) - 7230) < 2000  # beyond with probability e^-60
+
+
+def test_the_demo_draws_a_chart(tmp_path: Path) -> None:
+    demo.run(json=True, chart=str(tmp_path / "chart.svg"))
+    assert (tmp_path / "chart.svg").read_text().startswith("<svg")
+
+
+def test_the_survey_is_always_the_same(tmp_path: Path) -> None:
+    once, again = (survey.write(_folder(tmp_path / name)).read_bytes() for name in ("a", "b"))
+    assert once == again
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
 
 
 def test_the_version_is_said() -> None:

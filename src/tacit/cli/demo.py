@@ -1,68 +1,70 @@
-"""`tacit demo`: how many rural units are in the sample? True count 337, at ε = 0.1 and ε = 1."""
+"""`tacit demo`: the main job from start to finish, on a made-up survey."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
-from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tacit.mechanisms import Laplace
+from tacit import session
+from tacit.cli import survey
+from tacit.cli.show import answer_table, as_json, console, paper
+from tacit.errors import TacitError
+from tacit.guarantees.values import PureDP
+from tacit.query.release import Release
 
-TRUE_COUNT = 337
-BUDGETS = (0.1, 1.0)
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One private count and what is known of it in public."""
-
-    epsilon: float
-    count: int
-    error: int
-    confidence: float
-    noise_scale: float
+QUESTION = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
+EPSILON = 0.5
+CHART = "tacit-demo.svg"
 
 
-def ask(epsilon: float) -> Answer:
-    """Release the count once at one budget."""
-    mechanism = Laplace(sensitivity=1, epsilon=epsilon)
-    return Answer(
-        epsilon=epsilon,
-        count=int(mechanism.release(TRUE_COUNT)),
-        error=int(mechanism.error(confidence=CONFIDENCE)),
-        confidence=CONFIDENCE,
-        noise_scale=mechanism.scale,
+def run(*, json: bool, chart: str | None = None) -> None:
+    """Plan, ask, show the answer with its error bars and what is left; write a chart if one is asked for."""
+    with TemporaryDirectory() as folder, _open(survey.write(Path(folder))) as db:
+        planned = db.plan(QUESTION, epsilon=EPSILON, assume=1_000)
+        answer = db.sql(QUESTION, epsilon=EPSILON)
+        drawn = None if chart is None else _draw(answer, chart)
+        if json:
+            print(json_module.dumps({"schema": 1, **as_json(answer), "left": {"epsilon": float(db.left.epsilon)}}))  # type: ignore[union-attr]
+        else:
+            _talk(planned, answer, db, drawn)
+
+
+def _open(file: Path) -> session.Database:
+    return session.open(
+        file,
+        unit="person_id",
+        max_groups=1,
+        max_rows=2,
+        bounds={"income": (0, 200_000)},
+        keys={"region": list(survey.REGIONS)},
+        budget=PureDP(epsilon=1),
     )
 
 
-def run(*, json: bool) -> None:
-    """Print the answers as a table, or as JSON."""
-    answers = [ask(epsilon) for epsilon in BUDGETS]
-    if json:
-        print(json_module.dumps({"schema": 1, "answers": [asdict(a) for a in answers]}))
-        return
-    _talk(answers)
+def _draw(answer: Release, chart: str) -> str | None:
+    """Save the chart; without the charting packages the demonstration goes on."""
+    try:
+        answer.plot().save(chart)
+    except (TacitError, ImportError, ValueError):
+        return None
+    return chart
 
 
-def _talk(answers: list[Answer]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy
-    from rich.table import Table  # noqa: PLC0415 - heavy
-
-    talk = Console(stderr=True, highlight=False)
-    talk.print("[bold]How many rural units are in this survey?[/bold]\n")
+def _talk(planned: session.Planned, answer: Release, db: session.Database, drawn: str | None) -> None:
+    talk = console()
+    talk.print("[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n")
+    talk.print(f"  {QUESTION}\n")
+    talk.print(f"Before asking: it costs [bold]ε = {EPSILON}[/bold] of 1. {planned.why} Expected 95 % errors:")
+    for name, error in planned.error.items():
+        talk.print(f"  {name}: ± {error:,.0f}" + (" if a region has 1,000 people" if name == "income" else ""))
+    talk.print("\nThe answer, with 95 % intervals:")
+    paper().print(answer_table(answer, 0.95))
+    talk.print(f"\nLeft to spend: ε = {float(db.left.epsilon):g}. Charged before a row was read, and never given back.")  # type: ignore[union-attr]
+    if drawn:
+        talk.print(f"A chart is in {drawn}.")
     talk.print(
-        f"The true count is {TRUE_COUNT}; only the steward may see it. One unit more or less\n"
-        "moves it by 1, so Laplace noise of scale 1/ε hides every unit.\n"
+        "Ask again and the noise is new; no seed brings it back. Next: tacit init yourdata.parquet > policy.toml"
     )
-    table = Table("ε", "published", "95 % error", "interval", "noise scale", title=None)
-    for answer in answers:
-        low, high = answer.count - answer.error, answer.count + answer.error
-        table.add_row(
-            f"{answer.epsilon:g}", str(answer.count), f"± {answer.error}", f"{low} … {high}", f"{answer.noise_scale:g}"
-        )
-    Console(file=sys.stdout, highlight=False).print(table)
-    talk.print(
-        "\nTen times the budget, a tenth of the noise. Both together cost ε = 1.1.\n"
-        "Run it again: the noise is new every time, and no seed brings it back."
-    )
+    sys.stdout.flush()

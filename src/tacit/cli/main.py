@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.errors import TacitError
+from tacit.errors import BudgetError, RefusedError, SourceError, TacitError
 
 app = typer.Typer(
     name="tacit",
@@ -37,18 +37,86 @@ def root(
     """Publish what the data says, not who is in it."""
 
 
+Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of a table.")]
+Policy = Annotated[str, typer.Argument(help="The policy file, as `tacit init` begins it.")]
+Sql = Annotated[str, typer.Argument(help="The question.")]
+Epsilon = Annotated[float | None, typer.Option(help="ε of the whole question.")]
+Delta = Annotated[float, typer.Option(help="δ of the whole question; with some, Gaussian noise where it errs less.")]
+Rho = Annotated[float | None, typer.Option(help="ρ instead of ε, for a budget in zCDP.")]
+Confidence = Annotated[float, typer.Option(help="How often the errors hold.")]
+Assume = Annotated[int | None, typer.Option(help="How many units a group is assumed to have, for averages.")]
+
+
 @app.command()
 def demo(
-    *, json: Annotated[bool, typer.Option("--json", help="Data for machines instead of a table.")] = False
+    *,
+    json: Json = False,
+    chart: Annotated[str | None, typer.Option(help="Save a chart of the answer to this file.")] = None,
 ) -> None:
-    """Count rural units privately at two budgets, with honest error bars."""
+    """Do the main job on a made-up survey, start to finish."""
     from tacit.cli.demo import run  # noqa: PLC0415 - heavy
 
-    run(json=json)
+    run(json=json, chart=chart)
+
+
+@app.command()
+def init(
+    source: Annotated[str, typer.Argument(help="Parquet or CSV files, or a DuckDB file.")],
+    *,
+    table: Annotated[str | None, typer.Option(help="The table's name in a DuckDB file.")] = None,
+) -> None:
+    """Write a policy to fill in, from the schema alone; no row is read."""
+    from tacit.cli import questions  # noqa: PLC0415 - heavy
+
+    questions.init(source, table)
+
+
+@app.command()
+def plan(
+    policy: Policy,
+    sql: Sql,
+    *,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    confidence: Confidence = 0.95,
+    assume: Assume = None,
+    json: Json = False,
+) -> None:
+    """Say what a question costs and how far off its answer will be; spends nothing."""
+    from tacit.cli import questions  # noqa: PLC0415 - heavy
+
+    asked = questions.Asked(
+        policy=policy, sql=sql, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, assume=assume
+    )
+    questions.plan(asked, json=json)
+
+
+@app.command()
+def query(  # noqa: PLR0913 - one for each option
+    policy: Policy,
+    sql: Sql,
+    *,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    confidence: Confidence = 0.95,
+    assume: Assume = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
+    chart: Annotated[str | None, typer.Option(help="Save a chart of the answer to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Ask a question and pay for it; on a terminal the plan is shown first."""
+    from tacit.cli import questions  # noqa: PLC0415 - heavy
+
+    asked = questions.Asked(
+        policy=policy, sql=sql, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, assume=assume
+    )
+    raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
 
 
 def main() -> None:
-    """Run the command line; exit codes: 0 done, 1 a bug, 2 usage or a refused argument."""
+    """Run the command line; exit codes: 0 done, 1 a bug, 2 usage, 3 refused for privacy, 4 the data source failed."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
@@ -56,4 +124,10 @@ def main() -> None:
         app()
     except TacitError as error:
         print(f"tacit: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(_code(error)) from None
+
+
+def _code(error: TacitError) -> int:
+    if isinstance(error, (RefusedError, BudgetError)):
+        return 3
+    return 4 if isinstance(error, SourceError) else 2

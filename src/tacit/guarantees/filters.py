@@ -22,7 +22,7 @@ not grow with history. A denominator of more than 4096 bits is rounded away, upw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -194,6 +194,25 @@ def admit(spent: Spent, budget: Budget, event: Event | GaussianDP) -> Spent:
         raise BudgetError(_too_little(type(event).__name__, cost, spent, most))
     loss, delta = min(_shortened(loss), most.loss), min(_shortened(delta), most.delta)
     return replace(spent, loss=loss, delta=delta, neighbours=neighbours)
+
+
+def admit_all(spent: Spent, budget: Budget, events: Sequence[Event | GaussianDP], what: str = "question") -> Spent:
+    """Return the total after several events that are run together, or raise BudgetError, naming what they cost in all.
+
+    >>> budget = PureDP(epsilon=0.1)
+    >>> admit_all(start(budget), budget, [PureRelease(epsilon=Fraction("0.08"))] * 2)
+    Traceback (most recent call last):
+    tacit.errors.BudgetError: This question costs epsilon = 0.16 but only 0.1 is left; nothing was spent. ...
+    """
+    most, total = limit(budget), spent
+    costs = [price(budget, event) for event in events]
+    loss, delta = (sum((getattr(cost, part) for cost in costs), Fraction(0)) for part in ("loss", "delta"))
+    _refuse_other_currency(spent, most)
+    if spent.loss + loss > most.loss or spent.delta + delta > most.delta:
+        raise BudgetError(_too_little(what, replace(most, loss=loss, delta=delta), spent, most))
+    for event in events:
+        total = admit(total, budget, event)
+    return total
 
 
 def _shortened(total: Fraction) -> Fraction:

@@ -32,7 +32,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import InvalidError, SourceError, show
 from tacit.guarantees.events import Event, Neighbours, from_json, to_json
-from tacit.guarantees.filters import Budget, Spent, admit, limit, start
+from tacit.guarantees.filters import Budget, Spent, admit_all, limit, start
 from tacit.ledger import Entry
 
 VERSION = "1"
@@ -91,8 +91,7 @@ class DurableLedger:
         """Admit all events or none, on disk, and return the entry's number."""
         with self._transaction() as connection:
             total, number, chain = self._totals(connection)
-            for one in events:
-                total = admit(total, self._budget, one)
+            total = admit_all(total, self._budget, events)
             row = {
                 "number": number + 1,
                 "question": question,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Lock
 
 from tacit.guarantees.events import Event, Neighbours
-from tacit.guarantees.filters import Budget, Spent, admit, start
+from tacit.guarantees.filters import Budget, Spent, admit_all, start
 from tacit.ledger import Entry
 
 
@@ -39,9 +39,7 @@ class MemoryLedger:
     def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
         """Admit all events or none, and return the entry's number."""
         with self._lock:
-            total = self._spent
-            for event in events:
-                total = admit(total, self._budget, event)
+            total = admit_all(self._spent, self._budget, events)
             number = len(self._entries) + 1
             entry = Entry(number=number, question=question, analyst=analyst, events=tuple(events), outcome="pending")
             self._entries.append(entry)

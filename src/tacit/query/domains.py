@@ -17,7 +17,7 @@ from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expressi
 from tacit.query.policy import TablePolicy
 from tacit.query.policy_values import read_keys
 from tacit.query.ranges import proven
-from tacit.query.refuse import refused
+from tacit.query.refuse import quoted, refused
 
 _MOST_COMBINATIONS = 100_000
 _MOST_INTEGERS = 10_000
@@ -151,13 +151,14 @@ def _in_order(values: set[Value]) -> Values:
     return tuple(sorted(plain, key=lambda value: (value is None, value)))
 
 
-def _unknown(expression: Expression, name: str, table: TablePolicy) -> Exception:
+def _unknown(expression: Expression, key: str, table: TablePolicy) -> Exception:
     """Say which columns lack public values and what may be done."""
-    bare = sorted(column for column in columns(expression) if table.columns[column].keys is None)
-    numeric = any(table.columns[column].kind in ("integer", "real") for column in bare)
+    named = ((name, Column(name, table.columns[name].kind)) for name in sorted(columns(expression)))
+    bare = [name for name, column in named if _of_column(column, table) is None]
+    numeric = any(table.columns[name].kind in ("integer", "real") for name in bare)
     bins = " Numbers with bounds can be grouped in bins, such as floor(x / 10) * 10." if numeric else ""
     why = f"{', '.join(bare)} has no public keys" if bare else f"more than {_MOST_COMBINATIONS:,} combinations"
     return refused(
-        f"The values that {name!r} can take are not public ({why})",
-        f"List them: keys={{{name!r}: [...]}}, or have the data's steward list them in the policy.{bins}",
+        f"The values that {quoted(key)} can take are not public ({why})",
+        f"List them: keys={{{quoted(key)}: [...]}}, or have the data's steward list them in the policy.{bins}",
     )

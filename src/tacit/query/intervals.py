@@ -8,12 +8,21 @@ intervals holds its value then. Where a function's range is not known, there is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, exp, floor, inf, log, sqrt
+from math import ceil, exp, floor, inf, isinf, isnan, log, nextafter, sqrt
 
+from tacit.errors import InvalidError, show
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.expressions import Value
+from tacit.query.functions_numbers import round_half_up
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
+
+
+def read_confidence(given: object) -> float:
+    """Return a confidence, or raise InvalidError."""
+    if isinstance(given, float) and 0 < given < 1:
+        return float(given)
+    raise InvalidError("confidence", show(given), "a number between 0 and 1")
 
 
 def interval(
@@ -23,7 +32,7 @@ def interval(
     places = {part.place for part in _parts(output) if isinstance(part, Noisy)}
     if not places:
         return None
-    each = 1 - (1 - confidence) / len(places)
+    each = min(1 - (1 - confidence) / len(places), nextafter(1.0, 0.0))
     known = {place: _own(plan, place, released, each) for place in places}
     return _range(output, known, keys)
 
@@ -51,12 +60,27 @@ def _range(output: Output, known: dict[int, Interval], keys: Sequence[Value]) ->
             return _point(keys[place])
         case Constantly(value=value):
             return _point(value)
-        case Computed(function=function, arguments=arguments):
+        case Computed(function=function, arguments=arguments, kind=kind):
             ranges = [_range(argument, known, keys) for argument in arguments]
-            rule = _RULES.get(function)
+            rule = _RULES.get(f"cast to {kind}" if function == "cast" else function)
+            if function in ("least", "greatest") and any(map(_may_be_null, arguments)):
+                rule = _hull
             if rule is None or any(part is None for part in ranges):
                 return None
-            return rule([part for part in ranges if part is not None])
+            return _ordered(rule([part for part in ranges if part is not None]))
+
+
+def _may_be_null(output: Output) -> bool:
+    """Whether an output may be NULL, which `least` and `greatest` pass over."""
+    return any(isinstance(part, Computed) and part.function in _PARTIAL for part in _parts(output))
+
+
+def _ordered(found: Interval | None) -> Interval | None:
+    """Return an interval whose ends are numbers: what is not one (inf - inf) may be anything."""
+    if found is None:
+        return None
+    low, high = found
+    return (-inf if isnan(low) else low), (inf if isnan(high) else high)
 
 
 def _point(value: Value) -> Interval | None:
@@ -103,6 +127,22 @@ def _exponential(x: float) -> float:
     return exp(x) if x < 709 else inf  # noqa: PLR2004 - the largest that a double holds
 
 
+def _rounded(parts: list[Interval]) -> Interval:
+    digits = parts[1][0] if len(parts) > 1 else 0
+    low, high = (end if isinf(end) else round_half_up(end, digits) for end in parts[0])
+    return low, high
+
+
+def _clamped(parts: list[Interval]) -> Interval:
+    low, high = (min(max(end, parts[1][0]), parts[2][0]) for end in parts[0])
+    return low, high
+
+
+def _hull(parts: list[Interval]) -> Interval:
+    return min(low for low, _ in parts), max(high for _, high in parts)
+
+
+_PARTIAL = frozenset({"divide", "sqrt", "ln"})
 _RULES: dict[str, Rule] = {
     "add": lambda parts: (parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]),
     "subtract": lambda parts: (parts[0][0] - parts[1][1], parts[0][1] - parts[1][0]),
@@ -115,6 +155,10 @@ _RULES: dict[str, Rule] = {
     "exp": _rising(_exponential),
     "floor": _rising(lambda x: float(floor(x)) if abs(x) < inf else x),
     "ceil": _rising(lambda x: float(ceil(x)) if abs(x) < inf else x),
+    "round": _rounded,
+    "clamp": _clamped,
+    "cast to real": _rising(lambda x: x),
+    "cast to integer": lambda parts: _rounded(parts[:1]),
     "least": lambda parts: (min(low for low, _ in parts), min(high for _, high in parts)),
     "greatest": lambda parts: (max(low for low, _ in parts), max(high for _, high in parts)),
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log, sqrt
+from functools import lru_cache
+from math import erfc, exp, sqrt
 from typing import Literal
 
 from tacit.guarantees import gaussian_law, laplace_law
@@ -49,43 +49,33 @@ class NoiseLaw:
 
     def quantile(self, beta: Fraction) -> int:
         """Return the least t with Pr[|noise| > t] ≤ β."""
-        if self.law == "laplace":
-            return laplace_law.two_sided_quantile(self.amount, beta)
-        return gaussian_law.two_sided_quantile(self.amount, float(beta))
+        return _quantile(self.law, self.amount, beta)
 
-    def mixed_quantile(self, weights: Sequence[float], beta: float) -> float:
-        """Return t with Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β for one or two independent draws, from the continuous law.
+    def tail(self, weights: tuple[float, float], t: float) -> float:
+        """Bound Pr[|v·noise₁ + w·noise₂| > t] for two independent draws, from the continuous law.
 
-        Two Laplace draws of scales b ≠ c: Pr[|Z| > t] = (b²e^(-t/b) - c²e^(-t/c))/(b² - c²); equal ones: e^(-t/b)(1 +
-        t/2b). One grid step is added for the difference between the integers' law and the continuous one.
+        Two Laplace variables of scales b ≠ c: (b²e^(-t/b) - c²e^(-t/c))/(b² - c²); equal ones: e^(-t/b)(1 + t/2b). One
+        grid step is taken off t for the difference between the integers' law and the continuous one.
         """
-        first, second = (
-            sorted((abs(w) * self.scale for w in weights), reverse=True)[:2]
-            if len(weights) > 1
-            else (
-                abs(weights[0]) * self.scale,
-                0.0,
-            )
-        )
+        less = t - max(map(abs, weights))
+        first, second = sorted((abs(w) * self.scale for w in weights), reverse=True)
+        if less <= 0 or first <= 0:
+            return 1.0 if less <= 0 else 0.0
         if self.law == "gaussian":
-            from scipy.special import ndtri  # noqa: PLC0415 - heavy
-
-            return float(-ndtri(beta / 2)) * sqrt(first * first + second * second) + max(map(abs, weights))
-        return _laplace_pair(first, second, beta) + max(map(abs, weights))
+            return erfc(less / sqrt(2 * (first * first + second * second)))
+        return _beyond(first, second, less)
 
 
-def _laplace_pair(b: float, c: float, beta: float) -> float:
-    """Return the two-sided quantile of the sum of two Laplace variables of scales b ≥ c ≥ 0, by bisection."""
-    if b <= 0:
-        return 0.0
-    low, high = 0.0, (b + c) * log(4 / beta)
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(b, c, middle) > beta else (low, middle)
-    return high
+@lru_cache(maxsize=1024)
+def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
+    """One law serves all cells of an answer, so that its quantile is found once."""
+    if law == "laplace":
+        return laplace_law.two_sided_quantile(amount, beta)
+    return gaussian_law.two_sided_quantile(amount, float(beta))
 
 
 def _beyond(b: float, c: float, t: float) -> float:
+    """Return Pr[|X + Y| > t] for Laplace variables of scales b ≥ c ≥ 0."""
     if c <= 0:
         return exp(-t / b)
     if b - c < 1e-6 * b:

@@ -14,11 +14,12 @@ from tacit.query.parse_from import Scope, base, item_name, source
 from tacit.query.parse_names import distinct, match, plain, title
 from tacit.query.parse_outputs import Asked
 from tacit.query.parse_rows import is_aggregate
+from tacit.query.parse_special import check_name
 from tacit.query.parse_terms import Term, condition
 from tacit.query.parse_tree import read, too_deep
 from tacit.query.plan import Key, Order, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.refuse import refused
+from tacit.query.refuse import quoted, refused
 
 _MOST_CELLS = 1_000_000
 _MOST_ROWS = 2**62
@@ -78,6 +79,8 @@ def _check_not_rows(select: exp.Select) -> None:
     asks = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
     aggregates = any(is_aggregate(part) for ask in asks for part in ask.walk())
     if any(not is_aggregate(star) for star in stars) or not (aggregates or select.args.get("group")):
+        for part in select.walk():
+            check_name(part)  # an aggregate that is not known by name is no row
         how = "Ask for aggregates: count(*), sum(x), avg(x), by groups if you like."
         raise refused("The question asks for rows themselves, which are never shown", how)
 
@@ -135,9 +138,7 @@ def _place(item: exp.Expr, select: exp.Select) -> int:
     text = str(item.this)
     count = len(select.expressions)
     if not text.isdecimal() or not 1 <= float(text) <= count:
-        raise InvalidError(
-            "sql", f"the place {show(text).removesuffix(' (text)')}", f"a question with places from 1 to {count}"
-        )
+        raise InvalidError("sql", f"the place {quoted(text)}", f"a question with places from 1 to {count}")
     return int(text) - 1
 
 

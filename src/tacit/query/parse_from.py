@@ -7,7 +7,7 @@ over columns clamped to their bounds, for what is aggregated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -21,7 +21,7 @@ from tacit.query.parse_names import match, title
 from tacit.query.parse_rows import is_aggregate, translate
 from tacit.query.parse_terms import Term, call, condition, constant, leaf
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.refuse import refused, unknown
+from tacit.query.refuse import quoted, refused, unknown
 
 _INSIDE = {
     "group": "GROUP BY",
@@ -65,9 +65,9 @@ class Scope:
     def missing(self, name: exp.Identifier) -> Exception:
         """Return the error for a name that is none of the columns in sight."""
         if match(name, self.hidden) is not None:
-            return refused(f"The column {name.name!r} is hidden by the policy")
+            return refused(f"The column {quoted(name.name)} is hidden by the policy")
         if self.name is not None and match(name, [self.name]) is not None:
-            return refused(f"{name.name!r} stands for whole rows, which are not answered", "Name one column.")
+            return refused(f"{quoted(name.name)} stands for whole rows, which are not answered", "Name one column.")
         return unknown("column", name.name, self.columns)
 
     def check_owner(self, node: exp.Column) -> None:
@@ -76,7 +76,7 @@ class Scope:
         if owner is None or (self.name is not None and match(owner, [self.name]) is not None):
             return
         if match(owner, self.columns) is not None:
-            raise refused(f"Fields inside a column, such as {owner.name}.{node.name}, are not answered")
+            raise refused(f"Fields inside a column, such as {quoted(f'{owner.name}.{node.name}')}, are not answered")
         raise unknown("table", owner.name, [self.name] if self.name is not None else [])
 
     def raw(self, node: exp.Expr) -> Term:
@@ -112,7 +112,7 @@ def _with(cte: exp.Expr, known: Sources, earlier: Sequence[str]) -> dict[str, Sc
     """Return the sources in sight with one CTE more, which hides a table of its name."""
     name = cte.args["alias"].this
     if any(name.name.casefold() == one.casefold() for one in earlier):
-        raise refused(f"Two CTEs have the name {name.name!r}")
+        raise refused(f"Two CTEs have the name {quoted(name.name)}")
     scope = _renamed(_rows(cte.this, known), cte.args["alias"])
     hidden = match(name, known)
     return {**{key: value for key, value in known.items() if key != hidden}, name.name: scope}
@@ -148,9 +148,9 @@ def _renamed(scope: Scope, alias: exp.Expr | None) -> Scope:
     new = [column.name for column in alias.args.get("columns") or ()]
     old = list(scope.columns)
     if len(new) > len(old):
-        raise refused(f"{alias.name!r} names {len(new)} columns of {len(old)}")
+        raise refused(f"{quoted(alias.name)} names {len(new)} columns of {len(old)}")
     names = new + old[len(new) :]
-    _check_distinct(names)
+    _check_distinct(names, old)
     return replace(
         scope,
         name=alias.name,
@@ -159,13 +159,15 @@ def _renamed(scope: Scope, alias: exp.Expr | None) -> Scope:
     )
 
 
-def _check_distinct(names: Sequence[str]) -> None:
-    seen: set[str] = set()
+def _check_distinct(names: Sequence[str], old: Collection[str]) -> None:
+    """Raise if two columns have one name, but for capitals; the table's own columns may differ in capitals alone."""
+    seen: dict[str, str] = {}
     for name in names:
-        if name.casefold() in seen:
+        before = seen.get(name.casefold())
+        if before is not None and (before == name or before not in old or name not in old):
             how = "Give one of them another name; SELECT * REPLACE (… AS x) puts a new x in the old one's place."
-            raise refused(f"A subquery names the column {name!r} twice", how)
-        seen.add(name.casefold())
+            raise refused(f"A subquery names the column {quoted(name)} twice", how)
+        seen[name.casefold()] = name
 
 
 def _rows(node: exp.Expr, known: Sources) -> Scope:
@@ -181,7 +183,7 @@ def _rows(node: exp.Expr, known: Sources) -> Scope:
         columns.extend(_star(item, scope) if _is_star(item) else [_column(item, scope)])
     if len(columns) > _MANY_COLUMNS:
         raise refused(f"A subquery has more than {_MANY_COLUMNS:,} columns")
-    _check_distinct([name for name, _ in columns])
+    _check_distinct([name for name, _ in columns], scope.columns)
     return replace(scope, name=None, columns=dict(columns), hidden=frozenset())
 
 

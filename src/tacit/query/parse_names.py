@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from tacit.query.refuse import refused
+from tacit.query.refuse import quoted, refused
 
 
 def match(name: exp.Identifier, names: Iterable[str]) -> str | None:
@@ -16,7 +16,9 @@ def match(name: exp.Identifier, names: Iterable[str]) -> str | None:
         return str(name.name)
     near = [] if name.args.get("quoted") else [one for one in listed if one.casefold() == name.name.casefold()]
     if len(near) > 1:
-        raise refused(f"The name {name.name!r} is ambiguous", 'Write it in "double quotes", with capitals as they are.')
+        raise refused(
+            f"The name {quoted(name.name)} is ambiguous", 'Write it in "double quotes", with capitals as they are.'
+        )
     return near[0] if near else None
 
 

@@ -14,10 +14,11 @@ from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
 from tacit.query.parse_from import Scope
 from tacit.query.parse_names import match, plain
-from tacit.query.parse_rows import AGGREGATE_NAMES, is_aggregate, translate
+from tacit.query.parse_rows import is_aggregate, translate
+from tacit.query.parse_special import AGGREGATE_NAMES
 from tacit.query.parse_terms import Term, leaf
 from tacit.query.plan import Aggregate, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
-from tacit.query.refuse import refused, refused_node
+from tacit.query.refuse import quoted, refused, refused_node
 
 Aliases = Mapping[str, Term]
 """What the columns of the answer are, by their aliases."""
@@ -56,9 +57,11 @@ class Asked:
         unit = self.scope.table.unit
         found = self.scope.find(node).raw.expression
         if unit is not None and found == self._unit_column(unit):
-            return refused(f"The unit column {node.name!r} is never shown", f"count(DISTINCT {unit}) counts units.")
+            return refused(
+                f"The unit column {quoted(node.name)} is never shown", f"count(DISTINCT {unit}) counts units."
+            )
         return refused(
-            f"The column {node.name!r} stands outside an aggregate and outside GROUP BY, which would show rows",
+            f"The column {quoted(node.name)} stands outside an aggregate and outside GROUP BY, which would show rows",
             "Group by it, or put it into count, sum or avg.",
         )
 
@@ -91,7 +94,7 @@ class Asked:
             return self._measured(node, "count_units", None, None)
         value = None if argument is None else self.scope.bounded(argument)
         if value is not None:
-            self._check_value(function, value, argument)
+            self._check_value(function, value)
         if function == "count":
             every = value is None or (isinstance(value.expression, Constant) and not value.is_null)
             return self._measured(node, "count", None if value is None or every else value.expression, None)
@@ -111,15 +114,14 @@ class Asked:
     def _unit_column(self, unit: str) -> Column:
         return Column(unit, self.scope.table.columns[unit].kind)
 
-    def _check_value(self, function: str, value: Term, argument: exp.Expr | None) -> None:
+    def _check_value(self, function: str, value: Term) -> None:
         unit = self.scope.table.unit
         if unit in columns(value.expression):
             hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
             raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
         if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
             to = "INTEGER" if value.kind == "boolean" else "DOUBLE"
-            text = "…" if argument is None else plain(argument, lower=True)
-            raise refused(f"{function} takes numbers, not {value.kind}", f"Write {function}(CAST({text} AS {to})).")
+            raise refused(f"{function} takes numbers, not {value.kind}", f"Write {function}(CAST(x AS {to})).")
 
     def _bounds(self, function: str, value: Term) -> tuple[Fraction, Fraction]:
         """Return the proved range of what is aggregated, or raise RefusedError and say what lacks bounds."""

@@ -16,7 +16,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from tacit.errors import InvalidError, show
-from tacit.query.refuse import refused, refused_argument, refused_node
+from tacit.query.refuse import quoted, refused, refused_argument, refused_node
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
@@ -120,7 +120,7 @@ def _check_tokens(tokens: list[Token]) -> None:
     if not tokens:
         raise InvalidError("sql", "no statement", _WANTED)
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
-        raise refused(f"Only SELECT is answered, not {show(tokens[0].text.upper()).removesuffix(' (text)')}")
+        raise refused(f"Only SELECT is answered, not {quoted(tokens[0].text.upper())}")
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
         raise refused("Several statements are not answered together", "Ask them one by one.")
     _check_nesting(tokens)

@@ -155,4 +155,4 @@ class Plan:
     @property
     def groups(self) -> int:
         """In how many cells one unit can be."""
-        return min(self.table.max_groups, self.cells)
+        return 1 if self.cells <= 1 else min(self.table.groups, self.cells)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
+from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 
@@ -50,7 +51,25 @@ class TablePolicy:
 
     name: str
     unit: str | None
-    max_groups: int
-    max_rows: int
+    max_groups: int | None
+    max_rows: int | None
     neighbours: Neighbours
     columns: Mapping[str, ColumnPolicy] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def groups(self) -> int:
+        """`max_groups`, for a question that needs it."""
+        return _needed("max_groups", self.max_groups, "in how many groups of one answer a unit may count")
+
+    @property
+    def rows(self) -> int:
+        """`max_rows`, for a question that needs it."""
+        return _needed("max_rows", self.max_rows, "as how many rows a unit may count in one group")
+
+
+def _needed(name: str, given: int | None, meaning: str) -> int:
+    if given is None:
+        raise InvalidError(
+            name, "none", f"said to tacit.open or in the policy, since this question needs it: {meaning}"
+        )
+    return given

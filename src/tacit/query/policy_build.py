@@ -29,10 +29,6 @@ _UNIT_WANTED = (
     "is required: name the column whose value says whose row it is, "
     f"or {_ROW_HINT}; there is no default, since it decides who is protected"
 )
-_LIMIT_WANTED = {
-    "max_groups": "is required with a unit: in how many groups of one answer one unit may count, such as max_groups=3",
-    "max_rows": "is required with a unit: as how many rows one unit may count in one group, such as max_rows=5",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +77,9 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
         name: The table's name in SQL.
         schema: Each column's kind as the source's schema says; text throughout where it says nothing.
         unit: The column whose values name the privacy units, or ROW.
-        max_groups: In how many groups of one answer a unit may count; with ROW it is 1, whatever is given.
-        max_rows: As how many rows a unit may count in one group; with ROW likewise.
+        max_groups: In how many groups of one answer a unit may count; needed by questions with groups. With ROW it is
+            1, whatever is given.
+        max_rows: As how many rows a unit may count in one group; needed by all questions but those of units.
         bounds: Of number columns, the least and the largest value; public knowledge.
         keys: Of columns, the values to group by, in the order of the answer; public knowledge.
         hidden: Columns that no question may name.
@@ -145,8 +142,8 @@ def assemble(name: str, schema: Mapping[str, Kind], declared: Declared) -> Table
     return TablePolicy(
         name=name,
         unit=unit,
-        max_groups=(whole(declared.max_groups) or 1) if unit is not None else 1,
-        max_rows=(whole(declared.max_rows) or 1) if unit is not None else 1,
+        max_groups=whole(declared.max_groups) if unit is not None else 1,
+        max_rows=whole(declared.max_rows) if unit is not None else 1,
         neighbours="change one" if declared.neighbours == "change one" else "add/remove",
         columns=MappingProxyType(columns),
     )
@@ -202,9 +199,7 @@ def _unit_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[Fau
         yield Fault("unit", None, f"must be a column, but there is no {unit[:_LONGEST]!r}{nearest(unit, schema)}")
     for name in ("max_groups", "max_rows"):
         given = getattr(declared, name)
-        if given is None:
-            yield Fault(name, None, _LIMIT_WANTED[name])
-        elif not 1 <= (whole(given) or 0) <= MOST_REACH:
+        if given is not None and not 1 <= (whole(given) or 0) <= MOST_REACH:
             yield Fault(name, None, f"must be a whole number from 1 to {MOST_REACH:,}, but got {show(given)}")
 
 

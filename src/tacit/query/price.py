@@ -3,13 +3,14 @@
 **Sensitivity.** By construction (see `plan`) one unit's integers are in at most g = min(max_groups, cells)
 cells, and in each the absolute values of a bundle's integers sum to at most its reach R. So a bundle moves by at most
 
-| | add/remove | change one |
-|---|---|---|
-| L1 | g·R | 2g·R |
-| L2 squared | g·R² | 2g·R² if all integers are ≥ 0 (or all ≤ 0), else 4g·R² |
+| | add/remove | change one | of one measure that is ≥ 0 (or ≤ 0) |
+|---|---|---|---|
+| L1 | g·R | 2g·R | c·R |
+| L2 squared | g·R² | 2g·R² if all integers are ≥ 0 (or all ≤ 0), else 4g·R² | c·R² |
 
 Change one is a removal and an addition. For non-negative integers two units' vectors x and y have ‖x-y‖² ≤
-‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0; and ‖x‖₂ ≤ ‖x‖₁ in each cell.
+‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0; and ‖x‖₂ ≤ ‖x‖₁ in each cell. The units are in at most c = min(2g, cells) cells
+together, and two integers from 0 to R differ by at most R: so the count of a whole table moves by 1, not 2.
 
 **Noise.** Laplace: ε is split over the bundles by their weights, exactly; each bundle is discrete Laplace
 noise of scale L1/ε_i, and the ε_i add up. Gaussian, where δ allows: all bundles together are one Gaussian
@@ -22,10 +23,10 @@ law with the smaller expected error is taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import ApproxRelease, Event
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
@@ -66,6 +67,8 @@ def price(plan: Plan, *, epsilon: Number | None = None, delta: Number = 0, rho: 
         raise InvalidError("epsilon", "neither or both of epsilon and rho", "given for a budget in ε, or else rho")
     weights = _shares(plan.bundles)
     if rho is not None:
+        if delta != 0:
+            raise InvalidError("delta", show(delta), "left out where rho is given")
         return _by_rho(plan, positive(rho, "rho"), weights)
     size, slack = positive(epsilon, "epsilon"), to_fraction(delta, "delta", "a number from 0 to below 1")
     if not 0 <= slack < 1:
@@ -73,22 +76,41 @@ def price(plan: Plan, *, epsilon: Number | None = None, delta: Number = 0, rho: 
     laplace = _by_epsilon(plan, size, weights)
     if slack == 0:
         return laplace
-    gaussian = _by_epsilon_and_delta(plan, size, slack, weights)
-    return _better(laplace, gaussian)
+    return _better(laplace, plan, size, slack)
+
+
+def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
+    """Return Gaussian noise where that errs less than Laplace noise; certifying it takes time, so it is tried last."""
+    unit = _unit_sigma(epsilon, delta)
+    ratio = _ratio(laplace.noise, _gaussians(plan, laplace.shares, unit))
+    if ratio < 1:
+        gaussian = _certified(plan, epsilon, delta, laplace.shares, unit)
+        if gaussian is None:
+            return replace(laplace, why="Laplace noise: Gaussian noise could not be certified for this ε and δ.")
+        ratio = _ratio(laplace.noise, gaussian.noise)
+        if ratio < 1:
+            return replace(gaussian, why=f"Gaussian noise: its 95 % error is {ratio:.2f} times that of Laplace noise.")
+    return replace(laplace, why=f"Laplace noise: the 95 % error of Gaussian noise would be {ratio:.2f} times as large.")
 
 
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return how far one unit can move a bundle: in L1 for Laplace noise, in L2 squared for Gaussian."""
-    changed = plan.table.neighbours == "change one"
-    if law == "laplace":
-        return plan.groups * bundle.reach * (2 if changed else 1)
-    return plan.groups * bundle.reach**2 * ((2 if bundle.nonnegative else 4) if changed else 1)
+    reach = bundle.reach if law == "laplace" else bundle.reach**2
+    if plan.table.neighbours == "add/remove":
+        return plan.groups * reach
+    if bundle.nonnegative and len(bundle.measures) == 1:
+        return _touched(plan) * reach
+    return plan.groups * reach * (2 if bundle.nonnegative or law == "laplace" else 4)
+
+
+def _touched(plan: Plan) -> int:
+    """Return in how many cells neighbouring tables can differ."""
+    return min(plan.cells, plan.groups * (2 if plan.table.neighbours == "change one" else 1))
 
 
 def _moving(plan: Plan, bundle: Bundle) -> int:
     """Return how many of a bundle's integers one unit can move."""
-    cells = min(plan.cells, plan.groups * (2 if plan.table.neighbours == "change one" else 1))
-    return cells * len(bundle.measures)
+    return _touched(plan) * len(bundle.measures)
 
 
 def _shares(bundles: Sequence[Bundle]) -> tuple[Fraction, ...]:
@@ -104,44 +126,55 @@ def _by_epsilon(plan: Plan, epsilon: Fraction, shares: tuple[Fraction, ...]) -> 
 
 def _laplace(plan: Plan, bundle: Bundle, epsilon: Fraction) -> NoiseLaw:
     l1 = sensitivity(plan, bundle, "laplace")
-    return _checked(NoiseLaw(law="laplace", amount=l1 / epsilon, sensitivity=l1, moving=_moving(plan, bundle)))
+    noise = NoiseLaw(law="laplace", amount=l1 / epsilon, sensitivity=l1, moving=_moving(plan, bundle))
+    return _checked(noise, "epsilon")
 
 
 def _gaussian(plan: Plan, bundle: Bundle, unit_variance: Fraction) -> NoiseLaw:
     """Return Gaussian noise of this variance for each unit of squared sensitivity."""
     square = sensitivity(plan, bundle, "gaussian")
-    return _checked(
-        NoiseLaw(law="gaussian", amount=square * unit_variance, sensitivity=square, moving=_moving(plan, bundle))
-    )
+    return NoiseLaw(law="gaussian", amount=square * unit_variance, sensitivity=square, moving=_moving(plan, bundle))
 
 
-def _checked(noise: NoiseLaw) -> NoiseLaw:
-    if noise.scale > _MOST_NOISE:
+def _fits(noise: NoiseLaw) -> bool:
+    return noise.amount <= (_MOST_NOISE if noise.law == "laplace" else _MOST_NOISE**2)
+
+
+def _checked(noise: NoiseLaw, argument: str) -> NoiseLaw:
+    if not _fits(noise):
         want = "larger, or the bounds narrower: the noise does not fit 64 bits"
-        raise InvalidError("epsilon", f"one that needs noise of {noise.scale:.3g} grid steps", want)
+        raise TooMuchNoiseError(argument, "one that needs noise of more than 2^56 grid steps", want)
     return noise
 
 
 def _by_rho(plan: Plan, rho: Fraction, shares: tuple[Fraction, ...]) -> Price:
     noise = tuple(
-        _gaussian(plan, bundle, 1 / (2 * rho * share)) for bundle, share in zip(plan.bundles, shares, strict=True)
+        _checked(_gaussian(plan, bundle, 1 / (2 * rho * share)), "rho")
+        for bundle, share in zip(plan.bundles, shares, strict=True)
     )
     events = tuple(law.event for law in noise)
     return Price(guarantee=ZCDP(rho=Exact(rho)), noise=noise, shares=shares, events=events, why=_WHY_RHO)
 
 
-def _by_epsilon_and_delta(plan: Plan, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...]) -> Price | None:
-    """Return Gaussian noise for all bundles together, certified; None if no noise of reasonable size is."""
-    unit = _unit_sigma(epsilon, delta)
+def _gaussians(plan: Plan, shares: tuple[Fraction, ...], unit: float) -> tuple[NoiseLaw, ...]:
+    square = Fraction(unit) ** 2
+    return tuple(_gaussian(plan, b, square / share) for b, share in zip(plan.bundles, shares, strict=True))
+
+
+def _certified(
+    plan: Plan, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...], unit: float
+) -> Price | None:
+    """Return Gaussian noise for all bundles together, certified; None if none of reasonable size is."""
     for _ in range(_TRIES):
-        square = Fraction(unit) ** 2
-        noise = tuple(_gaussian(plan, b, square / share) for b, share in zip(plan.bundles, shares, strict=True))
+        noise = _gaussians(plan, shares, unit)
+        if not all(map(_fits, noise)):
+            return None
         total = compose([law.event for law in noise])
-        if to_fraction(total.delta(epsilon=Exact(epsilon)).upper, "delta") <= delta:
+        if to_fraction(total.delta(epsilon=Exact(epsilon), width=0.05).upper, "delta") <= delta:
             promise = ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta))
             events = (ApproxRelease(epsilon=epsilon, delta=delta),)
-            return Price(guarantee=promise, noise=noise, shares=shares, events=events, why=_WHY_GAUSSIAN)
-        unit *= 1.004
+            return Price(guarantee=promise, noise=noise, shares=shares, events=events, why="")
+        unit *= 1.01
     return None
 
 
@@ -150,25 +183,13 @@ def _unit_sigma(epsilon: Fraction, delta: Fraction) -> float:
     return float(Gaussian(sensitivity=1.0, epsilon=Exact(epsilon), delta=Exact(delta)).sigma)
 
 
-def _better(laplace: Price, gaussian: Price | None) -> Price:
-    """Return the price whose noise has the smaller quantiles, averaged over bundles as ratios."""
-    if gaussian is None:
-        return laplace
+def _ratio(laplace: Sequence[NoiseLaw], gaussian: Sequence[NoiseLaw]) -> float:
+    """Return how many times larger the 95 % error of Gaussian noise is, averaged over bundles."""
     beta = 1 - _CONFIDENCE
-    pairs = zip(laplace.noise, gaussian.noise, strict=True)
+    pairs = zip(laplace, gaussian, strict=True)
     ratios = [max(two.quantile(beta), 1) / max(one.quantile(beta), 1) for one, two in pairs]
-    ratio = sum(ratios) / len(ratios)
-    if ratio < 1:
-        return _because(gaussian, f"Gaussian noise: its 95 % error is {ratio:.2f} times that of Laplace noise here.")
-    return _because(
-        laplace, f"Laplace noise: the 95 % error of Gaussian noise would be {ratio:.2f} times as large here."
-    )
-
-
-def _because(found: Price, why: str) -> Price:
-    return Price(guarantee=found.guarantee, noise=found.noise, shares=found.shares, events=found.events, why=why)
+    return sum(ratios) / len(ratios)
 
 
 _WHY_LAPLACE = "Laplace noise: the question asks for pure ε, without δ."
-_WHY_GAUSSIAN = "Gaussian noise."
 _WHY_RHO = "Gaussian noise: the budget is in zCDP."

@@ -302,7 +302,7 @@ _RULES: dict[str, Rule] = {
     "clamp": _clamp,
     "nullif": lambda below: Range(below[0].low, below[0].high),
     "length": lambda _: Range(Fraction(0), None),
-    "year": _between(1, 9999),
+    "year": _between(-9999, 9999),
     "quarter": _between(1, 4),
     "month": _between(1, 12),
     "day": _between(1, 31),

@@ -7,7 +7,14 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from tacit.errors import InvalidError, RefusedError, show
+from tacit.errors import InvalidError, RefusedError
+
+_LONGEST = 60
+
+
+def quoted(name: str) -> str:
+    """Return a name or a text of the question as a message shows it: in quotes, and cut if it is long."""
+    return repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
 
 
 def refused(reason: str, instead: str = "") -> RefusedError:
@@ -29,7 +36,7 @@ def unknown(what: str, name: str, names: Iterable[str]) -> InvalidError:
     near = get_close_matches(name.casefold(), [known.casefold() for known in listed], n=1)
     meant = next((known for known in listed if near and known.casefold() == near[0]), None)
     hint = f" (did you mean {meant}?)" if meant is not None else ""
-    got = f"the unknown {what} {show(name).removesuffix(' (text)')}"
+    got = f"the unknown {what} {quoted(name)}"
     return InvalidError("sql", got, f"a question with known names{hint}")
 
 
@@ -116,14 +123,19 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "CurrentTimestamp": ("The clock is not asked", "Write the date into the question."),
     "Try": ("TRY is not needed", "No expression can fail: x / 0 and bad casts are NULL."),
     "Fetch": ("FETCH is not answered", "Use LIMIT."),
-    "DataTypeParam": ("Types with parameters are not answered", "Cast to INTEGER, DOUBLE, TEXT, DATE, … and round."),
 }
+
+
+_CLOCKS = ("now", "today", "get_current_timestamp", "transaction_timestamp")
 
 
 def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
     """Return the error for a node that has an argument which is not listed."""
     if isinstance(node, exp.Count) and argument == "expressions":
         return refused("count takes one column", "Use count(*) or count(x).")
+    if isinstance(node, exp.DataType):
+        kinds = "INTEGER, BIGINT, DOUBLE, TEXT, BOOLEAN, DATE and TIMESTAMP"
+        return refused(f"A cast to {node.this.name} is not answered", f"Cast to one of {kinds}, and round.")
     if isinstance(node, exp.Order):
         return refused("ORDER BY inside an aggregate is not answered")
     reason, instead = _BY_ARGUMENT.get(argument, (f"{_name(node)} with {argument.strip('_')} is not answered", ""))
@@ -151,9 +163,11 @@ def refused_node(node: exp.Expr) -> RefusedError:
 
 def refused_function(name: str, known: Iterable[str]) -> RefusedError:
     """Return the error for a function that is not listed, with the nearest one that is."""
+    if name.casefold() in _CLOCKS:
+        return refused(*_BY_NODE["CurrentDate"])
     near = get_close_matches(name.casefold(), list(known), n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return refused(f"The function {show(name).removesuffix(' (text)')} is not answered", _FUNCTION + hint)
+    return refused(f"The function {quoted(name)} is not answered", _FUNCTION + hint)
 
 
 def _name(node: exp.Expr) -> str:

@@ -9,13 +9,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from tacit import plots
-from tacit.errors import InvalidError, show
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
-from tacit.query.intervals import interval
+from tacit.query.intervals import interval, read_confidence
 from tacit.query.plan import Grouped, Noisy, Order, Output, Plan
 from tacit.query.price import Price
 from tacit.query.receipt import receipt
@@ -62,8 +61,8 @@ class Release:
     def _value(self, output: Output, cell: Cell) -> Value:
         return evaluate_output(output, cell.estimates, cell.keys)
 
-    def rows(self) -> list[dict[str, Value]]:
-        """Return the answer as dictionaries, one a row."""
+    def rows(self) -> list[tuple[Value, ...]]:
+        """Return the answer as tuples, one a row, in the order of the columns."""
         return self.table.rows()
 
     def to_polars(self) -> pl.DataFrame:
@@ -88,8 +87,7 @@ class Release:
         They are for the statistic of the bounded data: values clamped, units reaching no further than the
         policy lets them.
         """
-        if not isinstance(confidence, float) or not 0 < confidence < 1:
-            raise InvalidError("confidence", show(confidence), "a number between 0 and 1")
+        confidence = read_confidence(confidence)
         names: list[str] = []
         kinds, columns = [], []
         for name, output in self.plan.outputs:
@@ -119,6 +117,7 @@ class Release:
 
     def plot(self, confidence: float = 0.95) -> alt.FacetChart:
         """Draw every noisy value with its interval; it needs the extra `tacit[plot]`."""
+        confidence = read_confidence(confidence)
         bars = [
             (name, self._label(cell), float(value), ends)
             for name, output in self.plan.outputs

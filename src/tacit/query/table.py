@@ -32,13 +32,21 @@ class Table:
         """How many rows there are."""
         return len(self.columns[0]) if self.columns else 0
 
-    def rows(self) -> list[dict[str, Value]]:
-        """Return the rows as dictionaries.
+    def rows(self) -> list[tuple[Value, ...]]:
+        """Return the rows as tuples, in the order of the columns.
 
         >>> Table(("n",), ("integer",), ((3, 4),)).rows()
+        [(3,), (4,)]
+        """
+        return list(zip(*self.columns, strict=True))
+
+    def dicts(self) -> list[dict[str, Value]]:
+        """Return the rows as dictionaries.
+
+        >>> Table(("n",), ("integer",), ((3, 4),)).dicts()
         [{'n': 3}, {'n': 4}]
         """
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*self.columns, strict=True)]
+        return [dict(zip(self.names, row, strict=True)) for row in self.rows()]
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table."""

@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.expressions import Expression, Kind
@@ -26,7 +24,7 @@ from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Measure
 from tacit.query.policy import TablePolicy
 
-_POINTS = 257
+_HALVINGS = 60
 
 
 class Average:
@@ -41,7 +39,7 @@ class Average:
         g = grid(value, bounds, table)
         shared = {"value": value, "step": g.step, "low": g.low, "high": g.high, "fraction_bits": g.fraction_bits}
         above, below = Measure(**shared, offset=-g.low), Measure(**shared, sign=-1, offset=g.high)  # type: ignore[arg-type]
-        reach = max(1, table.max_rows * (g.high - g.low) << g.fraction_bits)
+        reach = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
         return (Bundle(measures=(above, below), reach=reach, nonnegative=True),)
 
     def kind(self, value: Expression | None) -> Kind:
@@ -59,18 +57,13 @@ class Average:
         return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
 
     def interval(self, released: Sequence[Released], confidence: float) -> Interval:
-        """Return the ends of all means that the test does not reject, on a grid of 257 points, one point outward."""
+        """Return the ends of all means that the test does not reject; the bounds where no row shows through the noise."""
         one = released[0]
         low, high = (float(end) for end in _bounds(one.bundle))
-        weights = np.linspace(1.0, 0.0, _POINTS)
-        above, below = (float(x) for x in one.integers)
-        gaps = np.abs(weights * above - (1 - weights) * below)
-        reach = np.array([one.noise.mixed_quantile((w, 1 - w), 1 - confidence) for w in weights.tolist()])
-        inside = np.flatnonzero(gaps <= reach)
-        if not inside.size:
-            inside = np.array([int(np.argmin(gaps - reach))])
-        ends = [_edge(one, int(inside[0]), -1, confidence), _edge(one, int(inside[-1]), 1, confidence)]
-        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+        if sum(one.integers) <= 0:
+            return low, high
+        first, last = (_edge(one, end, confidence) for end in (0.0, 1.0))
+        return low + (high - low) * first, low + (high - low) * last
 
     def error(
         self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
@@ -81,25 +74,30 @@ class Average:
             return float(high - low)
         measure = bundles[0].measures[0]
         rows = assume * (measure.high - measure.low) << measure.fraction_bits
-        worst = noise[0].mixed_quantile((1.0, 0.0), 1 - confidence)
-        return float(high - low) * min(1.0, worst / rows)
+        worst = noise[0].quantile(1 - Fraction(repr(confidence)))
+        return float(high - low) * (min(1.0, worst / rows) if rows else 1.0)
 
 
-def _edge(one: Released, at: int, side: int, confidence: float) -> float:
-    """Return where the test begins to reject, between two of the points, by bisection; as a share of the bounds."""
-    inner, outer = at / (_POINTS - 1), (at + side) / (_POINTS - 1)
-    if not 0 <= outer <= 1:
-        return inner
-    for _ in range(30):
+def _edge(one: Released, end: float, confidence: float) -> float:
+    """Return where the test begins to reject between the estimate and an end, by bisection; as a share of the bounds.
+
+    The estimate itself is never rejected. The quantile is convex in the mean, and what it is compared with is a
+    straight line on this side: if the end is rejected, they cross once.
+    """
+    above, below = one.integers
+    inner, outer = min(max(above / (above + below), 0.0), 1.0), end
+    if _kept(one, end, confidence):
+        return end
+    for _ in range(_HALVINGS):
         middle = (inner + outer) / 2
         inner, outer = (middle, outer) if _kept(one, middle, confidence) else (inner, middle)
     return outer  # the safe end
 
 
 def _kept(one: Released, share: float, confidence: float) -> bool:
-    weight = 1 - share
+    weights = (1 - share, share)
     above, below = (float(x) for x in one.integers)
-    return abs(weight * above - share * below) <= one.noise.mixed_quantile((weight, share), 1 - confidence)
+    return one.noise.tail(weights, abs(weights[0] * above - weights[1] * below)) > 1 - confidence
 
 
 def _bounds(bundle: Bundle) -> tuple[Fraction, Fraction]:

@@ -21,7 +21,7 @@ class Count:
         """One measure: 1 for every row, or for every row with a value; a unit adds at most max_rows."""
         del bounds
         measure = Measure(value=None if value is None else _present(value))
-        return (Bundle(measures=(measure,), reach=table.max_rows, nonnegative=True),)
+        return (Bundle(measures=(measure,), reach=table.rows, nonnegative=True),)
 
     def kind(self, value: Expression | None) -> Kind:
         """A count is whole."""

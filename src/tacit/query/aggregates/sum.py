@@ -25,7 +25,7 @@ class Sum:
             raise ValueError("a sum has a value with bounds")
         g = grid(value, bounds, table)
         measure = Measure(value=value, step=g.step, low=g.low, high=g.high, fraction_bits=g.fraction_bits)
-        reach = max(1, table.max_rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
+        reach = max(1, table.rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
         return (Bundle(measures=(measure,), reach=reach, nonnegative=g.low >= 0 or g.high <= 0),)
 
     def kind(self, value: Expression | None) -> Kind:

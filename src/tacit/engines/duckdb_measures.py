@@ -1,0 +1,250 @@
+"""Measures as integers, of rows and of units, in DuckDB's SQL; and why nothing overflows.
+
+**Rows.** With W = high - low, a row has the whole number d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For doubles
+⌊y + ½⌋ is ⌊(⌊2y⌋ + 1)/2⌋, where 2y = value·(2/step) is exact, a scaling by a power of two (what underflows rounds to 0
+either way); y + ½ in doubles would not be. Values at or beyond the ends are compared with doubles on the far side of them, so what
+is cast to an integer is at most 2·max(|low|, |high|)·(1 + 2^-52) in size: 64 bits up to 2^60, else 128.
+
+**Units.** Over a unit's n rows in a cell, v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, and v₀ = sign·low + offset the v
+of low. Let M = max|v|, so |v₀| ≤ M and W ≤ 2M, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what is larger is refused). Then
+
+* n ≤ max_rows: V·2^fraction_bits, all steps within 3F; in 64 bits if F ≤ 2^60, else in 128;
+* n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all steps within 3·2^60;
+* otherwise the same in 128 bits, all steps within 3·n·F < 2^127 for n < 2^63, which is all that COUNT can say.
+
+`//` truncates toward zero. S itself is a HUGEINT for DuckDB, and so is the sum over units: at most 2^63 units of at most 2^62.
+If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the sum of min(n, max_rows) is asked for,
+and the rest is done in Python. If every row is its own unit, the sums of d and of rows are asked for, likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, inf, nextafter
+
+from sqlglot import exp
+
+from tacit.engines.duckdb_sql import SQL, call, cast, infinity, infix, product, real, when, whole
+from tacit.errors import InvalidError
+from tacit.query.expressions import Call, Case, Constant, Expression
+from tacit.query.plan import Measure
+
+_BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
+_NEAR, _FAR, _MOST, _BEYOND = 2**60, 2**120, 2**62, 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What rows are asked of a value: its whole number d on this grid."""
+
+    value: Expression
+    step: Fraction
+    low: int
+    high: int
+
+
+def grid_of(measure: Measure) -> Grid | None:
+    """Return the grid of a measure; None if presence alone counts."""
+    if measure.value is None or measure.per == "unit" or measure.low == measure.high:
+        return None
+    return Grid(measure.value, measure.step, measure.low, measure.high)
+
+
+def presence_of(measure: Measure) -> Expression | None:
+    """Return the expression that must not be NULL for a row to count, the simplest that says the same; None: all count.
+
+    >>> from tacit.query.expressions import Column
+    >>> x, one = Column("x", "real"), Constant(1, "integer")
+    >>> there = Call("not", (Call("is_null", (x,), "boolean"),), "boolean")
+    >>> presence_of(Measure(value=Case(((there, one),), None, "integer"))) == x
+    True
+    """
+    value = measure.value
+    while True:
+        match value:
+            case Case(
+                branches=((Call(function="not", arguments=(Call(function="is_null", arguments=(inner,)),)), result),),
+                otherwise=None,
+            ) if isinstance(result, Constant) and result.value is not None:
+                value = inner
+            case _:
+                return value
+
+
+def check(measure: Measure, max_rows: int) -> None:
+    """Raise InvalidError if a measure is outside of what the proof above covers."""
+    step = measure.step
+    if step <= 0 or not (_is_power(step.numerator) and _is_power(step.denominator)):
+        raise InvalidError("step", str(step), "a power of two")
+    if measure.low > measure.high or max(abs(measure.low), abs(measure.high)) > _FAR:
+        raise InvalidError("bounds", "an empty or a far too large range of steps", "an increasing range of steps")
+    if _largest(measure) * max_rows << measure.fraction_bits > _MOST:
+        raise InvalidError(
+            "reach", "more than 2^62 steps for one unit", "at most 2^62 steps: narrower bounds or fewer rows"
+        )
+
+
+def _is_power(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _largest(measure: Measure) -> int:
+    return 1 if measure.per == "unit" else max(map(abs, measure.extremes))
+
+
+def on_grid(value: SQL, grid: Grid) -> SQL:
+    """Return d for a value, given by its name: NULL where the value is NULL."""
+    if grid.value.kind not in ("integer", "real", "boolean"):
+        raise InvalidError("measure", f"a sum of a {grid.value.kind}", "a sum of numbers")
+    width = grid.high - grid.low
+    target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
+    if grid.value.kind == "real":
+        (first, last), inner, last_test = (
+            _ends_of_reals(grid),
+            _real_steps(value, grid),
+            infix(exp.LTE, value, infinity()),
+        )
+    else:
+        value = cast(value, _integer_type(grid))
+        (first, last), inner = _ends_of_integers(grid), _integer_steps(value, grid)
+        last_test = infix(exp.GTE, value, last)
+    low, high = whole(0, target), whole(width, target)
+    inside = cast(call("LEAST", call("GREATEST", inner, whole(0)), whole(width, _wide(grid))), target)
+    return when((infix(exp.LTE, value, first), low), (infix(exp.LT, value, last), inside), (last_test, high))
+
+
+def _wide(grid: Grid) -> str:
+    return _BIGINT if max(abs(grid.low), abs(grid.high)) <= _NEAR else _HUGEINT
+
+
+def _integer_type(grid: Grid) -> str:
+    """Return the type that holds a whole number between the ends, the ends, and its steps."""
+    ends = max(abs(grid.low), abs(grid.high)) * max(grid.step, Fraction(1))
+    return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
+
+
+def _ends_of_integers(grid: Grid) -> tuple[SQL, SQL]:
+    """Return the last value that is low, and the first that is high; or what no integer of 64 bits passes."""
+    target = _integer_type(grid)
+    first, last = floor(grid.low * grid.step), ceil(grid.high * grid.step)
+    return whole(max(first, -_BEYOND), target), whole(min(last, _BEYOND), target)
+
+
+def _integer_steps(value: SQL, grid: Grid) -> SQL:
+    """Return ⌊value/step + ½⌋ - low of a whole number between the ends.
+
+    Of steps larger than 2^64 that is 0 - low for all 64-bit values; and of those smaller than 2^-120 only 0 is between the ends.
+    """
+    target = _integer_type(grid)
+    up, down = grid.step.denominator, grid.step.numerator
+    if down > _BEYOND or up > _FAR:
+        return whole(-grid.low, target)
+    steps = value
+    if up > 1:
+        steps = infix(exp.Mul, value, whole(up, target))
+    elif down > 1:
+        half, shift = whole(down // 2, target), whole(down.bit_length() - 1, target)
+        steps = infix(exp.BitwiseRightShift, infix(exp.Add, value, half), shift)
+    return infix(exp.Sub, steps, whole(grid.low, target))
+
+
+def _ends_of_reals(grid: Grid) -> tuple[SQL, SQL]:
+    """Return a double at or below the low end, and one at or above the high end, both as near as can be."""
+    return real(_outward(grid.low * grid.step, -inf)), real(_outward(grid.high * grid.step, inf))
+
+
+def _outward(end: Fraction, side: float) -> float:
+    try:
+        near = float(end)
+    except OverflowError:
+        return inf if end > 0 else -inf
+    beyond = near >= end if side > 0 else near <= end
+    return near if beyond else nextafter(near, side)
+
+
+def _real_steps(value: SQL, grid: Grid) -> SQL:
+    """Return ⌊value/step + ½⌋ - low of a double between the ends."""
+    target = _wide(grid)
+    twice = infix(exp.Add, cast(call("FLOOR", product([value, *_scale(2 / grid.step)])), target), whole(1, target))
+    return infix(exp.Sub, infix(exp.BitwiseRightShift, twice, whole(1, target)), whole(grid.low, target))
+
+
+def _scale(factor: Fraction) -> list[SQL]:
+    """Return a power of two as one double, or as several where one would not hold it."""
+    exponent = factor.numerator.bit_length() - factor.denominator.bit_length()
+    parts = -(-abs(exponent) // 1000) or 1
+    shares = [exponent // parts + (place < exponent % parts) for place in range(parts)]
+    return [real(2.0**share) for share in shares]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Where a unit's sums stand: the names of its rows that count, and of the sum of their d, if there is one."""
+
+    rows: SQL
+    steps: SQL | None
+
+
+Share = tuple[SQL, int]
+"""A sum over the (unit, cell) pairs of a cell, and the factor with which it goes into a measure."""
+
+
+def of_row(measure: Measure, tally: Tally) -> list[Share]:
+    """Return a measure where every row is its own unit, from sums over a cell's rows."""
+    if measure.per == "unit":
+        return [(tally.rows, 1)]
+    first = (measure.sign * measure.low + measure.offset) << measure.fraction_bits
+    shares = [(tally.rows, first)]
+    return shares if tally.steps is None else [*shares, (tally.steps, measure.sign << measure.fraction_bits)]
+
+
+def of_unit(measure: Measure, tally: Tally, max_rows: int) -> list[Share]:
+    """Return a measure from the sums of each unit in each cell."""
+    if measure.per == "unit":
+        there = infix(exp.GT, tally.rows, whole(0))
+        return [(_total(when((there, whole(1)))), 1)]
+    first = measure.sign * measure.low + measure.offset
+    if tally.steps is None:
+        rows = call("LEAST", tally.rows, whole(max_rows))
+        return [(_total(rows), first << measure.fraction_bits)]
+    return [(_total(_scaled(measure, tally.rows, tally.steps, max_rows)), 1)]
+
+
+def _total(value: SQL) -> SQL:
+    return call("SUM", value)
+
+
+def _scaled(measure: Measure, rows: SQL, steps: SQL, max_rows: int) -> SQL:
+    """Return the unit's integer: V·2^fraction_bits, or as much of it as max_rows rows may have."""
+    most = _largest(measure) * max_rows << measure.fraction_bits
+    target = _BIGINT if most <= _NEAR else _HUGEINT
+    plain = _times(_sum(measure, rows, steps, target), 1 << measure.fraction_bits, target)
+    branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
+    few = _NEAR // max(most, 1)
+    if few > max_rows:
+        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, rows, steps, max_rows, _BIGINT)))
+    return when(*branches, otherwise=cast(_capped(measure, rows, steps, max_rows, _HUGEINT), target))
+
+
+def _sum(measure: Measure, rows: SQL, steps: SQL, target: str) -> SQL:
+    first = measure.sign * measure.low + measure.offset
+    parts = [_times(cast(steps, target), measure.sign, target)]
+    if first:
+        parts.append(_times(cast(rows, target), first, target))
+    return parts[0] if len(parts) == 1 else infix(exp.Add, *parts)
+
+
+def _times(value: SQL, factor: int, target: str) -> SQL:
+    return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
+
+
+def _capped(measure: Measure, rows: SQL, steps: SQL, max_rows: int, target: str) -> SQL:
+    kept = _times(_sum(measure, rows, steps, target), max_rows << measure.fraction_bits, target)
+    return infix(exp.IntDiv, kept, cast(rows, target))
+
+
+def distinct(measures: Sequence[Measure]) -> list[Measure]:
+    """Return the different measures, in order."""
+    return list(dict.fromkeys(measures))

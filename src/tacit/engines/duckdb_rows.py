@@ -1,0 +1,157 @@
+"""Row expressions as SQL, in layers: each SELECT adds columns to the one before.
+
+What is used more than once becomes a column of a layer and is computed once: a part that several expressions share, and an
+operand that its operator must write twice to guard it. DuckDB does not do that by itself (it expands NULLIF, and
+leaves repeated parts of CASE alone), so nested guards written in place would double the work at every level. Parts that are
+nested deeply become columns too, so that no text nests deeper than parsers like.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.engines.duckdb_casts import CASTS, read, read_unit, without_nan
+from tacit.engines.duckdb_functions import FORMS
+from tacit.engines.duckdb_sql import SQL, column, literal, when
+from tacit.errors import InvalidError, show
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children
+
+_HIGHEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A value as SQL over the columns of layers up to `level`; `nan`: NaN may stand for NULL in it."""
+
+    sql: SQL
+    level: int
+    height: int
+    nan: bool
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it costs nothing to write it again: a column or a constant."""
+        return self.height == 0
+
+
+class Rows:
+    """The layers of SELECTs over a source in which some expressions are computed."""
+
+    def __init__(self, types: Mapping[str, str], expressions: Iterable[Expression]) -> None:
+        """Prepare the layers over a source with these columns and DuckDB types, for these expressions."""
+        self._types = types
+        self._uses = _uses(expressions)
+        self._terms: dict[Expression, Term] = {}
+        self._layers: list[list[tuple[str, SQL]]] = [[]]
+
+    def value(self, expression: Expression) -> SQL:
+        """Return the name, in the last layer, of an expression's value; there NaN is NULL."""
+        return self._named(self._clean(self._term(expression))).sql
+
+    def unit(self, name: str, kind: Kind) -> SQL:
+        """Return the name of the unit's column, unchanged where that is possible."""
+        return self._add(read_unit(column(name), self._type(name), kind), 0)
+
+    def selects(self, source: str) -> list[tuple[str, exp.Select]]:
+        """Return the layers, each by its name and with the name of the one before in FROM; the first over the source."""
+        selects, below = [], source
+        for place, columns in enumerate(self._layers):
+            select = exp.select(*(exp.alias_(sql, name, quoted=True) for name, sql in columns)).from_(below)
+            if place:
+                select = exp.select("*").select(*select.expressions).from_(below)
+            below = f"layer{place}"
+            selects.append((below, select))
+        return selects
+
+    def _type(self, name: str) -> str:
+        if name not in self._types:
+            raise InvalidError("columns", show(name), "columns of the source")
+        return self._types[name]
+
+    def _add(self, sql: SQL, level: int) -> SQL:
+        """Give a piece of SQL a name in a layer."""
+        while len(self._layers) <= level:
+            self._layers.append([])
+        name = f"v{sum(map(len, self._layers))}"
+        self._layers[level].append((name, sql))
+        return column(name)
+
+    def _named(self, term: Term) -> Term:
+        if term.is_name:
+            return term
+        level = term.level + 1
+        return Term(self._add(term.sql, level), level, 0, term.nan)
+
+    def _clean(self, term: Term) -> Term:
+        if not term.nan:
+            return term
+        name = self._named(term)
+        return Term(without_nan(name.sql), name.level, 1, nan=False)
+
+    def _term(self, expression: Expression) -> Term:
+        """Return an expression's term, made once."""
+        if expression not in self._terms:
+            term = self._made(expression)
+            again = self._uses[expression] > 1 or term.height > _HIGHEST
+            self._terms[expression] = self._named(term) if again else term
+        return self._terms[expression]
+
+    def _made(self, expression: Expression) -> Term:
+        match expression:
+            case Column(name=name, kind=kind):
+                return Term(self._add(read(column(name), self._type(name), kind), 0), 0, 0, nan=False)
+            case Constant(value=value, kind=kind):
+                return Term(literal(value, kind), 0, 0, nan=False)
+            case Cast():
+                return self._cast(expression)
+            case Call():
+                return self._call(expression)
+            case Case():
+                return self._case(expression)
+
+    def _cast(self, node: Cast) -> Term:
+        operand = self._term(node.operand)
+        if node.operand.kind == node.kind:
+            return operand
+        if node.operand.kind == "text":
+            operand = self._named(operand)
+        return _above([operand], CASTS[node.operand.kind, node.kind](operand.sql), nan=False)
+
+    def _call(self, node: Call) -> Term:
+        form = FORMS[node.function]
+        terms = [self._term(argument) for argument in node.arguments]
+        if form.looks:
+            terms = [self._clean(term) for term in terms]
+        terms = [self._named(term) if place in form.twice else term for place, term in enumerate(terms)]
+        nan = node.kind == "real" and (form.makes or any(term.nan for term in terms))
+        return _above(terms, form.write(node, [term.sql for term in terms]), nan=nan)
+
+    def _case(self, node: Case) -> Term:
+        terms = [self._term(part) for part in children(node)]
+        tests, results = terms[: 2 * len(node.branches) : 2], terms[1 : 2 * len(node.branches) : 2]
+        last = terms[-1] if node.otherwise is not None else None
+        branches = ((test.sql, result.sql) for test, result in zip(tests, results, strict=True))
+        sql = when(*branches, otherwise=None if last is None else last.sql)
+        return _above(terms, sql, nan=node.kind == "real" and any(term.nan for term in terms))
+
+
+def _above(terms: list[Term], sql: SQL, *, nan: bool) -> Term:
+    """Return the term of an operation on some terms."""
+    level, height = max(term.level for term in terms), max(term.height for term in terms)
+    return Term(sql, level, height + 1, nan)
+
+
+def _uses(expressions: Iterable[Expression]) -> Counter[Expression]:
+    """Return how many different expressions each part stands in; a part of a shared part counts once."""
+    uses: Counter[Expression] = Counter()
+    waiting = list(expressions)
+    while waiting:
+        part = waiting.pop()
+        uses[part] += 1
+        if uses[part] == 1:
+            waiting.extend(children(part))
+    return uses

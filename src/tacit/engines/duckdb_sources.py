@@ -1,0 +1,182 @@
+"""Where DuckDB reads rows from: files, a DuckDB file, or tables in memory; all read-only, behind one view named `data`.
+
+Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text; a line that has fewer fields than the
+header, or is not UTF-8, is left out, since an error would tell of a row. A pandas column of objects is text. A glob is expanded when
+it is opened. After that DuckDB may read these files and nothing else, load nothing, and change no setting.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp
+
+from tacit.engines.duckdb_plan import SOURCE
+from tacit.engines.duckdb_sql import TYPES
+from tacit.errors import InvalidError, SourceError, show
+
+NOT_OPENED = (
+    "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete and "
+    "can be read, and that no other program is writing to it."
+)
+
+_DELIMITERS = ",;\t|"
+_TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
+_SOURCES = "a Parquet, CSV or DuckDB file, a glob of the first two, or a pandas, polars or Arrow table"
+
+
+def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory that loads no extension and writes no file but below `temporary`."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise InvalidError("threads", show(threads), "a whole number ≥ 1")
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "python_enable_replacements": False,
+        "pandas_analyze_sample": 0,
+        "preserve_insertion_order": False,
+        "temp_directory": "" if temporary is None else str(Path(temporary)),
+    }
+    return duckdb.connect(":memory:", config=config if threads is None else {**config, "threads": threads})
+
+
+def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | None) -> str:
+    """Make a source the view `data`, lock the connection, and return what the table is called."""
+    if isinstance(source, (str, PathLike)):
+        name, files = _attach_files(connection, Path(source).expanduser(), table)
+    else:
+        if type(source).__name__ not in _TABLES.get(type(source).__module__.partition(".")[0], ()):
+            raise InvalidError("source", show(source), _SOURCES)
+        _no_table(table)
+        connection.register(SOURCE, source)
+        name, files = "data", []
+    _lock(connection, files)
+    return name
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
+    connection.execute("SET TimeZone = 'UTC'")
+    try:  # see `duckdb_keep`; versions without this rewrite do not know its name
+        connection.execute("SET disabled_optimizers = 'top_n_window_elimination'")
+    except duckdb.Error:
+        connection.execute("SET disabled_optimizers = ''")
+    connection.execute(f"SET allowed_paths = {_list(map(str, files))}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _attach_files(connection: duckdb.DuckDBPyConnection, path: Path, table: str | None) -> tuple[str, list[Path]]:
+    files = [path] if path.is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))
+    files = [file.resolve() for file in files if file.is_file()]
+    if not files:
+        raise InvalidError("source", show(str(path)), f"{_SOURCES}, and no such file was found")
+    if any(glob.has_magic(str(file)) for file in files):
+        raise InvalidError("source", "a file with *, ? or [ in its name", "files without them")
+    suffixes = {file.name.removesuffix(".gz").rpartition(".")[2].lower() for file in files}
+    if len(suffixes) > 1:
+        raise InvalidError("source", "files of several sorts", "files of one sort")
+    suffix = suffixes.pop()
+    if suffix in ("duckdb", "ddb", "db") and len(files) == 1:
+        return _attach_database(connection, files[0], table), []
+    _no_table(table)
+    if suffix in ("parquet", "pq"):
+        _view(connection, f"read_parquet({_list(map(str, files))}, hive_partitioning = false)")
+    elif suffix in ("csv", "tsv"):
+        _view(connection, _csv(files))
+    else:
+        raise InvalidError("source", show(str(path)), _SOURCES)
+    return _stem(path), files
+
+
+def _view(connection: duckdb.DuckDBPyConnection, relation: str, columns: str = "*") -> None:
+    connection.execute(f"CREATE VIEW {SOURCE} AS SELECT {columns} FROM {relation}")  # noqa: S608 - quoted where it is not ours
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without its suffixes, and of a glob what comes before its first magic.
+
+    >>> _stem(Path("in/survey.csv.gz")), _stem(Path("visits-*.parquet")), _stem(Path("in/*.csv"))
+    ('survey', 'visits', 'data')
+    """
+    name = re.sub(r"[*?\[].*", "", path.name)
+    return re.sub(r"\.\w+(\.gz)?$", "", name).rstrip("-_. ") or "data"
+
+
+def _no_table(table: str | None) -> None:
+    if table is not None:
+        raise InvalidError("table", show(table), "left out: only a DuckDB file has tables by name")
+
+
+def _attach_database(connection: duckdb.DuckDBPyConnection, file: Path, table: str | None) -> str:
+    """Show one table of a DuckDB file; not a view, whose expressions could fail on a row. Text is compared by code point."""
+    connection.execute(f"ATTACH {_quoted(str(file))} AS source (READ_ONLY)")
+    listed = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    fits = [one for one in listed if table in (None, one[1], ".".join(one))]
+    if len(fits) != 1:
+        got = "none" if table is None else show(table)
+        raise InvalidError("table", got, f"the name of one of the file's {len(listed)} tables")
+    schema, name = fits[0]
+    relation = exp.table_(name, db=schema, catalog="source", quoted=True).sql("duckdb")
+    described = connection.execute(f"DESCRIBE {relation}").fetchall()
+    columns = [_plainly_compared(column, type_name) for column, type_name, *_ in described]
+    _view(connection, relation, ", ".join(columns))
+    return str(name)
+
+
+def _plainly_compared(name: str, type_name: str) -> str:
+    quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
+    return f"{quoted} COLLATE C AS {quoted}" if type_name == "VARCHAR" else quoted
+
+
+def _csv(files: Sequence[Path]) -> str:
+    """Return the reading of CSV files whose columns are those of their headers."""
+    delimiters, headers = zip(*map(_header, files), strict=True)
+    if len(set(zip(delimiters, headers, strict=True))) > 1:
+        raise InvalidError("source", "CSV files with different headers", "files with one header")
+    names = headers[0]
+    if not all(names) or len({name.casefold() for name in names}) < len(names):
+        raise InvalidError("source", "a CSV header with an empty or a repeated name", "a header that names each column")
+    columns = ", ".join(f"{_quoted(name)}: '{TYPES['text']}'" for name in names)
+    return (
+        f"read_csv({_list(map(str, files))}, columns = {{{columns}}}, delim = {_quoted(delimiters[0])}, header = true, "
+        "quote = '\"', escape = '\"', auto_detect = false, ignore_errors = true, strict_mode = false)"
+    )
+
+
+def _header(file: Path) -> tuple[str, tuple[str, ...]]:
+    """Return a CSV file's delimiter, the one most used in its header, and the names in its header."""
+    try:
+        with (
+            gzip.open(file, "rt", encoding="utf-8-sig", newline="")
+            if file.suffix == ".gz"
+            else file.open(encoding="utf-8-sig", newline="") as lines
+        ):
+            first = lines.readline()
+            delimiter = max(_DELIMITERS, key=first.count)
+            names = next(csv.reader([first], delimiter=delimiter), [])
+    except (UnicodeError, csv.Error, EOFError):
+        raise InvalidError("source", "a CSV file whose header cannot be read", "CSV in UTF-8 with a header") from None
+    if not names:
+        raise InvalidError("source", "a CSV file without a header", "CSV with a header")
+    return delimiter, tuple(names)
+
+
+def _quoted(text: str) -> str:
+    return exp.Literal.string(text).sql("duckdb")
+
+
+def _list(texts: object) -> str:
+    return f"[{', '.join(_quoted(str(text)) for text in texts)}]"  # type: ignore[attr-defined]
+
+
+__all__ = ["NOT_OPENED", "SourceError", "attach", "connect"]
