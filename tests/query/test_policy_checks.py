@@ -68,12 +68,10 @@ SINGLE = [  # a line of the clinic, what stands there instead, where the mistake
     (8, 'each_row = true\nunit = "x"', "tables.visits.each_row", "keep one of the two"),
     (8, "unit = 5", "tables.visits.unit", "the column that says whose row it is"),
     (8, 'unit = ""', "tables.visits.unit", "is not filled in yet"),
-    (9, "", "tables.visits.max_groups", "is required with a unit"),
     (9, "max_groups = 0", "tables.visits.max_groups", "a whole number from 1"),
     (9, "max_groups = 2.0", "tables.visits.max_groups", "a whole number from 1"),
     (9, "max_groups = true", "tables.visits.max_groups", "a whole number from 1"),
     (9, f"max_groups = 0x{'f' * 5000}", "tables.visits.max_groups", "a whole number from 1"),
-    (10, "", "tables.visits.max_rows", "is required with a unit"),
     (10, 'max_rows = ""', "tables.visits.max_rows", "is not filled in yet"),
     (12, "[tables.visits.colums]", "tables.visits.colums", "did you mean 'columns'?"),
     (13, "cost = { bounds = [0] }", "tables.visits.columns.cost.bounds", "two finite numbers"),
@@ -149,7 +147,6 @@ max_rows = 1
         (3, "neighbours"),
         (4, "extra"),
         (6, "tables.visits.unit"),
-        (6, "tables.visits.max_rows"),
         (7, "tables.visits.source"),
         (8, "tables.visits.max_groups"),
         (11, "tables.visits.columns.cost.bounds"),
@@ -158,7 +155,6 @@ max_rows = 1
         (16, "tables.visits.columns.day.type"),
         (18, "tables.VISITS.source"),
         (18, "tables.VISITS"),
-        (18, "tables.VISITS.max_groups"),
     ]
 
 

@@ -79,11 +79,12 @@ def _mechanism(plan: Plan, price: Price, place: int) -> dict[str, object]:
 
 
 def _measure(measure: Measure) -> dict[str, object]:
+    """What a row adds is said at the low and at the high bound, so that measures that pull against each other show."""
     return {
         "of": "rows" if measure.value is None and measure.per == "row" else measure.per,
         "grid_step": str(measure.step),
         "bounds_in_steps": [measure.low, measure.high],
-        "row_adds": list(measure.extremes),
+        "row_adds": [measure.sign * end + measure.offset for end in (measure.low, measure.high)],
         "fraction_bits": measure.fraction_bits,
     }
 

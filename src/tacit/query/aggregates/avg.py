@@ -57,7 +57,7 @@ class Average:
         return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
 
     def interval(self, released: Sequence[Released], confidence: float) -> Interval:
-        """Return the ends of all means that the test does not reject; the bounds where no row shows through the noise."""
+        """Return the ends of all means that the test does not reject; the bounds where no row shows through noise."""
         one = released[0]
         low, high = (float(end) for end in _bounds(one.bundle))
         if sum(one.integers) <= 0:

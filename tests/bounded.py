@@ -1,0 +1,149 @@
+"""What a plan measures, said once more in plain Python: the semantics of `tacit.query.plan`, without any database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+from itertools import product
+from math import floor, inf, isnan, trunc
+from typing import Literal
+
+from tacit.guarantees.events import Neighbours
+from tacit.query.aggregates import STATISTICS, bundles_of
+from tacit.query.evaluate import evaluate
+from tacit.query.expressions import Column, Expression, Value
+from tacit.query.plan import Aggregate, Bundle, Grouped, Key, Measure, Noisy, Order, Output, Plan
+from tacit.query.policy import ColumnPolicy, TablePolicy
+
+Row = Mapping[str, Value]
+Bounds = tuple[Fraction, Fraction]
+Function = Literal["count", "count_units", "sum", "avg"]
+
+REAL, WHOLE = Column("x", "real"), Column("n", "integer")
+UNIT = "id"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One aggregate of a question."""
+
+    function: Function
+    value: Expression | None = None
+    bounds: Bounds | None = None
+
+
+def bounds(low: float, high: float) -> Bounds:
+    return Fraction(repr(low)), Fraction(repr(high))
+
+
+def policy(
+    *, groups: int = 1, rows: int = 1, neighbours: Neighbours = "add/remove", unit: str | None = UNIT
+) -> TablePolicy:
+    """A table with a unit, a text key, a real x in [-1, 1] and a whole n in [0, 10]."""
+    columns = {
+        UNIT: ColumnPolicy(kind="integer"),
+        "k": ColumnPolicy(kind="text", keys=("a", "b")),
+        "x": ColumnPolicy(kind="real", bounds=bounds(-1, 1)),
+        "n": ColumnPolicy(kind="integer", bounds=bounds(0, 10)),
+    }
+    return TablePolicy(
+        name="t", unit=unit, max_groups=groups, max_rows=rows, neighbours=neighbours, columns=columns
+    )
+
+
+def key(name: str, *values: Value) -> Key:
+    return Key(name=name, expression=Column(name, "text"), values=values)
+
+
+def plan_of(
+    table: TablePolicy,
+    *asks: Ask,
+    keys: Sequence[Key] = (),
+    more: Mapping[str, Output] | None = None,
+    having: Output | None = None,
+    order: tuple[Order, ...] = (),
+    limit: int | None = None,
+    offset: int = 0,
+) -> Plan:
+    """A plan whose outputs are its keys, then its aggregates by place (a0, a1, …), then some more."""
+    bundles: list[Bundle] = []
+    aggregates, outputs = [], [(one.name, Grouped(place, one.expression.kind)) for place, one in enumerate(keys)]
+    shown: list[tuple[str, Output]] = list(outputs)
+    for place, ask in enumerate(asks):
+        own = bundles_of(ask.function, ask.value, ask.bounds, table)
+        places = tuple(range(len(bundles), len(bundles) + len(own)))
+        bundles += own
+        text = f"{ask.function}({'*' if ask.value is None else getattr(ask.value, 'name', '…')})"
+        aggregates.append(
+            Aggregate(function=ask.function, value=ask.value, bounds=ask.bounds, bundles=places, sql=text)
+        )
+        shown.append((f"a{place}", Noisy(place, STATISTICS[ask.function].kind(ask.value))))
+    return Plan(
+        sql="SELECT …",
+        table=table,
+        where=None,
+        keys=tuple(keys),
+        bundles=tuple(bundles),
+        aggregates=tuple(aggregates),
+        outputs=(*shown, *(more or {}).items()),
+        having=having,
+        order=order,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def with_reach(bundle: Bundle, reach: int) -> Bundle:
+    return replace(bundle, reach=reach)
+
+
+def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:
+    """For every measure, one integer a cell."""
+    cells = list(product(*(one.values for one in plan.keys)))
+    units: dict[Value, dict[tuple[Value, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for number, row in enumerate(rows):
+        if plan.where is not None and evaluate(plan.where, row) is not True:
+            continue
+        unit = number if plan.table.unit is None else row[plan.table.unit]
+        cell = tuple(evaluate(one.expression, row) for one in plan.keys)
+        if unit is not None and cell in cells:
+            units[unit][cell].append(row)
+    measures = [measure for bundle in plan.bundles for measure in bundle.measures]
+    totals = [dict.fromkeys(cells, 0) for _ in measures]
+    for unit, found in units.items():
+        for cell in sorted(found, key=lambda cell: _hashed(unit, cell))[: plan.table.max_groups]:
+            for total, measure in zip(totals, measures, strict=True):
+                total[cell] += contribution(measure, found[cell], plan.table.max_rows)
+    return [[total[cell] for cell in cells] for total in totals]
+
+
+def _hashed(unit: Value, cell: tuple[Value, ...]) -> bytes:
+    return sha256(repr((unit, cell)).encode()).digest()
+
+
+def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:
+    """One unit's integer in one cell."""
+    there = [value for row in rows if not _is_null(value := _of(measure, row))]
+    if measure.per == "unit":
+        return int(bool(there))
+    total = sum(measure.sign * _on_grid(measure, value) + measure.offset for value in there)
+    share = Fraction(total) if len(there) <= max_rows else Fraction(total * max_rows, len(there))
+    return trunc(share * 2**measure.fraction_bits)
+
+
+def _of(measure: Measure, row: Row) -> Value:
+    return 1 if measure.value is None else evaluate(measure.value, row)
+
+
+def _is_null(value: Value) -> bool:
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def _on_grid(measure: Measure, value: Value) -> int:
+    assert isinstance(value, (int, float))
+    if value in (inf, -inf):
+        return measure.high if value > 0 else measure.low
+    return min(max(floor(Fraction(value) / measure.step + Fraction(1, 2)), measure.low), measure.high)
