@@ -260,7 +260,7 @@ def expected_ratio(plan: Plan, epsilon: float, delta: float) -> float:
     return sum(ratios) / len(ratios)
 
 
-@pytest.mark.parametrize("groups", [1, 2, 4, 8, 16, 30])
+@pytest.mark.parametrize("groups", [1, 2, 4, 6, 12, 30])
 @pytest.mark.parametrize("asks", [(COUNT,), (COUNT, ASKS["avg"], ASKS["sum of whole numbers"])])
 def test_the_law_with_the_smaller_error_is_chosen_and_the_reason_said(groups: int, asks: tuple[Ask, ...]) -> None:
     plan = plan_of(policy(groups=groups, rows=20), *asks, keys=MANY)
@@ -316,7 +316,7 @@ def test_noise_beyond_64_bits_is_refused_by_the_argument_that_asks_for_it(epsilo
 
 def test_laplace_noise_that_fits_is_used_where_gaussian_noise_would_not_fit() -> None:
     plan = plan_of(policy(), COUNT)
-    found = price(plan, epsilon=Fraction(1, 2**55), delta=1e-9)
+    found = price(plan, epsilon=Fraction(1, 2**55), delta=1e-30)
     assert found.noise[0].law == "laplace"
     wide = plan_of(policy(groups=30), COUNT, keys=MANY)
     found = price(wide, epsilon=Fraction(30, 2**56), delta=Fraction(1, 1000))

@@ -1,7 +1,7 @@
 """Columns as DuckDB types them, read as the policy types them; and the casts of `query.functions_cast` in SQL.
 
-Reading is where data meet the language of expressions: NaN becomes NULL, integers beyond 64 bits and days outside the years 1
-to 9999 become NULL, timestamps lose their zone in UTC, and nothing raises.
+Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999 become NULL,
+timestamps lose their zone in UTC, and nothing raises. NaN stays until something looks at it (see `duckdb_rows`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def _plain(type_name: str) -> str:
 
 
 def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
-    """Return a column of some DuckDB type as a value of the kind that its policy says, or raise InvalidError."""
+    """Return a column of some DuckDB type as a value of the kind that its policy says, or raise InvalidError.
+
+    A double may be NaN; see `may_be_nan`.
+    """
     source = kind_of(type_name)
     if source == "integer" and kind == "real":
         return cast(raw, "DOUBLE")  # not through 64 bits
@@ -65,8 +68,14 @@ def read_unit(raw: SQL, type_name: str, kind: Kind) -> SQL:
     A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
     """
     source = kind_of(type_name)
-    same = source == kind or (source == "integer" and kind == "real")
-    return raw if same and _plain(type_name) not in _FLOATS else read(raw, type_name, kind)
+    if may_be_nan(type_name, kind):
+        return without_nan(raw)
+    return raw if source == kind or (source == "integer" and kind == "real") else read(raw, type_name, kind)
+
+
+def may_be_nan(type_name: str, kind: Kind) -> bool:
+    """Whether a column can hold NaN as the policy types it."""
+    return kind == "real" and type_name in _FLOATS
 
 
 def finite(value: SQL) -> SQL:
@@ -100,7 +109,7 @@ _READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
     {
         **dict.fromkeys(_NARROW, lambda raw: cast(raw, "BIGINT")),
         **dict.fromkeys(_WIDE, lambda raw: try_cast(raw, "BIGINT")),
-        **dict.fromkeys(_FLOATS, lambda raw: without_nan(cast(raw, "DOUBLE"))),
+        **dict.fromkeys(_FLOATS, lambda raw: cast(raw, "DOUBLE")),
         "DECIMAL": lambda raw: cast(raw, "DOUBLE"),
         **dict.fromkeys(("ENUM", "UUID"), lambda raw: cast(raw, "TEXT")),
         "DATE": _date,

@@ -33,6 +33,7 @@ from tacit.query.plan import Measure
 
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
 _NEAR, _FAR, _MOST, _BEYOND = 2**60, 2**120, 2**62, 2**64
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,80 +96,76 @@ def _largest(measure: Measure) -> int:
 
 
 def on_grid(value: SQL, grid: Grid) -> SQL:
-    """Return d for a value, given by its name: NULL where the value is NULL."""
+    """Return d for a value, given by its name: NULL where the value is NULL or NaN."""
     if grid.value.kind not in ("integer", "real", "boolean"):
         raise InvalidError("measure", f"a sum of a {grid.value.kind}", "a sum of numbers")
     width = grid.high - grid.low
     target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
     if grid.value.kind == "real":
-        (first, last), inner, last_test = (
-            _ends_of_reals(grid),
-            _real_steps(value, grid),
-            infix(exp.LTE, value, infinity()),
-        )
+        first, last, inner, over = _real_steps(value, grid)
     else:
         value = cast(value, _integer_type(grid))
-        (first, last), inner = _ends_of_integers(grid), _integer_steps(value, grid)
-        last_test = infix(exp.GTE, value, last)
-    low, high = whole(0, target), whole(width, target)
-    inside = cast(call("LEAST", call("GREATEST", inner, whole(0)), whole(width, _wide(grid))), target)
-    return when((infix(exp.LTE, value, first), low), (infix(exp.LT, value, last), inside), (last_test, high))
+        first, last, inner, over = _integer_steps(value, grid)
+    inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, since most rows pass it
+    below = (infix(exp.LT, value, first), whole(0, target))
+    return when((inside, cast(inner, target)), below, (over, whole(width, target)))
 
 
-def _wide(grid: Grid) -> str:
-    return _BIGINT if max(abs(grid.low), abs(grid.high)) <= _NEAR else _HUGEINT
+_Steps = tuple[SQL, SQL, SQL, SQL]
+"""The ends; d of a value that is at them or between them; and whether a value is above, none of which NULL is."""
 
 
-def _integer_type(grid: Grid) -> str:
-    """Return the type that holds a whole number between the ends, the ends, and its steps."""
-    ends = max(abs(grid.low), abs(grid.high)) * max(grid.step, Fraction(1))
-    return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
+def _integer_steps(value: SQL, grid: Grid) -> _Steps:
+    """Return the steps of whole numbers; the ends are those between which all steps are, as far as 64 bits reach.
 
-
-def _ends_of_integers(grid: Grid) -> tuple[SQL, SQL]:
-    """Return the last value that is low, and the first that is high; or what no integer of 64 bits passes."""
-    target = _integer_type(grid)
-    first, last = floor(grid.low * grid.step), ceil(grid.high * grid.step)
-    return whole(max(first, -_BEYOND), target), whole(min(last, _BEYOND), target)
-
-
-def _integer_steps(value: SQL, grid: Grid) -> SQL:
-    """Return ⌊value/step + ½⌋ - low of a whole number between the ends.
-
-    Of steps larger than 2^64 that is 0 - low for all 64-bit values; and of those smaller than 2^-120 only 0 is between the ends.
+    Steps larger than 2^64 make 0 of every number of 64 bits; and of steps smaller than 2^-120 only 0 is between the ends.
     """
-    target = _integer_type(grid)
-    up, down = grid.step.denominator, grid.step.numerator
-    if down > _BEYOND or up > _FAR:
-        return whole(-grid.low, target)
+    target, up, down = _integer_type(grid), grid.step.denominator, grid.step.numerator
+    first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
+    ends = whole(max(first, -_BEYOND), target), whole(min(last, _BEYOND), target)
     steps = value
-    if up > 1:
+    if down > _BEYOND or up > _FAR:
+        steps = whole(0, target)
+    elif up > 1:
         steps = infix(exp.Mul, value, whole(up, target))
     elif down > 1:
         half, shift = whole(down // 2, target), whole(down.bit_length() - 1, target)
         steps = infix(exp.BitwiseRightShift, infix(exp.Add, value, half), shift)
-    return infix(exp.Sub, steps, whole(grid.low, target))
+    return *ends, _less(steps, grid.low, target), infix(exp.GT, value, ends[1])
 
 
-def _ends_of_reals(grid: Grid) -> tuple[SQL, SQL]:
-    """Return a double at or below the low end, and one at or above the high end, both as near as can be."""
-    return real(_outward(grid.low * grid.step, -inf)), real(_outward(grid.high * grid.step, inf))
+def _integer_type(grid: Grid) -> str:
+    """Return the type that holds a whole number at or between the ends, the ends, and its steps."""
+    ends = (max(abs(grid.low), abs(grid.high)) + 1) * max(grid.step, Fraction(1))
+    return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
+
+
+def _real_steps(value: SQL, grid: Grid) -> _Steps:
+    """Return the steps of doubles: those of the ends are low and high, unless no double is there, when d is clamped."""
+    largest = max(abs(grid.low), abs(grid.high))
+    target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
+    exact = grid.low * grid.step, grid.high * grid.step
+    ends = _outward(exact[0], -inf), _outward(exact[1], inf)
+    twice = cast(call("FLOOR", product([value, *_scale(2 / grid.step)])), target)
+    steps = infix(exp.BitwiseRightShift, infix(exp.Add, twice, whole(1, target)), whole(1, target))
+    d = _less(steps, grid.low, target)
+    if ends != exact:
+        d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
+    return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
+
+
+def _less(steps: SQL, low: int, target: str) -> SQL:
+    return infix(exp.Sub, steps, whole(low, target)) if low else steps
 
 
 def _outward(end: Fraction, side: float) -> float:
+    """Return the double nearest to an end that is not inside of it."""
     try:
         near = float(end)
     except OverflowError:
         return inf if end > 0 else -inf
     beyond = near >= end if side > 0 else near <= end
     return near if beyond else nextafter(near, side)
-
-
-def _real_steps(value: SQL, grid: Grid) -> SQL:
-    """Return ⌊value/step + ½⌋ - low of a double between the ends."""
-    target = _wide(grid)
-    twice = infix(exp.Add, cast(call("FLOOR", product([value, *_scale(2 / grid.step)])), target), whole(1, target))
-    return infix(exp.Sub, infix(exp.BitwiseRightShift, twice, whole(1, target)), whole(grid.low, target))
 
 
 def _scale(factor: Fraction) -> list[SQL]:

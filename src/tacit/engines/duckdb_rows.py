@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.engines.duckdb_casts import CASTS, read, read_unit, without_nan
+from tacit.engines.duckdb_casts import CASTS, may_be_nan, read, read_unit, without_nan
 from tacit.engines.duckdb_functions import FORMS
 from tacit.engines.duckdb_sql import SQL, column, literal, when
 from tacit.errors import InvalidError, show
@@ -46,11 +46,16 @@ class Rows:
         self._types = types
         self._uses = _uses(expressions)
         self._terms: dict[Expression, Term] = {}
+        self._cleaned: dict[Expression, Term] = {}
         self._layers: list[list[tuple[str, SQL]]] = [[]]
 
     def value(self, expression: Expression) -> SQL:
         """Return the name, in the last layer, of an expression's value; there NaN is NULL."""
-        return self._named(self._clean(self._term(expression))).sql
+        return self._named(self._clean(expression)).sql
+
+    def raw_value(self, expression: Expression) -> SQL:
+        """Return the same, but NaN may stand for NULL."""
+        return self._named(self._term(expression)).sql
 
     def unit(self, name: str, kind: Kind) -> SQL:
         """Return the name of the unit's column, unchanged where that is possible."""
@@ -60,9 +65,9 @@ class Rows:
         """Return the layers, each by its name and with the name of the one before in FROM; the first over the source."""
         selects, below = [], source
         for place, columns in enumerate(self._layers):
-            select = exp.select(*(exp.alias_(sql, name, quoted=True) for name, sql in columns)).from_(below)
-            if place:
-                select = exp.select("*").select(*select.expressions).from_(below)
+            first = [exp.Star()] if place else []
+            named = [exp.alias_(sql, name, quoted=True) for name, sql in columns]
+            select = exp.select(*(first + named or [exp.true()])).from_(below)
             below = f"layer{place}"
             selects.append((below, select))
         return selects
@@ -86,11 +91,15 @@ class Rows:
         level = term.level + 1
         return Term(self._add(term.sql, level), level, 0, term.nan)
 
-    def _clean(self, term: Term) -> Term:
-        if not term.nan:
-            return term
-        name = self._named(term)
-        return Term(without_nan(name.sql), name.level, 1, nan=False)
+    def _clean(self, expression: Expression) -> Term:
+        """Return an expression's term with NULL for NaN."""
+        if expression not in self._cleaned:
+            term = self._term(expression)
+            if term.nan:
+                name = self._named(term)
+                term = Term(without_nan(name.sql), name.level, 1, nan=False)
+            self._cleaned[expression] = self._named(term) if self._uses[expression] > 1 else term
+        return self._cleaned[expression]
 
     def _term(self, expression: Expression) -> Term:
         """Return an expression's term, made once."""
@@ -103,7 +112,8 @@ class Rows:
     def _made(self, expression: Expression) -> Term:
         match expression:
             case Column(name=name, kind=kind):
-                return Term(self._add(read(column(name), self._type(name), kind), 0), 0, 0, nan=False)
+                type_name = self._type(name)
+                return Term(self._add(read(column(name), type_name, kind), 0), 0, 0, may_be_nan(type_name, kind))
             case Constant(value=value, kind=kind):
                 return Term(literal(value, kind), 0, 0, nan=False)
             case Cast():
@@ -123,9 +133,7 @@ class Rows:
 
     def _call(self, node: Call) -> Term:
         form = FORMS[node.function]
-        terms = [self._term(argument) for argument in node.arguments]
-        if form.looks:
-            terms = [self._clean(term) for term in terms]
+        terms = [(self._clean if form.looks else self._term)(argument) for argument in node.arguments]
         terms = [self._named(term) if place in form.twice else term for place, term in enumerate(terms)]
         nan = node.kind == "real" and (form.makes or any(term.nan for term in terms))
         return _above(terms, form.write(node, [term.sql for term in terms]), nan=nan)

@@ -81,12 +81,17 @@ def price(plan: Plan, *, epsilon: Number | None = None, delta: Number = 0, rho: 
 
 def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
     """Return Gaussian noise where that errs less than Laplace noise; certifying it takes time, so it is tried last."""
-    unit = _unit_sigma(epsilon, delta)
+    try:
+        unit = _unit_sigma(epsilon, delta)
+    except TooMuchNoiseError:
+        return replace(laplace, why="Laplace noise: Gaussian noise would not fit 64 bits.")
     ratio = _ratio(laplace.noise, _gaussians(plan, laplace.shares, unit))
     if ratio < 1:
         gaussian = _certified(plan, epsilon, delta, laplace.shares, unit)
         if gaussian is None:
-            return replace(laplace, why="Laplace noise: Gaussian noise could not be certified for this ε and δ.")
+            return replace(
+                laplace, why="Laplace noise: no Gaussian noise of reasonable size is certified for this ε and δ."
+            )
         ratio = _ratio(laplace.noise, gaussian.noise)
         if ratio < 1:
             return replace(gaussian, why=f"Gaussian noise: its 95 % error is {ratio:.2f} times that of Laplace noise.")

@@ -1,0 +1,90 @@
+"""The tables of the query bench, made once, alike everywhere: `bench/.data/`.
+
+The large table looks like a log: few units have many rows and most have few; a unit has three groups that hold
+four fifths of its rows, and the others lie anywhere. The small one is within all bounds, so that every
+contestant's bounded data are the data: each unit is in two groups, with one to five rows in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from peers import HERE
+from query_serve import HIGH, KEYS, LOW, MAX_ROWS
+
+PLACE = HERE / ".data"
+SEED = 4
+CHUNK = 1_000_000
+ROWS, UNITS = 10_000_000, 1_000_000
+SMALL_UNITS = 20_000
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Reals: TypeAlias = npt.NDArray[np.float64]
+
+
+def large(rows: int = ROWS) -> Path:
+    """Return the file of so many rows, a tenth as many units, made first if absent."""
+    return _made(f"log-{rows}", _logs(rows))
+
+
+def small() -> Path:
+    """Return the file of the table that is within all bounds, made first if absent."""
+    return _made("within", _within())
+
+
+def _made(name: str, chunks: Iterator[pa.Table]) -> Path:
+    path = PLACE / f"{name}.parquet"
+    if not path.exists():
+        print(f"making {path.name} …", flush=True)
+        PLACE.mkdir(exist_ok=True)
+        unfinished = path.with_suffix(".part")
+        first = next(chunks)
+        with pq.ParquetWriter(unfinished, first.schema) as writer:
+            writer.write_table(first)
+            for chunk in chunks:
+                writer.write_table(chunk)
+        unfinished.rename(path)
+    return path
+
+
+def _logs(rows: int) -> Iterator[pa.Table]:
+    generator = np.random.default_rng(SEED)
+    for _ in range(rows // CHUNK):
+        rank = (generator.random(CHUNK) ** 1.5 * (rows * UNITS // ROWS)).astype(np.int64)
+        unit = rank * 3**18 % (rows * UNITS // ROWS)  # a permutation: activity does not go with the number
+        home = (7 * unit + 11 * generator.integers(3, size=CHUNK)) % len(KEYS)
+        key = np.where(generator.random(CHUNK) < 0.8, home, generator.integers(len(KEYS), size=CHUNK))
+        yield _table(unit, key, np.round(generator.gamma(2.0, 20.0, CHUNK), 2))
+
+
+def _within() -> Iterator[pa.Table]:
+    generator = np.random.default_rng(SEED)
+    unit = np.repeat(np.arange(SMALL_UNITS), 2)
+    first = generator.integers(len(KEYS), size=SMALL_UNITS)
+    second = (first + generator.integers(1, len(KEYS), size=SMALL_UNITS)) % len(KEYS)
+    key = np.stack([first, second], axis=1).ravel()
+    count = generator.integers(1, MAX_ROWS + 1, size=unit.size)
+    x = np.clip(np.round(generator.gamma(2.0, 20.0, int(count.sum())), 2), LOW, HIGH)
+    yield _table(np.repeat(unit, count), np.repeat(key, count), x)
+
+
+def _table(unit: Integers, key: Integers, x: Reals) -> pa.Table:
+    keys = pa.DictionaryArray.from_arrays(pa.array(key.astype(np.int8)), pa.array(KEYS)).cast(pa.string())
+    text = pa.array(np.char.mod("person-%08d", unit))
+    return pa.table({"unit": unit, "unit_text": text, "key": keys, "x": x})
+
+
+def truth(path: Path) -> dict[str, Reals]:
+    """Return every statistic of a table that is within all bounds, group by group."""
+    table = pq.read_table(path, columns=["key", "x"])
+    place = {key: i for i, key in enumerate(KEYS)}
+    group = np.array([place[key] for key in table["key"].to_pylist()])
+    count = np.bincount(group, minlength=len(KEYS)).astype(np.float64)
+    total = np.bincount(group, weights=table["x"].to_numpy(), minlength=len(KEYS))
+    return {"count": count, "sum": total, "mean": total / count}

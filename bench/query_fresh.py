@@ -1,0 +1,54 @@
+"""Contestants of the query bench: each answer comes from a fresh process that may use every core."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+
+from peers import HERE, Peer
+from query_serve import Answer, Question
+from serve import Missing
+
+CAP = 900  # seconds a process
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A script of `workers/`, and the peer in whose environment it runs; ours, if there is none."""
+
+    script: str
+    peer: Peer | None = None
+
+    def ask(self, task: str, question: Question | None = None, **more: object) -> Answer:
+        """Return the answer of a fresh process; Missing if there is none."""
+        python = self.peer.python() if self.peer else sys.executable
+        request = {"task": task, **(asdict(question) if question else {}), **more}
+        try:
+            done = subprocess.run(
+                [python, str(HERE / "workers" / f"{self.script}.py")],
+                check=True,
+                input=json.dumps(request),
+                stdout=subprocess.PIPE,
+                text=True,
+                timeout=CAP,
+                env=os.environ | {"PYTHONPATH": str(HERE)},  # for `query_serve`
+            )
+        except subprocess.TimeoutExpired as late:
+            raise Missing(f"more than {CAP} s") from late
+        except subprocess.CalledProcessError as failed:
+            raise Missing("failed: its error stands above") from failed
+        reply: Answer = json.loads(done.stdout.splitlines()[-1])
+        if "missing" in reply:
+            raise Missing(reply["missing"])
+        return reply
+
+
+TACIT = Contestant("tacit_query")
+PLAIN = Contestant("duckdb_query")
+OPENDP = Contestant("opendp_query", Peer("opendp-polars", ("opendp[polars]==0.16.*",)))
+PIPELINE_DP = Contestant("pipelinedp_query", Peer("pipeline-dp", ("pipeline-dp==0.3.*",)))
+SMARTNOISE = Contestant("smartnoise_query", Peer("smartnoise-sql", ("smartnoise-sql==1.0.*",)))
+TUMULT = Contestant("tumult_query", Peer("tumult", ("tmlt.analytics==0.21.*",)))
