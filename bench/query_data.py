@@ -43,6 +43,7 @@ def _made(name: str, chunks: Iterator[pa.Table]) -> Path:
     if not path.exists():
         print(f"making {path.name} …", flush=True)
         PLACE.mkdir(exist_ok=True)
+        (PLACE / ".gitignore").write_text("*\n")
         unfinished = path.with_suffix(".part")
         first = next(chunks)
         with pq.ParquetWriter(unfinished, first.schema) as writer:

@@ -49,6 +49,6 @@ class Contestant:
 TACIT = Contestant("tacit_query")
 PLAIN = Contestant("duckdb_query")
 OPENDP = Contestant("opendp_query", Peer("opendp-polars", ("opendp[polars]==0.16.*",)))
-PIPELINE_DP = Contestant("pipelinedp_query", Peer("pipeline-dp", ("pipeline-dp==0.3.*",)))
-SMARTNOISE = Contestant("smartnoise_query", Peer("smartnoise-sql", ("smartnoise-sql==1.0.*",)))
+PIPELINE_DP = Contestant("pipelinedp_query", Peer("pipeline-dp", ("pipeline-dp==0.3.*", "pandas", "pyarrow")))
+SMARTNOISE = Contestant("smartnoise_query", Peer("smartnoise-sql", ("smartnoise-sql==1.0.*", "pyarrow")))
 TUMULT = Contestant("tumult_query", Peer("tumult", ("tmlt.analytics==0.21.*",)))

@@ -69,7 +69,11 @@ def serve(versions: dict[str, str], make: Make) -> None:
     request = json.load(sys.stdin)
     task = request.pop("task")
     try:
-        reply = Answer(versions=versions) if task == "about" else {"answer": answer, "errors": errors}[task](make, **request)
+        reply = (
+            Answer(versions=versions)
+            if task == "about"
+            else {"answer": answer, "errors": errors}[task](make, **request)
+        )
     except Missing as missing:
         reply = Answer(missing=str(missing))
     print(json.dumps(reply))

@@ -49,9 +49,7 @@ def policy(
         "x": ColumnPolicy(kind="real", bounds=bounds(-1, 1)),
         "n": ColumnPolicy(kind="integer", bounds=bounds(0, 10)),
     }
-    return TablePolicy(
-        name="t", unit=unit, max_groups=groups, max_rows=rows, neighbours=neighbours, columns=columns
-    )
+    return TablePolicy(name="t", unit=unit, max_groups=groups, max_rows=rows, neighbours=neighbours, columns=columns)
 
 
 def key(name: str, *values: Value) -> Key:

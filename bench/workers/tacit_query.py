@@ -7,29 +7,28 @@ from importlib.metadata import version
 
 from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, STATISTICS, Columns, Question, serve
 
-import tacit.session
-from tacit import PureDP
-from tacit.query.policy import ROW
+import tacit as tc
 
 
 def make(question: Question) -> Callable[[], Columns]:
     """Return a session's answer; `knowing` changes nothing."""
     units = {"max_groups": MAX_GROUPS, "max_rows": MAX_ROWS} if question.unit else {}
-    db = tacit.session.open(
+    db = tc.open(
         question.path,
-        unit=question.unit or ROW,
+        unit=question.unit or tc.ROW,
         **units,
         bounds={"x": (LOW, HIGH)},
         keys={"key": KEYS},
-        budget=PureDP(epsilon=question.epsilon * question.times),
+        budget=tc.PureDP(epsilon=question.epsilon * question.times),
         name="t",
     )
     columns = ", ".join(f"{STATISTICS[name]} AS {name}_" for name in question.statistics)
     sql = f"SELECT key, {columns} FROM t GROUP BY key"  # noqa: S608 - our own words
 
     def ask() -> Columns:
-        rows = {row["key"]: row for row in db.sql(sql, epsilon=question.epsilon).rows()}
-        return {name: [float(rows[key][f"{name}_"]) for key in KEYS] for name in question.statistics}  # type: ignore[arg-type]
+        found = {key: values for key, *values in db.sql(sql, epsilon=question.epsilon).rows()}
+        numbers = [[float(value) for value in found[key]] for key in KEYS]  # type: ignore[arg-type]  # they are numbers
+        return dict(zip(question.statistics, map(list, zip(*numbers, strict=True)), strict=True))
 
     return ask
 

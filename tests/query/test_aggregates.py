@@ -205,9 +205,7 @@ def expected(rows: list[Row], most: int, low: float, high: float) -> dict[str, F
 
 @given(
     st.lists(
-        st.tuples(
-            st.integers(1, 4) | st.none(), st.floats(-1e3, 1e3) | st.none() | st.sampled_from([nan, inf, -inf])
-        ),
+        st.tuples(st.integers(1, 4) | st.none(), st.floats(-1e3, 1e3) | st.none() | st.sampled_from([nan, inf, -inf])),
         max_size=20,
     ),
     st.integers(1, 4),

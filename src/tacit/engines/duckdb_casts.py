@@ -1,7 +1,8 @@
 """Columns as DuckDB types them, read as the policy types them; and the casts of `query.functions_cast` in SQL.
 
-Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999 become NULL,
-timestamps lose their zone in UTC, and nothing raises. NaN stays until something looks at it (see `duckdb_rows`).
+Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999
+become NULL, timestamps lose their zone in UTC, and nothing raises. NaN stays until something looks at it (see
+`duckdb_rows`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "BOOLEAN": "boolean",
         "DATE": "date",
         **dict.fromkeys(("TIMESTAMP", *_TIMESTAMPS), "timestamp"),
-    }  # type: ignore[arg-type]
+    }
 )
 
 

@@ -1,7 +1,8 @@
 """The listed functions in DuckDB's SQL; what they mean is said in `query.functions`.
 
-DuckDB raises where an integer overflows (excluded by the plan's ranges), divides by zero (guarded here), and cast fails
-(`duckdb_casts`). Doubles follow IEEE 754: NaN arises, and is carried along as a second NULL, until something looks at it.
+DuckDB raises where an integer overflows (the plan's ranges exclude it), where a divisor is 0 (guarded here) and where a
+cast fails (see `duckdb_casts`). Doubles follow IEEE 754: NaN arises, and is carried along as a second NULL until
+something looks at it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ _LONGEST = 2**31 - 1  # of a text; DuckDB refuses larger places and lengths
 class Form:
     """How a call is written.
 
-    Arguments at the places `twice` are written more than once, so they must be names. With `looks`, NaN matters in an argument
-    and is made NULL before; otherwise it passes to the result. With `makes`, a real result may be NaN by itself.
+    Arguments at the places `twice` are written more than once, so they must be names. With `looks`, NaN matters in an
+    argument and is made NULL before; otherwise it passes to the result. With `makes`, a real result may be NaN by
+    itself.
     """
 
     write: Write

@@ -1,21 +1,22 @@
 """Which cells a unit keeps: at most max_groups, chosen by a keyed hash and never by the values.
 
-Every cell of a unit has a hash; those with the largest hashes are kept, and ties are broken by the cell's number. So exactly
-min(max_groups, cells the unit is in) are kept, and each unit's choice is its own.
+Every cell of a unit has a hash; those with the largest hashes are kept, and ties are broken by the cell's number. So
+exactly min(max_groups, cells the unit is in) are kept, and each unit's choice is its own.
 
-**Up to 63 cells** a unit's cells are the bits of one word. The words are computed from the rows, the choice is made on words, and only
-rows of kept cells are grouped by (unit, cell). The hashes are bit-sliced: digit j of all cells' hashes is one word, so a round
-compares a digit of all cells at once. Candidates with a 1 go before candidates with a 0; if they fit they are in, and the others go on
-for the places that are left; if not, they go on alone. After the digits of the hash come those of the cell's number, by which any
-two cells differ, so at the end at most one candidate is left.
+**Up to 63 cells** a unit's cells are the bits of one word. The words are computed from the rows, the choice is made on
+words, and only rows of kept cells are grouped by (unit, cell). The hashes are bit-sliced: digit j of all cells' hashes
+is one word, so a round compares a digit of all cells at once. Candidates with a 1 go before candidates with a 0; if
+they fit they are in, and the others go on for the places that are left; if not, they go on alone. After the digits of
+the hash come those of the cell's number, by which any two cells differ, so at the end at most one candidate is left.
 
-**Beyond that** rows are grouped by (unit, cell), and `row_number` over the hash keeps the first. DuckDB's rewrite of that into an
-aggregate of lists is switched off (see `duckdb_sources`): it takes three times longer, and some versions of it are wrong.
+**Beyond that** rows are grouped by (unit, cell), and `row_number` over the hash keeps the first. DuckDB's rewrite of
+that into an aggregate of lists is switched off (see `duckdb_sources`): it takes three times longer, and some versions
+of it are wrong.
 
-Tried at 10 million rows, a million units and 50 cells, in units of the plain grouping (words: 1.0 to 1.4): `row_number` for all (1.8 to
-2.2), lists of the least hashes (5), a permutation of the cells drawn for each unit and applied to each row (0.1 more), the choice
-after the grouping instead of before, outer joins with those units alone that have too many cells, units renamed to integers (all no
-faster). Several words for more cells were slower than `row_number` from 100 cells on.
+Tried at 10 million rows, a million units and 50 cells, in units of the plain grouping (words: 1.1 to 1.4): `row_number`
+for all (1.8 to 2.2), lists of the least hashes (5), a permutation of the cells drawn for each unit and applied to each
+row (0.1 more), outer joins with those units alone that have too many cells, units renamed to integers (no faster).
+Several words for more cells were slower than `row_number` from 100 cells on.
 """
 
 from __future__ import annotations
@@ -30,23 +31,18 @@ _KEYS = "CAST($h0 AS UBIGINT)", "CAST($h1 AS UBIGINT)"
 
 
 def words(max_groups: int, cells: int) -> Iterator[tuple[str, str]]:
-    """Yield the parts, by name, that turn `located` (u, cell, …) into `kept` (unit, bits): the cells each unit keeps."""
-    yield (
-        "round0",
-        f"SELECT u, HASH(HASH(u, {_KEYS[0]}), {_KEYS[1]}) AS h, CAST(0 AS BIGINT) AS sure, "
-        "BIT_OR(CAST(1 AS BIGINT) << CAST(cell AS BIGINT)) AS rest FROM located GROUP BY u",
-    )
+    """Yield the parts, by name, that turn `located` (u, cell, …) into `kept` (unit, bits), the cells each unit keeps."""
+    bits = "BIT_OR(CAST(1 AS BIGINT) << CAST(cell AS BIGINT))"
+    hashed = f"HASH(HASH(u, {_KEYS[0]}), {_KEYS[1]})"
+    yield "round0", f"SELECT u, {hashed} AS h, CAST(0 AS BIGINT) AS sure, {bits} AS rest FROM located GROUP BY u"
     last = 0
     for last, digits in enumerate(_digits(cells), 1):
         yield f"digits{last}", f"SELECT *, rest & {digits} AS ones FROM round{last - 1}"
         fit = f"BIT_COUNT(sure | ones) <= {max_groups}"
-        yield (
-            f"round{last}",
-            f"SELECT u, HASH(h) AS h, CASE WHEN {fit} THEN sure | ones ELSE sure END AS sure, "
-            f"CASE WHEN {fit} THEN XOR(rest, ones) ELSE ones END AS rest FROM digits{last}",
-        )
-    all_fit = f"BIT_COUNT(sure | rest) <= {max_groups}"
-    yield "kept", f"SELECT u AS unit, CASE WHEN {all_fit} THEN sure | rest ELSE sure END AS bits FROM round{last}"
+        sure, rest = f"IF({fit}, sure | ones, sure)", f"IF({fit}, XOR(rest, ones), ones)"
+        yield f"round{last}", f"SELECT u, HASH(h) AS h, {sure} AS sure, {rest} AS rest FROM digits{last}"
+    all_of_them = f"IF(BIT_COUNT(sure | rest) <= {max_groups}, sure | rest, sure)"
+    yield "kept", f"SELECT u AS unit, {all_of_them} AS bits FROM round{last}"
 
 
 def _digits(cells: int) -> Iterator[str]:
@@ -63,7 +59,5 @@ KEPT = "located JOIN kept ON u = unit WHERE (bits >> CAST(cell AS BIGINT)) & 1 =
 
 def numbered(max_groups: int) -> str:
     """Return the pairs of `pairs` (u, cell, …) that are kept."""
-    return (
-        "SELECT * FROM pairs QUALIFY ROW_NUMBER() OVER (PARTITION BY u "
-        f"ORDER BY HASH(HASH(u, cell, {_KEYS[0]}), {_KEYS[1]}) DESC, cell) <= {max_groups}"
-    )
+    order = f"HASH(HASH(u, cell, {_KEYS[0]}), {_KEYS[1]}) DESC, cell"
+    return f"SELECT * FROM pairs QUALIFY ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) <= {max_groups}"

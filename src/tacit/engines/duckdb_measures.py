@@ -1,28 +1,29 @@
 """Measures as integers, of rows and of units, in DuckDB's SQL; and why nothing overflows.
 
-**Rows.** With W = high - low, a row has the whole number d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For doubles
-⌊y + ½⌋ is ⌊(⌊2y⌋ + 1)/2⌋, where 2y = value·(2/step) is exact, a scaling by a power of two (what underflows rounds to 0
-either way); y + ½ in doubles would not be. Values at or beyond the ends are compared with doubles on the far side of them, so what
-is cast to an integer is at most 2·max(|low|, |high|)·(1 + 2^-52) in size: 64 bits up to 2^60, else 128.
+**Rows.** With W = high - low, a row has the whole number d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For
+doubles ⌊y + ½⌋ is ⌊(⌊2y⌋ + 1)/2⌋, where 2y = value·(2/step) is exact, being scaled by a power of two (and where it
+underflows, it rounds to 0 either way); y + ½ in doubles would not be exact. Values are tested against doubles that are
+not inside the ends, so what is cast to an integer has at most the size of 2·max(|low|, |high|)·(1 + 2^-52): 32 bits
+below 2^29, 64 up to 2^60, else 128.
 
-**Units.** Over a unit's n rows in a cell, v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, and v₀ = sign·low + offset the v
-of low. Let M = max|v|, so |v₀| ≤ M and W ≤ 2M, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what is larger is refused). Then
+**Units.** Over a unit's n rows in a cell, v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, and v₀ = sign·low + offset,
+the v of low. Let M = max|v|, so that |v₀| ≤ M and W ≤ 2M, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what is larger is
+refused). Then
 
 * n ≤ max_rows: V·2^fraction_bits, all steps within 3F; in 64 bits if F ≤ 2^60, else in 128;
 * n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all steps within 3·2^60;
 * otherwise the same in 128 bits, all steps within 3·n·F < 2^127 for n < 2^63, which is all that COUNT can say.
 
-`//` truncates toward zero. S itself is a HUGEINT for DuckDB, and so is the sum over units: at most 2^63 units of at most 2^62.
-If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the sum of min(n, max_rows) is asked for,
-and the rest is done in Python. If every row is its own unit, the sums of d and of rows are asked for, likewise.
+`//` truncates toward zero. S is a HUGEINT for DuckDB, and so is the sum over units, at most 2^63 units of at most 2^62.
+If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the sum of min(n, max_rows) is
+asked for, and the rest is done in Python. If every row is its own unit, the sums of d and of rows are, likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, inf, nextafter
+from math import ceil, inf, nextafter
 
 from sqlglot import exp
 
@@ -118,7 +119,7 @@ _Steps = tuple[SQL, SQL, SQL, SQL]
 def _integer_steps(value: SQL, grid: Grid) -> _Steps:
     """Return the steps of whole numbers; the ends are those between which all steps are, as far as 64 bits reach.
 
-    Steps larger than 2^64 make 0 of every number of 64 bits; and of steps smaller than 2^-120 only 0 is between the ends.
+    Steps larger than 2^64 make 0 of every number of 64 bits; of steps smaller than 2^-120 only 0 is between the ends.
     """
     target, up, down = _integer_type(grid), grid.step.denominator, grid.step.numerator
     first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
@@ -144,12 +145,12 @@ def _real_steps(value: SQL, grid: Grid) -> _Steps:
     """Return the steps of doubles: those of the ends are low and high, unless no double is there, when d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
     target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
-    exact = grid.low * grid.step, grid.high * grid.step
-    ends = _outward(exact[0], -inf), _outward(exact[1], inf)
+    first, last = grid.low * grid.step, grid.high * grid.step
+    ends = _outward(first, -inf), _outward(last, inf)
     twice = cast(call("FLOOR", product([value, *_scale(2 / grid.step)])), target)
     steps = infix(exp.BitwiseRightShift, infix(exp.Add, twice, whole(1, target)), whole(1, target))
     d = _less(steps, grid.low, target)
-    if ends != exact:
+    if ends[0] != first or ends[1] != last:
         d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
     return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
 
@@ -191,10 +192,11 @@ Share = tuple[SQL, int]
 def of_row(measure: Measure, tally: Tally) -> list[Share]:
     """Return a measure where every row is its own unit, from sums over a cell's rows."""
     if measure.per == "unit":
-        return [(tally.rows, 1)]
-    first = (measure.sign * measure.low + measure.offset) << measure.fraction_bits
-    shares = [(tally.rows, first)]
-    return shares if tally.steps is None else [*shares, (tally.steps, measure.sign << measure.fraction_bits)]
+        return [(_total(tally.rows), 1)]
+    shares = [(_total(tally.rows), _first(measure) << measure.fraction_bits)]
+    if tally.steps is not None:
+        shares.append((_total(tally.steps), measure.sign << measure.fraction_bits))
+    return shares
 
 
 def of_unit(measure: Measure, tally: Tally, max_rows: int) -> list[Share]:
@@ -202,15 +204,19 @@ def of_unit(measure: Measure, tally: Tally, max_rows: int) -> list[Share]:
     if measure.per == "unit":
         there = infix(exp.GT, tally.rows, whole(0))
         return [(_total(when((there, whole(1)))), 1)]
-    first = measure.sign * measure.low + measure.offset
     if tally.steps is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
-        return [(_total(rows), first << measure.fraction_bits)]
+        return [(_total(rows), _first(measure) << measure.fraction_bits)]
     return [(_total(_scaled(measure, tally.rows, tally.steps, max_rows)), 1)]
 
 
 def _total(value: SQL) -> SQL:
     return call("SUM", value)
+
+
+def _first(measure: Measure) -> int:
+    """Return v₀, the v of low."""
+    return measure.sign * measure.low + measure.offset
 
 
 def _scaled(measure: Measure, rows: SQL, steps: SQL, max_rows: int) -> SQL:
@@ -226,10 +232,9 @@ def _scaled(measure: Measure, rows: SQL, steps: SQL, max_rows: int) -> SQL:
 
 
 def _sum(measure: Measure, rows: SQL, steps: SQL, target: str) -> SQL:
-    first = measure.sign * measure.low + measure.offset
     parts = [_times(cast(steps, target), measure.sign, target)]
-    if first:
-        parts.append(_times(cast(rows, target), first, target))
+    if _first(measure):
+        parts.append(_times(cast(rows, target), _first(measure), target))
     return parts[0] if len(parts) == 1 else infix(exp.Add, *parts)
 
 
@@ -240,8 +245,3 @@ def _times(value: SQL, factor: int, target: str) -> SQL:
 def _capped(measure: Measure, rows: SQL, steps: SQL, max_rows: int, target: str) -> SQL:
     kept = _times(_sum(measure, rows, steps, target), max_rows << measure.fraction_bits, target)
     return infix(exp.IntDiv, kept, cast(rows, target))
-
-
-def distinct(measures: Sequence[Measure]) -> list[Measure]:
-    """Return the different measures, in order."""
-    return list(dict.fromkeys(measures))

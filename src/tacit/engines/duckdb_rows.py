@@ -1,9 +1,12 @@
 """Row expressions as SQL, in layers: each SELECT adds columns to the one before.
 
-What is used more than once becomes a column of a layer and is computed once: a part that several expressions share, and an
-operand that its operator must write twice to guard it. DuckDB does not do that by itself (it expands NULLIF, and
-leaves repeated parts of CASE alone), so nested guards written in place would double the work at every level. Parts that are
-nested deeply become columns too, so that no text nests deeper than parsers like.
+What is used more than once becomes a column of a layer and is computed once: a part that several expressions share, and
+an operand that its operator must write twice to guard it. DuckDB does not do that by itself (it expands NULLIF, and
+leaves repeated parts of CASE alone), so nested guards written in place would double the work at every level. Parts that
+are nested deeply become columns too, so that no text nests deeper than parsers like.
+
+NaN counts as NULL. Arithmetic passes it on as it passes on NULL, so it is turned into NULL only where something looks:
+comparisons, choices, keys, casts.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ class Rows:
         return self._add(read_unit(column(name), self._type(name), kind), 0)
 
     def selects(self, source: str) -> list[tuple[str, exp.Select]]:
-        """Return the layers, each by its name and with the name of the one before in FROM; the first over the source."""
+        """Return the layers by their names, each with the one before in FROM, and the first over the source."""
         selects, below = [], source
         for place, columns in enumerate(self._layers):
             first = [exp.Star()] if place else []

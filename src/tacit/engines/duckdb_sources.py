@@ -1,8 +1,12 @@
 """Where DuckDB reads rows from: files, a DuckDB file, or tables in memory; all read-only, behind one view named `data`.
 
-Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text; a line that has fewer fields than the
-header, or is not UTF-8, is left out, since an error would tell of a row. A pandas column of objects is text. A glob is expanded when
-it is opened. After that DuckDB may read these files and nothing else, load nothing, and change no setting.
+Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text; a line that has fewer
+fields than the header, or is not UTF-8, is left out, since an error would tell of a row. A pandas column of objects is
+text. A glob is expanded when it is opened. After that DuckDB may read these files and nothing else, load nothing, and
+change no setting.
+
+Joins are written with the side to build from on the right, and DuckDB's own choice is switched off: it knows neither
+how many keys are listed nor how many units there are, and tends to build from all rows.
 """
 
 from __future__ import annotations
@@ -20,13 +24,14 @@ from sqlglot import exp
 
 from tacit.engines.duckdb_plan import SOURCE
 from tacit.engines.duckdb_sql import TYPES
-from tacit.errors import InvalidError, SourceError, show
+from tacit.errors import InvalidError, show
 
 NOT_OPENED = (
     "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete and "
     "can be read, and that no other program is writing to it."
 )
 
+_WRITTEN_ORDER = "join_order,build_side_probe_side"
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
 _SOURCES = "a Parquet, CSV or DuckDB file, a glob of the first two, or a pandas, polars or Arrow table"
@@ -34,7 +39,7 @@ _SOURCES = "a Parquet, CSV or DuckDB file, a glob of the first two, or a pandas,
 
 def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckdb.DuckDBPyConnection:
     """Return an empty database in memory that loads no extension and writes no file but below `temporary`."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+    if threads is not None and threads < 1:
         raise InvalidError("threads", show(threads), "a whole number ≥ 1")
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
@@ -65,16 +70,16 @@ def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | N
 def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     try:  # see `duckdb_keep`; versions without this rewrite do not know its name
-        connection.execute("SET disabled_optimizers = 'top_n_window_elimination'")
+        connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER},top_n_window_elimination'")
     except duckdb.Error:
-        connection.execute("SET disabled_optimizers = ''")
-    connection.execute(f"SET allowed_paths = {_list(map(str, files))}")
+        connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER}'")
+    connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
 def _attach_files(connection: duckdb.DuckDBPyConnection, path: Path, table: str | None) -> tuple[str, list[Path]]:
-    files = [path] if path.is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))
+    files = [path] if path.is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - may be absolute
     files = [file.resolve() for file in files if file.is_file()]
     if not files:
         raise InvalidError("source", show(str(path)), f"{_SOURCES}, and no such file was found")
@@ -88,7 +93,7 @@ def _attach_files(connection: duckdb.DuckDBPyConnection, path: Path, table: str 
         return _attach_database(connection, files[0], table), []
     _no_table(table)
     if suffix in ("parquet", "pq"):
-        _view(connection, f"read_parquet({_list(map(str, files))}, hive_partitioning = false)")
+        _view(connection, f"read_parquet({_list(files)}, hive_partitioning = false)")
     elif suffix in ("csv", "tsv"):
         _view(connection, _csv(files))
     else:
@@ -116,10 +121,10 @@ def _no_table(table: str | None) -> None:
 
 
 def _attach_database(connection: duckdb.DuckDBPyConnection, file: Path, table: str | None) -> str:
-    """Show one table of a DuckDB file; not a view, whose expressions could fail on a row. Text is compared by code point."""
+    """Show one table of a DuckDB file, not a view, which could fail on a row; its text is compared by code point."""
     connection.execute(f"ATTACH {_quoted(str(file))} AS source (READ_ONLY)")
     listed = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
     fits = [one for one in listed if table in (None, one[1], ".".join(one))]
     if len(fits) != 1:
@@ -148,7 +153,7 @@ def _csv(files: Sequence[Path]) -> str:
         raise InvalidError("source", "a CSV header with an empty or a repeated name", "a header that names each column")
     columns = ", ".join(f"{_quoted(name)}: '{TYPES['text']}'" for name in names)
     return (
-        f"read_csv({_list(map(str, files))}, columns = {{{columns}}}, delim = {_quoted(delimiters[0])}, header = true, "
+        f"read_csv({_list(files)}, columns = {{{columns}}}, delim = {_quoted(delimiters[0])}, header = true, "
         "quote = '\"', escape = '\"', auto_detect = false, ignore_errors = true, strict_mode = false)"
     )
 
@@ -175,8 +180,5 @@ def _quoted(text: str) -> str:
     return exp.Literal.string(text).sql("duckdb")
 
 
-def _list(texts: object) -> str:
-    return f"[{', '.join(_quoted(str(text)) for text in texts)}]"  # type: ignore[attr-defined]
-
-
-__all__ = ["NOT_OPENED", "SourceError", "attach", "connect"]
+def _list(files: Sequence[Path]) -> str:
+    return f"[{', '.join(_quoted(str(file)) for file in files)}]"

@@ -1,4 +1,4 @@
-"""Small words of DuckDB's SQL, as sqlglot trees. Every operation stands in parentheses, and every literal has a type."""
+"""Small words of DuckDB's SQL, as sqlglot trees: operations stand in parentheses, and literals have a type."""
 
 from __future__ import annotations
 

@@ -105,7 +105,8 @@ def _divide(parts: list[Interval]) -> Interval | None:
     low, high = parts[1]
     if low <= 0 <= high:
         return -inf, inf
-    return _multiply([parts[0], (1 / high, 1 / low)])
+    ends = [0.0 if isinf(x) and isinf(y) else x / y for x in parts[0] for y in (low, high)]
+    return min(ends), max(ends)
 
 
 def _absolute(parts: list[Interval]) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +16,12 @@ from tacit.noise.gaussian import discrete_gaussian
 from tacit.noise.laplace import discrete_laplace
 
 Law = Literal["laplace", "gaussian"]
+Mixture = Callable[[float, float, float], float]
+"""Bounds Pr[|v·noise₁ + w·noise₂| > t] for v, w ≥ 0, from the continuous law.
+
+Two Laplace variables of scales b ≠ c: (b²e^(-t/b) - c²e^(-t/c))/(b² - c²); equal ones: e^(-t/b)(1 + t/2b). One grid
+step is taken off t for the difference between the integers' law and the continuous one.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +58,10 @@ class NoiseLaw:
         """Return the least t with Pr[|noise| > t] ≤ β."""
         return _quantile(self.law, self.amount, beta)
 
-    def tail(self, weights: tuple[float, float], t: float) -> float:
-        """Bound Pr[|v·noise₁ + w·noise₂| > t] for two independent draws, from the continuous law.
-
-        Two Laplace variables of scales b ≠ c: (b²e^(-t/b) - c²e^(-t/c))/(b² - c²); equal ones: e^(-t/b)(1 + t/2b). One
-        grid step is taken off t for the difference between the integers' law and the continuous one.
-        """
-        less = t - max(map(abs, weights))
-        first, second = sorted((abs(w) * self.scale for w in weights), reverse=True)
-        if less <= 0 or first <= 0:
-            return 1.0 if less <= 0 else 0.0
-        if self.law == "gaussian":
-            return erfc(less / sqrt(2 * (first * first + second * second)))
-        return _beyond(first, second, less)
+    def mixture(self) -> Mixture:
+        """Return the tail of v·noise₁ + w·noise₂ for two independent draws, as a function of v, w and t."""
+        scale, beyond = self.scale, _beyond_laplace if self.law == "laplace" else _beyond_gaussian
+        return lambda v, w, t: beyond(scale * max(v, w), scale * min(v, w), t - max(v, w))
 
 
 @lru_cache(maxsize=1024)
@@ -74,10 +72,19 @@ def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
     return gaussian_law.two_sided_quantile(amount, float(beta))
 
 
-def _beyond(b: float, c: float, t: float) -> float:
+def _beyond_laplace(b: float, c: float, t: float) -> float:
     """Return Pr[|X + Y| > t] for Laplace variables of scales b ≥ c ≥ 0."""
+    if t <= 0 or b <= 0:
+        return 1.0 if t <= 0 else 0.0
     if c <= 0:
         return exp(-t / b)
     if b - c < 1e-6 * b:
         return exp(-t / b) * (1 + t / (2 * b))
     return (b * b * exp(-t / b) - c * c * exp(-t / c)) / (b * b - c * c)
+
+
+def _beyond_gaussian(b: float, c: float, t: float) -> float:
+    """Return Pr[|X + Y| > t] for Gaussian variables of standard deviations b ≥ c ≥ 0."""
+    if t <= 0 or b <= 0:
+        return 1.0 if t <= 0 else 0.0
+    return erfc(t / sqrt(2 * (b * b + c * c)))

@@ -89,9 +89,7 @@ def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> P
     if ratio < 1:
         gaussian = _certified(plan, epsilon, delta, laplace.shares, unit)
         if gaussian is None:
-            return replace(
-                laplace, why="Laplace noise: no Gaussian noise of reasonable size is certified for this ε and δ."
-            )
+            return replace(laplace, why="Laplace noise: no Gaussian noise of reasonable size could be certified.")
         ratio = _ratio(laplace.noise, gaussian.noise)
         if ratio < 1:
             return replace(gaussian, why=f"Gaussian noise: its 95 % error is {ratio:.2f} times that of Laplace noise.")

@@ -24,7 +24,7 @@ from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Measure
 from tacit.query.policy import TablePolicy
 
-_HALVINGS = 60
+_HALVINGS = 48
 
 
 class Average:
@@ -84,20 +84,16 @@ def _edge(one: Released, end: float, confidence: float) -> float:
     The estimate itself is never rejected. The quantile is convex in the mean, and what it is compared with is a
     straight line on this side: if the end is rejected, they cross once.
     """
-    above, below = one.integers
+    above, below = (float(x) for x in one.integers)
+    tail, beta = one.noise.mixture(), 1 - confidence
     inner, outer = min(max(above / (above + below), 0.0), 1.0), end
-    if _kept(one, end, confidence):
+    if tail(1 - end, end, abs((1 - end) * above - end * below)) > beta:
         return end
     for _ in range(_HALVINGS):
-        middle = (inner + outer) / 2
-        inner, outer = (middle, outer) if _kept(one, middle, confidence) else (inner, middle)
+        share = (inner + outer) / 2
+        kept = tail(1 - share, share, abs((1 - share) * above - share * below)) > beta
+        inner, outer = (share, outer) if kept else (inner, share)
     return outer  # the safe end
-
-
-def _kept(one: Released, share: float, confidence: float) -> bool:
-    weights = (1 - share, share)
-    above, below = (float(x) for x in one.integers)
-    return one.noise.tail(weights, abs(weights[0] * above - weights[1] * below)) > 1 - confidence
 
 
 def _bounds(bundle: Bundle) -> tuple[Fraction, Fraction]:

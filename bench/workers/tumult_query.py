@@ -1,0 +1,59 @@
+"""Tumult Analytics on a local Spark; every statistic is a question of its own, ε split evenly over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from pyspark.sql import SparkSession
+from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from tmlt.analytics import (  # type: ignore[import-not-found]  # lives in the peer's own environment
+    AddRowsWithID,
+    KeySet,
+    MaxGroupsPerID,
+    MaxRowsPerGroupPerID,
+    PureDPBudget,
+    QueryBuilder,
+    Session,
+)
+
+
+def make(question: Question) -> Callable[[], Columns]:
+    """Return a session's answers."""
+    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    unit = question.unit or "unit"
+    frame = spark.read.parquet(question.path).select(unit, "key", "x")
+    session = Session.from_dataframe(
+        privacy_budget=PureDPBudget(float("inf")),
+        source_id="t",
+        dataframe=frame,
+        protected_change=AddRowsWithID(id_column=unit),
+    )
+    share = PureDPBudget(question.epsilon / len(question.statistics))
+
+    def ask() -> Columns:
+        return {name: _ask(session, name, share) for name in question.statistics}
+
+    return ask
+
+
+def _ask(session: Any, name: str, share: Any) -> list[float]:  # noqa: ANN401 - the peer's own
+    bounded = (
+        QueryBuilder("t").enforce(MaxGroupsPerID("key", MAX_GROUPS)).enforce(MaxRowsPerGroupPerID("key", MAX_ROWS))
+    )
+    groups = bounded.groupby(KeySet.from_dict({"key": KEYS}))
+    match name:
+        case "count":
+            query = groups.count(name=name)
+        case "sum":
+            query = groups.sum("x", float(LOW), float(HIGH), name=name)
+        case _:
+            query = groups.average("x", float(LOW), float(HIGH), name=name)
+    found = {row["key"]: float(row[name]) for row in session.evaluate(query, share).collect()}
+    return [found[key] for key in KEYS]
+
+
+if __name__ == "__main__":
+    serve({"tmlt.analytics": version("tmlt.analytics")}, make)

@@ -1,0 +1,358 @@
+# ruff: noqa: S608 - questions are text
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import nan
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
+from tacit.guarantees.events import Event
+from tacit.guarantees.exact import Number
+from tacit.guarantees.filters import ApproxZCDP, Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.ledger import Ledger
+from tacit.ledger.durable import open_ledger
+from tacit.ledger.memory import MemoryLedger
+from tacit.query.expressions import Kind
+from tacit.query.plan import Plan
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.session import FAILED, Database, _ledger
+
+VISITS = TablePolicy(
+    name="visits",
+    unit="patient",
+    max_groups=2,
+    max_rows=3,
+    neighbours="add/remove",
+    columns=MappingProxyType(
+        {
+            "patient": ColumnPolicy(kind="integer"),
+            "ward": ColumnPolicy(kind="text", keys=("A", "B")),
+            "cost": ColumnPolicy(kind="integer", bounds=(Fraction(0), Fraction(100))),
+            "note": ColumnPolicy(kind="text"),
+            "name": ColumnPolicy(kind="text", hidden=True),
+        }
+    ),
+)
+STAFF = TablePolicy(name="staff", unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns={})
+QUESTION = "SELECT ward, count(*) AS n, avg(cost) AS mean FROM visits GROUP BY ward"
+COUNT = "SELECT count(*) AS n FROM visits"
+
+
+class Engine:
+    """Answers with zeros, or does as it is told; writes what happens to a list."""
+
+    name = "visits"
+
+    def __init__(self, seen: list[str], fails: Callable[[], Sequence[Sequence[int]]] | None = None) -> None:
+        self.seen, self.fails = seen, fails
+
+    def schema(self) -> Mapping[str, Kind]:
+        return {}
+
+    def check(self, plan: Plan) -> None:
+        pass
+
+    def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
+        self.seen.append("read")
+        if self.fails is not None:
+            return self.fails()
+        return [[0] * plan.cells for bundle in plan.bundles for _ in bundle.measures]
+
+    def close(self) -> None:
+        self.seen.append("let go")
+
+
+class Untouchable:
+    """An engine whose every method but the check of a plan raises."""
+
+    def check(self, plan: Plan) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"{name} was read")
+
+
+class Recording(MemoryLedger):
+    """A ledger that writes what happens to a list."""
+
+    def __init__(self, seen: list[str], budget: Budget | None = None) -> None:
+        super().__init__(budget or PureDP(epsilon=1), "add/remove")
+        self.seen = seen
+
+    def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
+        number = super().charge(question, events, analyst=analyst)
+        self.seen.append("charge")
+        return number
+
+    def close(self, number: int, outcome: str) -> None:
+        self.seen.append(outcome)
+        super().close(number, outcome)
+
+
+def database(engine: Any, ledger: Ledger | None = None, analyst: str = "") -> Database:  # noqa: ANN401 - fakes
+    tables = {"visits": (VISITS, engine), "staff": (STAFF, engine)}
+    return Database(tables, ledger or MemoryLedger(PureDP(epsilon=1), "add/remove"), version="v1", analyst=analyst)
+
+
+def raising(error: BaseException) -> Callable[[], Sequence[Sequence[int]]]:
+    def fail() -> Sequence[Sequence[int]]:
+        raise error
+
+    return fail
+
+
+# --- the order ----------------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_charged_then_read_then_answered() -> None:
+    seen: list[str] = []
+    answer = database(Engine(seen), Recording(seen)).sql(QUESTION, epsilon=0.5)
+    assert seen == ["charge", "read", "answered"]
+    assert [row[0] for row in answer.rows()] == ["A", "B"]
+    assert answer.table.names == ("ward", "n", "mean")
+
+
+def test_the_charge_is_on_disk_when_the_reading_begins(tmp_path: Path) -> None:
+    def look() -> Sequence[Sequence[int]]:
+        spent.append(other.spent.loss)
+        return [[0]]
+
+    spent: list[Fraction] = []
+    ledger, other = (open_ledger(tmp_path / "l", PureDP(epsilon=1), "add/remove") for _ in range(2))
+    database(Engine([], look), ledger).sql(COUNT, epsilon=0.25)
+    assert spent == [Fraction(1, 4)]
+    assert [entry.outcome for entry in other.entries()] == ["answered"]
+    for one in (ledger, other):
+        one._engine.dispose()
+
+
+def test_plan_reads_nothing_and_spends_nothing() -> None:
+    db = database(Untouchable())
+    planned = db.plan(QUESTION, epsilon=0.5, assume=1000)
+    assert planned.cost == PureDP(epsilon=0.5)
+    assert db.ledger.entries() == ()
+    assert db.left == PureDP(epsilon=1)
+    assert db.plan(COUNT, epsilon=500).cost == PureDP(epsilon=500)  # more than there is may be planned
+
+
+def test_a_plan_says_what_it_costs_how_far_off_it_is_and_why() -> None:
+    planned = database(Untouchable()).plan(QUESTION, epsilon=0.5, assume=1000, confidence=0.9)
+    assert set(planned.error) == {"n", "mean"}
+    # Two bundles at ε = 1/4: the count's noise has scale 2·3/(1/4) = 24, and 24·ln(2/(0.1·(1 + e^(-1/24)))) = 55.76
+    assert planned.error["n"] == 55
+    assert planned.error["mean"] == pytest.approx(24 * 2.302585 * 100 / 1000, rel=0.01)
+    said = str(planned)
+    assert "PureDP(epsilon=0.5)" in said
+    assert "n: off by at most 55 with 90% confidence" in said
+    assert planned.why in said
+    wide = database(Untouchable()).plan(QUESTION, epsilon=0.5)
+    assert wide.error["mean"] == 100
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------
+
+
+def refusals() -> list[tuple[str, dict[str, Any], type[TacitError], str]]:
+    return [
+        ("SELECT count(wrad) FROM visits", {"epsilon": 0.1}, TacitError, "wrad"),
+        ("SELECT count(*) FROM visit", {"epsilon": 0.1}, TacitError, "visit"),
+        ("SELECT count(name) FROM visits", {"epsilon": 0.1}, TacitError, "name"),
+        ("SELECT * FROM visits", {"epsilon": 0.1}, RefusedError, "rows"),
+        ("SELECT note, count(*) FROM visits GROUP BY note", {"epsilon": 0.1}, TacitError, "note"),
+        ("SELECT max(cost) FROM visits", {"epsilon": 0.1}, TacitError, ""),
+        ("SELECT count(*) FROM", {"epsilon": 0.1}, TacitError, ""),
+        ("DROP TABLE visits", {"epsilon": 0.1}, TacitError, ""),
+        (COUNT, {"epsilon": 1.5}, BudgetError, "only 1.0 is left"),
+        (COUNT, {"epsilon": 0.5, "delta": 0.1, "keys": {"x": [1]}}, InvalidError, "keys"),
+        (COUNT, {}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": 0}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": -1}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": nan}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": "1"}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": 1e-20}, InvalidError, "epsilon"),
+        (COUNT, {"epsilon": 0.1, "delta": 2}, InvalidError, "delta"),
+        (COUNT, {"epsilon": 0.1, "rho": 0.1}, InvalidError, "neither or both"),
+        (COUNT, {"rho": 0.1}, InvalidError, "event"),  # a budget in ε cannot price Gaussian noise
+    ]
+
+
+@pytest.mark.parametrize(("query", "spend", "error", "said"), refusals())
+def test_what_is_refused_is_refused_before_anything_is_read_or_spent(
+    query: str, spend: dict[str, Any], error: type[TacitError], said: str
+) -> None:
+    db = database(Untouchable())
+    with pytest.raises(error, match=said):
+        db.sql(query, **spend)
+    assert db.ledger.entries() == ()
+    assert db.spent == PureDP(epsilon=0)
+
+
+@pytest.mark.parametrize("bad", [0.0, 1.0, 95, None, "0.9", nan])
+def test_a_plan_with_a_bad_confidence_is_refused(bad: float) -> None:
+    with pytest.raises(InvalidError, match="confidence"):
+        database(Untouchable()).plan(COUNT, epsilon=0.1, confidence=bad)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "10"])
+def test_a_plan_with_a_bad_assumption_is_refused(bad: int) -> None:
+    with pytest.raises(InvalidError, match="assume"):
+        database(Untouchable()).plan(COUNT, epsilon=0.1, assume=bad)
+
+
+def test_an_engine_that_cannot_measure_a_plan_refuses_it_before_the_charge() -> None:
+    class Small(Untouchable):
+        def check(self, plan: Plan) -> None:
+            raise InvalidError("reach", f"{plan.cells} cells", "fewer")
+
+    db = database(Small())
+    for ask in (db.plan, db.sql):
+        with pytest.raises(InvalidError, match="reach"):
+            ask(COUNT, epsilon=0.1)
+    assert db.ledger.entries() == ()
+
+
+# --- failures -----------------------------------------------------------------------------------------------------
+
+SECRET = "row 7: patient 4711 has cost 99"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(SECRET),
+        SourceError(SECRET),
+        InvalidError("cost", SECRET, "x"),
+        MemoryError(SECRET),
+        StopIteration(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_failing_source_says_one_constant_sentence_and_stays_charged(error: Exception) -> None:
+    seen: list[str] = []
+    db = database(Engine(seen, raising(error)), Recording(seen))
+    with pytest.raises(SourceError) as caught:
+        db.sql(COUNT, epsilon=0.25)
+    assert str(caught.value) == FAILED
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert seen == ["charge", "read", "failed"]
+    assert db.spent == PureDP(epsilon=0.25)
+    assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+
+
+@pytest.mark.parametrize("wrong", [[], [[]], [[1, 2]], [[1], [2]], [["a"]], None])
+def test_an_answer_of_the_wrong_shape_is_a_failure_of_the_source(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    db = database(Engine([], lambda: wrong))
+    with pytest.raises(SourceError, match="failed while it was read"):
+        db.sql(COUNT, epsilon=0.25)
+    assert db.spent == PureDP(epsilon=0.25)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interruption_is_passed_on_and_stays_charged(error: type[BaseException]) -> None:
+    seen: list[str] = []
+    db = database(Engine(seen, raising(error())), Recording(seen))
+    with pytest.raises(error):
+        db.sql(COUNT, epsilon=0.25)
+    assert seen == ["charge", "read", "failed"]
+    assert db.spent == PureDP(epsilon=0.25)
+    assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+
+
+def test_a_ledger_that_fails_lets_nothing_be_read() -> None:
+    class Broken(MemoryLedger):
+        def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
+            raise SourceError(f"{question} {len(events)} {analyst}")
+
+    with pytest.raises(SourceError):
+        database(Untouchable(), Broken(PureDP(epsilon=1), "add/remove")).sql(COUNT, epsilon=0.1)
+
+
+# --- budgets ------------------------------------------------------------------------------------------------------
+
+SPENDS: list[tuple[Budget, dict[str, Number], Budget, Budget]] = [
+    (PureDP(epsilon=1), {"epsilon": 0.1}, PureDP(epsilon=0.1), PureDP(epsilon=0.9)),
+    (
+        ApproxDP(epsilon=1, delta=1e-6),
+        {"epsilon": 0.1, "delta": 1e-7},
+        ApproxDP(epsilon=0.1, delta=0),  # Laplace noise errs less here, so δ is not spent
+        ApproxDP(epsilon=0.9, delta=1e-6),
+    ),
+    (ZCDP(rho=1), {"rho": 0.3}, ZCDP(rho=0.3), ZCDP(rho=0.7)),
+    (ApproxZCDP(rho=1, delta=1e-6), {"rho": 0.3}, ApproxZCDP(rho=0.3, delta=0), ApproxZCDP(rho=0.7, delta=1e-6)),
+]
+
+
+@pytest.mark.parametrize(("budget", "spend", "spent", "left"), SPENDS)
+def test_spent_and_left_are_exact_in_the_budgets_currency(
+    budget: Budget, spend: dict[str, Number], spent: Budget, left: Budget
+) -> None:
+    db = database(Engine([]), MemoryLedger(budget, "add/remove"))
+    db.sql(COUNT, **spend)
+    assert db.spent == spent
+    assert db.left == left
+
+
+def test_a_budget_can_be_spent_to_the_last_bit() -> None:
+    db = database(Engine([]))
+    for _ in range(10):
+        db.sql(QUESTION, epsilon=0.1)
+    assert db.left == PureDP(epsilon=0)
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        db.sql(COUNT, epsilon=1e-9)
+
+
+def test_the_ledger_knows_the_question_and_who_asked_it() -> None:
+    db = database(Engine([]), analyst="ann")
+    db.sql(COUNT + " -- a comment with a name", epsilon=0.1)
+    (entry,) = db.ledger.entries()
+    assert (entry.analyst, entry.outcome) == ("ann", "answered")
+    assert "comment" not in entry.question
+    assert "COUNT(*)" in entry.question.upper()
+
+
+@pytest.mark.parametrize("bad", [None, GaussianDP(mu=1), RenyiDP(alpha=2, epsilon=1), 1.0])
+def test_a_budget_that_cannot_be_kept_is_refused(bad: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    with pytest.raises(InvalidError, match="budget"):
+        _ledger(None, bad, "add/remove")
+
+
+def test_a_ledger_may_be_shared_named_or_left_out(tmp_path: Path) -> None:
+    shared = MemoryLedger(PureDP(epsilon=1), "add/remove")
+    assert _ledger(shared, PureDP(epsilon=1), "add/remove") is shared
+    assert isinstance(_ledger(None, PureDP(epsilon=1), "add/remove"), MemoryLedger)
+    durable: Any = _ledger(tmp_path / "x.ledger", PureDP(epsilon=1), "add/remove")
+    assert (tmp_path / "x.ledger").exists()
+    durable._engine.dispose()
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_carries_its_context_and_nothing_of_the_data() -> None:
+    db = database(Engine([]))
+    first, second = (db.sql(QUESTION, epsilon=0.1).receipt for _ in range(2))
+    assert (first["ledger_entry"], second["ledger_entry"]) == (1, 2)
+    assert first["policy_file"] == "v1"
+    assert str(first["software"]).startswith("tacit ")
+    assert {**first, "ledger_entry": 2} == second
+
+
+def test_noise_is_fresh_each_time() -> None:
+    """Twenty counts of scale 6/10^-7: equal twice with probability below 1e-7 each, so with 1e-130 all."""
+    db = database(Engine([]), MemoryLedger(PureDP(epsilon=1), "add/remove"))
+    answers = [db.sql(COUNT, epsilon=1e-7).rows()[0][0] for _ in range(20)]
+    assert len(set(answers)) > 10
+
+
+def test_a_database_lets_go_of_its_sources_and_tells_what_is_public() -> None:
+    seen: list[str] = []
+    with database(Engine(seen)) as db:
+        assert db.tables == {"visits": VISITS, "staff": STAFF}
+    assert seen == ["let go", "let go"]
