@@ -86,6 +86,6 @@ def truth(path: Path) -> dict[str, Reals]:
     table = pq.read_table(path, columns=["key", "x"])
     place = {key: i for i, key in enumerate(KEYS)}
     group = np.array([place[key] for key in table["key"].to_pylist()])
-    count = np.bincount(group, minlength=len(KEYS)).astype(np.float64)
+    count = np.bincount(group, minlength=len(KEYS)) * 1.0
     total = np.bincount(group, weights=table["x"].to_numpy(), minlength=len(KEYS))
     return {"count": count, "sum": total, "mean": total / count}

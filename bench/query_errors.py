@@ -24,8 +24,8 @@ QUESTIONS = [*ALONE, tuple(STATISTICS)]
 TEXT = """\
 ### Error at equal ε
 
-The 95 % quantile of |released − true|, over 50 groups of some 2,400 rows and so many releases, at ε = {epsilon:g} for the
-whole question, without δ: each statistic asked alone, then all three in one question. x is in [0, 100] and averages
+The 95 % quantile of |released − true|, over 50 groups of some 2,400 rows and so many releases, at ε = {epsilon:g} for
+the whole question, without δ: each statistic asked alone, then all three in one question. x is in [0, 100] and averages
 40. Every unit of this table is within every bound (two groups of at most five rows, where 3 × 5 are allowed and
 paid for), so that all errors are noise. A ratio above {chance:g} is more than chance. “Knowing” is opendp asked, where
 a mean is asked for, by one who knows what it adds: a count and a sum of x − 50, from which the others follow.

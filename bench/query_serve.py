@@ -18,6 +18,7 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Literal, TypedDict
@@ -68,12 +69,13 @@ def serve(versions: dict[str, str], make: Make) -> None:
     """Answer the one request that is there to read."""
     request = json.load(sys.stdin)
     task = request.pop("task")
+    tasks: dict[str, Callable[..., Answer]] = {
+        "about": Answer,
+        "answer": partial(answer, make),
+        "errors": partial(errors, make),
+    }
     try:
-        reply = (
-            Answer(versions=versions)
-            if task == "about"
-            else {"answer": answer, "errors": errors}[task](make, **request)
-        )
+        reply = tasks[task](**request) | {"versions": versions}
     except Missing as missing:
         reply = Answer(missing=str(missing))
     print(json.dumps(reply))

@@ -22,9 +22,9 @@ HEADER = ["contestant", "seconds", "÷ plain", "first answer", "peak MB", "÷ pl
 TEXT = """\
 ### One answer
 
-`SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, over {rows:,} rows of {units:,} units in
-a Parquet file. Units are bounded to 3 groups of 5 rows, at ε = {epsilon:g} for the whole question. The plain query is
-DuckDB's `GROUP BY unit, key` with a count and a sum, folded into one row, or `GROUP BY key` where a row is its own
+`SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, over {rows:,} rows of {units:,} units
+in a Parquet file. Units are bounded to 3 groups of 5 rows, at ε = {epsilon:g} for the whole question. The plain query
+is DuckDB's `GROUP BY unit, key` with a count and a sum, folded into one row, or `GROUP BY key` where a row is its own
 unit. Every answer comes from a fresh process on all cores, which was asked the same of a small table before: that
 is the first answer, with all that is loaded or compiled then. Seconds, from opening the file to the last row, are
 the best of so many rounds, in turns; a ratio is the median of those within rounds, with the least and the greatest

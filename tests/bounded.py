@@ -112,9 +112,9 @@ def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:
     measures = [measure for bundle in plan.bundles for measure in bundle.measures]
     totals = [dict.fromkeys(cells, 0) for _ in measures]
     for unit, found in units.items():
-        for cell in sorted(found, key=lambda cell: _hashed(unit, cell))[: plan.table.max_groups]:
+        for cell in sorted(found, key=lambda cell: _hashed(unit, cell))[: plan.groups]:
             for total, measure in zip(totals, measures, strict=True):
-                total[cell] += contribution(measure, found[cell], plan.table.max_rows)
+                total[cell] += contribution(measure, found[cell], plan.table.rows)
     return [[total[cell] for cell in cells] for total in totals]
 
 
@@ -129,7 +129,7 @@ def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:
         return int(bool(there))
     total = sum(measure.sign * _on_grid(measure, value) + measure.offset for value in there)
     share = Fraction(total) if len(there) <= max_rows else Fraction(total * max_rows, len(there))
-    return trunc(share * 2**measure.fraction_bits)
+    return trunc(share * (1 << measure.fraction_bits))
 
 
 def _of(measure: Measure, row: Row) -> Value:

@@ -62,7 +62,7 @@ def _keys() -> pl.LazyFrame:
 
 
 def _aggregate(name: str) -> Any:  # noqa: ANN401
-    x = pl.col("x").fill_null(0.0).fill_nan(0.0)
+    x: Any = pl.col("x").fill_null(0.0).fill_nan(0.0)
     match name:
         case "count":
             return dp.len(signed=True).alias("count")
@@ -74,8 +74,8 @@ def _aggregate(name: str) -> Any:  # noqa: ANN401
 
 def _centred() -> list[Any]:
     half = (HIGH - LOW) / 2
-    total = pl.col("centred").fill_null(0.0).fill_nan(0.0).dp.sum((-half, half))
-    return [_aggregate("count"), total.alias("centred")]
+    centred: Any = pl.col("centred").fill_null(0.0).fill_nan(0.0)
+    return [_aggregate("count"), centred.dp.sum((-half, half)).alias("centred")]
 
 
 def _columns(frame: pl.DataFrame, question: Question, *, knowing: bool) -> Columns:

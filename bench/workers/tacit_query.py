@@ -12,11 +12,11 @@ import tacit as tc
 
 def make(question: Question) -> Callable[[], Columns]:
     """Return a session's answer; `knowing` changes nothing."""
-    units = {"max_groups": MAX_GROUPS, "max_rows": MAX_ROWS} if question.unit else {}
     db = tc.open(
         question.path,
         unit=question.unit or tc.ROW,
-        **units,
+        max_groups=MAX_GROUPS if question.unit else None,
+        max_rows=MAX_ROWS if question.unit else None,
         bounds={"x": (LOW, HIGH)},
         keys={"key": KEYS},
         budget=tc.PureDP(epsilon=question.epsilon * question.times),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -21,8 +26,7 @@ from tmlt.analytics import (  # type: ignore[import-not-found]  # lives in the p
 
 def make(question: Question) -> Callable[[], Columns]:
     """Return a session's answers."""
-    spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = _spark()
     unit = question.unit or "unit"
     frame = spark.read.parquet(question.path).select(unit, "key", "x")
     session = Session.from_dataframe(
@@ -37,6 +41,17 @@ def make(question: Question) -> Callable[[], Columns]:
         return {name: _ask(session, name, share) for name in question.statistics}
 
     return ask
+
+
+def _spark() -> SparkSession:
+    """Return a local Spark whose workers run in this environment, and whose tables go with this process."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    place = mkdtemp()
+    atexit.register(rmtree, place, ignore_errors=True)
+    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.sql.warehouse.dir", place).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 def _ask(session: Any, name: str, share: Any) -> list[float]:  # noqa: ANN401 - the peer's own

@@ -283,6 +283,10 @@ def _ledger(given: Ledger | str | PathLike[str] | None, budget: Budget | None, n
         from tacit.ledger.durable import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
         return open_ledger(given, budget, neighbours)
+    if limit(given.budget) != limit(budget) or given.spent.neighbours not in (None, neighbours):
+        raise InvalidError(
+            "ledger", "one with another budget or relation", "one that was begun with this budget and relation"
+        )
     return given
 
 

@@ -10,14 +10,15 @@ from contextlib import closing
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Timer
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import BudgetError, InvalidError, SourceError
-from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, Neighbours, PureRelease
+from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, Event, Neighbours, PureRelease
+from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import ApproxZCDP, Budget
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger.durable import DurableLedger, open_ledger
@@ -65,7 +66,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 def test_ten_tenths_are_one_and_no_more_however_often_it_is_reopened(shelf: Shelf) -> None:
     assert [shelf.opened().charge("q", [pure("0.1")]) for _ in range(10)] == list(range(1, 11))
     assert shelf.opened().spent.loss == 1
-    with pytest.raises(BudgetError, match="only 0.0 is left"):
+    with pytest.raises(BudgetError, match=r"only 0\.0 is left"):
         shelf.opened().charge("q", [pure("1e-300")])
 
 
@@ -76,7 +77,7 @@ def test_sums_are_exact_and_those_of_the_ledger_in_memory(shelf: Shelf, parts: l
     durable, memory = shelf.opened(budget), MemoryLedger(budget, "add/remove")
     before = durable.spent
     for part in parts:
-        events = [PureRelease(epsilon=part), ApproxRelease(epsilon=part, delta=part / 10**5)]
+        events: list[Event] = [PureRelease(epsilon=part), ApproxRelease(epsilon=part, delta=part / 10**5)]
         for ledger in (durable, memory):
             ledger.charge("q", events)
     assert durable.spent.loss - before.loss == memory.spent.loss == 2 * sum(parts)
@@ -142,7 +143,7 @@ def test_another_budget_or_relation_is_refused(shelf: Shelf, budget: Budget, nei
 
 def test_an_equal_budget_is_the_same_however_it_is_written(shelf: Shelf) -> None:
     shelf.opened(PureDP(epsilon=0.1)).charge("q", [pure("0.05")])
-    assert shelf.opened(PureDP(epsilon=Fraction(1, 10))).spent.loss == Fraction(1, 20)
+    assert shelf.opened(PureDP(epsilon=Exact(Fraction(1, 10)))).spent.loss == Fraction(1, 20)
 
 
 def test_another_version_is_refused(shelf: Shelf) -> None:
@@ -256,6 +257,16 @@ def test_eight_processes_never_spend_more_than_there_is_not_even_when_they_begin
     assert ledger.spent.loss == Fraction(99, 100)
     assert [entry.outcome for entry in ledger.entries()] == ["answered"] * 33
     assert is_chained(shelf)
+
+
+def test_who_opens_a_file_that_another_has_locked_waits(shelf: Shelf) -> None:
+    with closing(sqlite3.connect(shelf.file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE other (x)")
+        other.execute("BEGIN EXCLUSIVE")
+        release = Timer(0.3, lambda: other.execute("COMMIT"))
+        release.start()
+        assert shelf.opened().charge("q", [pure("0.1")]) == 1
+        release.join()
 
 
 def test_a_file_that_is_no_ledger_is_refused_with_a_constant_text(shelf: Shelf) -> None:

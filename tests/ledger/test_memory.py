@@ -35,7 +35,7 @@ def test_ten_tenths_are_one_and_no_more() -> None:
     ledger = begun()
     assert [ledger.charge("q", [pure("0.1")]) for _ in range(10)] == list(range(1, 11))
     assert ledger.spent.loss == 1
-    with pytest.raises(BudgetError, match="only 0.0 is left"):
+    with pytest.raises(BudgetError, match=r"only 0\.0 is left"):
         ledger.charge("q", [pure("1e-300")])
 
 

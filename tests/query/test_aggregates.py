@@ -5,10 +5,10 @@ from fractions import Fraction
 from math import inf, isfinite, nan, trunc
 
 import pytest
-from bounded import REAL, WHOLE, Ask, Bounds, Row, bounds, contribution, measured, plan_of, policy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bounded import REAL, WHOLE, Ask, Bounds, Row, bounds, contribution, measured, plan_of, policy
 from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Released
@@ -46,7 +46,7 @@ def test_a_grid_has_a_step_that_is_a_power_of_two_and_bounds_that_widen_outward(
     assert is_power_of_two(found.step)
     exact = value.kind == "integer" and low.denominator == high.denominator == 1 and high - low < 2**31
     if exact:
-        assert (found.step, found.low, found.high) == (1, low, high)
+        assert (found.step, found.low, found.high) == (Fraction(1), int(low), int(high))
     else:
         assert 2**23 - 1 <= found.high - found.low <= 2**24 + 2
     assert found.fraction_bits == 0 if not capped else 2 <= found.fraction_bits <= 20
@@ -59,7 +59,7 @@ def is_power_of_two(step: Fraction) -> bool:
 
 def test_whole_numbers_are_counted_as_they_are_up_to_two_to_the_31() -> None:
     most = grid(WHOLE, (Fraction(0), Fraction(2**31 - 1)), policy())
-    assert (most.step, most.low, most.high) == (1, 0, 2**31 - 1)
+    assert (most.step, most.low, most.high) == (Fraction(1), 0, 2**31 - 1)
     beyond = grid(WHOLE, (Fraction(0), Fraction(2**31)), policy())
     assert beyond.step == 2**7
     halves = grid(WHOLE, (Fraction(1, 2), Fraction(3, 2)), policy())
@@ -68,7 +68,7 @@ def test_whole_numbers_are_counted_as_they_are_up_to_two_to_the_31() -> None:
 
 def test_a_single_point_has_a_grid_too() -> None:
     found = grid(WHOLE, (Fraction(3), Fraction(3)), policy())
-    assert (found.step, found.low, found.high) == (1, 3, 3)
+    assert (found.step, found.low, found.high) == (Fraction(1), 3, 3)
 
 
 def test_a_unit_of_one_row_needs_no_finer_grid() -> None:

@@ -6,13 +6,14 @@ from math import inf, prod
 from typing import Any
 
 import pytest
-from bounded import REAL, WHOLE, Ask, bounds, key, plan_of, policy
 
 import tacit
+from bounded import REAL, WHOLE, Ask, bounds, key, plan_of, policy
 from tacit.guarantees import filters
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import DiscreteGaussianNoise, DiscreteLaplaceNoise, Neighbours, from_json
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.expressions import Value
 from tacit.query.plan import Plan
 from tacit.query.price import price
 from tacit.query.receipt import promise, receipt
@@ -74,7 +75,7 @@ def times(part: Paper, privacy: Paper, mixed: int) -> int:
 
 
 def reaches(part: Paper, max_rows: int) -> list[int]:
-    """What one unit adds to a cell at most, over all measures, if its rows are all at the low or all at the high bound."""
+    """What one unit adds to a cell, over all measures, if its rows are all at the low or all at the high bound."""
     measures = part["measures"]
     return [
         sum(
@@ -141,7 +142,8 @@ def test_a_receipt_says_how_accurate_each_aggregate_is() -> None:
 
 
 def test_keys_of_every_kind_can_be_written() -> None:
-    plan = plan_of(policy(), Ask("count"), keys=[key("k", "a", None, 1, 2.5, True)])
+    values: list[Value] = ["a", None, 1, 2.5, True]
+    plan = plan_of(policy(), Ask("count"), keys=[key("k", *values)])
     assert json.loads(written(plan, epsilon=1.0))["privacy"]["public_keys"] == {"k": ["a", "NULL", "1", "2.5", "true"]}
 
 

@@ -18,6 +18,7 @@ for all (1.8 to 2.2), lists of the least hashes (5), a permutation of the cells 
 row (0.1 more), outer joins with those units alone that have too many cells, units renamed to integers (no faster).
 Several words for more cells were slower than `row_number` from 100 cells on.
 """
+# ruff: noqa: S608 - every part of these texts is our own
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _KEYS = "CAST($h0 AS UBIGINT)", "CAST($h1 AS UBIGINT)"
 
 
 def words(max_groups: int, cells: int) -> Iterator[tuple[str, str]]:
-    """Yield the parts, by name, that turn `located` (u, cell, …) into `kept` (unit, bits), the cells each unit keeps."""
+    """Yield the parts, by name, that turn `located` (u, cell, …) into `kept` (unit, bits), the cells a unit keeps."""
     bits = "BIT_OR(CAST(1 AS BIGINT) << CAST(cell AS BIGINT))"
     hashed = f"HASH(HASH(u, {_KEYS[0]}), {_KEYS[1]})"
     yield "round0", f"SELECT u, {hashed} AS h, CAST(0 AS BIGINT) AS sure, {bits} AS rest FROM located GROUP BY u"

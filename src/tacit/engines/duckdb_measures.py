@@ -123,7 +123,7 @@ def _integer_steps(value: SQL, grid: Grid) -> _Steps:
     """
     target, up, down = _integer_type(grid), grid.step.denominator, grid.step.numerator
     first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
-    ends = whole(max(first, -_BEYOND), target), whole(min(last, _BEYOND), target)
+    ends = whole(_within_reach(first), target), whole(_within_reach(last), target)
     steps = value
     if down > _BEYOND or up > _FAR:
         steps = whole(0, target)
@@ -133,6 +133,11 @@ def _integer_steps(value: SQL, grid: Grid) -> _Steps:
         half, shift = whole(down // 2, target), whole(down.bit_length() - 1, target)
         steps = infix(exp.BitwiseRightShift, infix(exp.Add, value, half), shift)
     return *ends, _less(steps, grid.low, target), infix(exp.GT, value, ends[1])
+
+
+def _within_reach(end: int) -> int:
+    """Return an end, or one that is beyond all 64-bit numbers like it."""
+    return min(max(end, -_BEYOND), _BEYOND)
 
 
 def _integer_type(grid: Grid) -> str:

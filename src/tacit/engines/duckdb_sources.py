@@ -154,19 +154,16 @@ def _csv(files: Sequence[Path]) -> str:
     columns = ", ".join(f"{_quoted(name)}: '{TYPES['text']}'" for name in names)
     return (
         f"read_csv({_list(files)}, columns = {{{columns}}}, delim = {_quoted(delimiters[0])}, header = true, "
-        "quote = '\"', escape = '\"', auto_detect = false, ignore_errors = true, strict_mode = false)"
+        "quote = '\"', escape = '\"', auto_detect = false, ignore_errors = true, strict_mode = false, "
+        "parallel = false)"  # in parallel a quoted field across two threads' parts is read as rows of its own
     )
 
 
 def _header(file: Path) -> tuple[str, tuple[str, ...]]:
     """Return a CSV file's delimiter, the one most used in its header, and the names in its header."""
     try:
-        with (
-            gzip.open(file, "rt", encoding="utf-8-sig", newline="")
-            if file.suffix == ".gz"
-            else file.open(encoding="utf-8-sig", newline="") as lines
-        ):
-            first = lines.readline()
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
+            first = lines.readline().decode("utf-8-sig")  # this line alone: what comes after it are rows
             delimiter = max(_DELIMITERS, key=first.count)
             names = next(csv.reader([first], delimiter=delimiter), [])
     except (UnicodeError, csv.Error, EOFError):

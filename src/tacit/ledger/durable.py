@@ -9,11 +9,13 @@ to a table of their own; entries are never changed.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from hashlib import sha256
 from os import PathLike, fspath
+from time import sleep
 
 from sqlalchemy import (
     Column,
@@ -36,6 +38,7 @@ from tacit.guarantees.filters import Budget, Spent, admit_all, limit, start
 from tacit.ledger import Entry
 
 VERSION = "1"
+_ATTEMPTS = 10
 _FAILED = "The ledger could not be read or written; nothing was answered. Ask the data's steward to look at it."
 
 _tables = MetaData()
@@ -163,9 +166,22 @@ def _prepare(connection: object, _: object) -> None:
     """Write ahead, sync fully, and leave transactions to us."""
     connection.isolation_level = None  # type: ignore[attr-defined]
     cursor = connection.cursor()  # type: ignore[attr-defined]
-    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
-        cursor.execute(f"PRAGMA {pragma}")
+    _write_ahead(cursor)
+    cursor.execute("PRAGMA synchronous=FULL")
     cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    """Switch to a write-ahead log; SQLite does not wait for others who do the same, whatever its timeout."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or attempt == _ATTEMPTS - 1:
+                raise
+            sleep(0.01 * 2**attempt)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:

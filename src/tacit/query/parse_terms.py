@@ -18,6 +18,7 @@ from tacit.query.functions_cast import CASTS, cast
 from tacit.query.parse_tree import too_deep
 from tacit.query.ranges import Range, range_of
 from tacit.query.refuse import refused
+from tacit.query.text_growth import NOTHING, Length, length_of
 
 _MOST_NODES = 10_000
 _DEEPEST = 64
@@ -36,6 +37,7 @@ class Term:
     nodes: int = 1
     depth: int = 1
     released: bool = False
+    length: Length = NOTHING
 
     @property
     def kind(self) -> Kind:
@@ -50,13 +52,13 @@ class Term:
 
 def leaf(expression: Expression, *, released: bool = False) -> Term:
     """Return the term of a column or of a released value; a raw column has no range, whatever its bounds."""
-    return Term(expression, range_of(expression, [], {}), released=released)
+    return Term(expression, range_of(expression, [], {}), released=released, length=length_of(expression, []))
 
 
 def constant(value: Value, kind: Kind) -> Term:
     """Return the term of a constant."""
     expression = Constant(value, kind)
-    return Term(expression, range_of(expression, [], {}))
+    return Term(expression, range_of(expression, [], {}), length=length_of(expression, []))
 
 
 def call(name: str, *arguments: Term) -> Term:
@@ -107,7 +109,8 @@ def build(expression: Expression, parts: Sequence[Term]) -> Term:
     if nodes > _MOST_NODES or depth > _DEEPEST:
         raise too_deep()
     known = range_of(expression, [part.known for part in parts], {})
-    return Term(expression, known, nodes, depth, any(part.released for part in parts))
+    length = length_of(expression, [part.length for part in parts])
+    return Term(expression, known, nodes, depth, any(part.released for part in parts), length)
 
 
 def _folded(term: Term) -> Term:
