@@ -14,7 +14,7 @@ PEOPLE = pa.table({"id": [1, 2], "name": ["Ann", "Bob"]})
 
 
 def write(path: Path, special: bytes, at: int = 8_000_000 - 30, total: int = 17_000_000) -> int:
-    """Write a CSV file with one special line where DuckDB would part it between threads; return how many others it has."""
+    """Write a CSV file with a special line where DuckDB would part it between threads; say how many others it has."""
     lines, place, number, done = [b"id,x\n"], 5, 0, False
     while place < total:
         if not done and place + 14 >= at:
