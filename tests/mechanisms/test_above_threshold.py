@@ -67,7 +67,7 @@ def test_the_scales_are_the_documented_ones(*, monotone: bool) -> None:
     made = AboveThreshold(sensitivity=3, epsilon=0.1, threshold=7, monotone=monotone)
     assert tuple(map(float, made._scales)) == pytest.approx(scales(0.1, 3, monotone=monotone), rel=1e-14)
     assert made.guarantee == PureDP(epsilon=0.1)
-    assert made.event == PureRelease(epsilon=Fraction(1, 10))
+    assert made.event == PureRelease(epsilon=Fraction(1, 10), neighbours="add/remove" if monotone else None)
 
 
 @pytest.mark.parametrize("values", [(0,), (-3, 2), (1, 1, 1, -9)])
