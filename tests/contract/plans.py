@@ -117,7 +117,7 @@ KEYS: list[st.SearchStrategy[Key]] = [
     st.lists(st.sampled_from([None, "", "a", "é", "it's", "no such"]), min_size=1, max_size=4, unique=True).map(
         lambda values: key(NAME, *values)
     ),
-    st.sampled_from([key(B, False, True), key(B, True, None), key(D, date(2024, 2, 29), None, date(1, 1, 1))]),
+    st.sampled_from([key(B, *(False, True)), key(B, *(True, None)), key(D, date(2024, 2, 29), None, date(1, 1, 1))]),
     st.sampled_from([key(X, 0.0, 0.5, -2.5), key(X, None, 100.0, 1e308), key(LENGTH, 0, 1, 2, 3)]),
     st.sampled_from([key(SEVENTHS, *range(-6, 7)), key(HUNDREDTHS, *range(-99, 100)), key(HUNDREDTHS, None, 0, 1)]),
 ]
