@@ -73,6 +73,8 @@ WRITTEN: list[Value] = [
         "\t1",
     ),
     *(
+        "\u00a0a\u3000",
+        " a ",
         "straße",
         "ŒUVRE",
         "ŉ",
@@ -100,7 +102,7 @@ VALUES: dict[Kind, list[Value]] = {
     "timestamp": TIMES,
 }
 
-_POSSIBLE: dict[Takes, list[Kind]] = {
+POSSIBLE: dict[Takes, list[Kind]] = {
     "number": ["integer", "real"],
     "real": ["real"],
     "integer": ["integer"],
@@ -164,14 +166,14 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     shared = kind if function.gives == "same" else None
     alike = [takes for takes in function.takes if takes in ("number", "any", "moment")]
     if alike and shared is None:
-        shared = draw(st.sampled_from(_POSSIBLE[alike[0]]))
-    if alike and shared not in _POSSIBLE[alike[0]]:
+        shared = draw(st.sampled_from(POSSIBLE[alike[0]]))
+    if alike and shared not in POSSIBLE[alike[0]]:
         return draw(leaves(kind))
     count = draw(st.integers(len(function.takes) - function.optional, len(function.takes) + 2 * function.many))
     arguments = []
     for place in range(count):
         takes = function.takes_at(place)
-        own = shared if takes in ("number", "any", "moment") and shared is not None else _POSSIBLE[takes][0]
+        own = shared if takes in ("number", "any", "moment") and shared is not None else POSSIBLE[takes][0]
         arguments.append(draw(_argument(name, place, own, depth, without)))
     if name == "clamp":
         low, high = sorted(arguments[1:], key=lambda one: one.value)  # type: ignore[union-attr, arg-type, return-value]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.conftest import ARROW
-from engines.expressions import KINDS, LIBRARY, VALUES, calls_of, expressions
+from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions
 from tacit.engines.duckdb import DuckDBEngine, open_duckdb
 from tacit.engines.duckdb_functions import FORMS
 from tacit.engines.duckdb_plan import SOURCE
@@ -21,6 +21,7 @@ from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.functions import FUNCTIONS
+from tacit.query.functions_cast import CASTS
 
 CHANCE = random.Random(20261115)  # noqa: S311 - test data
 DATA: list[dict[str, Value]] = [{name: CHANCE.choice(VALUES[kind]) for name, kind in KINDS.items()} for _ in range(400)]
@@ -84,17 +85,30 @@ def test_expressions_mean_in_sql_what_they_mean_in_python(source: DuckDBEngine, 
     check()
 
 
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - LIBRARY))
-def test_a_function_means_in_sql_what_it_means_in_python(source: DuckDBEngine, name: str) -> None:
-    gives = FUNCTIONS[name].gives
+def kinds_of(name: str) -> list[Kind]:
+    """Return the kinds that a function can give."""
+    function = FUNCTIONS[name]
+    if function.gives != "same":
+        return [function.gives]
+    return next(POSSIBLE[takes] for takes in function.takes if takes in ("number", "any", "moment"))
 
-    @settings(deadline=None, max_examples=25)
-    @given(st.data())
-    def check(data: st.DataObject) -> None:
-        kind: Kind = data.draw(st.sampled_from(list(VALUES))) if gives == "same" else gives
-        assert not differences(source, data.draw(calls_of(name, kind, 0)))
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name in sorted(set(FUNCTIONS) - LIBRARY) for kind in kinds_of(name)]
+)
+def test_a_function_means_in_sql_what_it_means_in_python(source: DuckDBEngine, name: str, kind: Kind) -> None:
+    @settings(deadline=None, max_examples=20)
+    @given(calls_of(name, kind, 0), st.booleans())
+    def check(expression: Expression, seen: bool) -> None:  # noqa: FBT001 - drawn
+        assert not differences(source, Call("is_null", (expression,), "boolean") if seen else expression)
 
     check()
+
+
+@pytest.mark.parametrize(("one", "other"), list(CASTS))
+def test_a_cast_means_in_sql_what_it_means_in_python(source: DuckDBEngine, one: Kind, other: Kind) -> None:
+    for column in (Column(name, kind) for name, kind in KINDS.items() if kind == one):
+        assert not differences(source, Cast(column, other))
 
 
 @pytest.mark.parametrize("name", sorted(LIBRARY))

@@ -50,7 +50,7 @@ def _digits(cells: int) -> Iterator[str]:
     """Yield a word for each digit: of all cells' hashes, then of all cells' numbers."""
     for _ in range(_HASHED):
         yield "CAST(h >> 1 AS BIGINT)"
-    for digit in range((cells - 1).bit_length()):
+    for digit in reversed(range((cells - 1).bit_length())):
         yield str(sum(1 << cell for cell in range(cells) if cell >> digit & 1))
 
 

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, inf, nextafter
+from math import ceil, copysign, inf, nextafter
+from sys import float_info
 
 from sqlglot import exp
 
@@ -35,6 +36,7 @@ from tacit.query.plan import Measure
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
 _NEAR, _FAR, _MOST, _BEYOND = 2**60, 2**120, 2**62, 2**64
 _HALF = Fraction(1, 2)
+_LAST = float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +167,10 @@ def _less(steps: SQL, low: int, target: str) -> SQL:
 
 
 def _outward(end: Fraction, side: float) -> float:
-    """Return the double nearest to an end that is not inside of it."""
-    try:
-        near = float(end)
-    except OverflowError:
-        return inf if end > 0 else -inf
+    """Return the double nearest to an end that is not inside of it; or the last double, so that ±inf is beyond it."""
+    if abs(end) > _LAST:
+        return copysign(_LAST, end)
+    near = float(end)
     beyond = near >= end if side > 0 else near <= end
     return near if beyond else nextafter(near, side)
 
