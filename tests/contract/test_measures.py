@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contract.plans import NAME, SEVENTHS, A, Cells, X, added_up, call, cells, is_unit, key, plan, plans, present, table
 from contract.tables import KINDS, UNITS, VALUES, Opener, Row, rows
-from tacit.query.expressions import Case, Column, Constant, Expression, Kind, Value
+from tacit.query.expressions import Column, Constant, Expression, Kind, Value
 from tacit.query.plan import Bundle, Measure, Plan
 
 COUNT, UNITS_HERE = Measure(value=None), Measure(value=None, per="unit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import isnan
 
 from hypothesis import strategies as st
 
@@ -120,7 +120,7 @@ _OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs"})
 
 
 def constants(kind: Kind) -> st.SearchStrategy[Expression]:
-    values = [value for value in VALUES[kind] if value is not nan and not (isinstance(value, float) and value != value)]
+    values = [value for value in VALUES[kind] if not (isinstance(value, float) and isnan(value))]
     return st.sampled_from(values).map(lambda value: Constant(value, kind))
 
 
@@ -205,7 +205,9 @@ def _argument(name: str, place: int, kind: Kind, depth: int, without: frozenset[
 
 def _constant(name: str, place: int, kind: Kind) -> st.SearchStrategy[Expression]:
     if name == "clamp":
-        values = [value for value in VALUES[kind] if value is not None and value == value]
+        values = [
+            value for value in VALUES[kind] if value is not None and not (isinstance(value, float) and isnan(value))
+        ]
     elif name == "round":
         values = [0, 1, 2, 15, -1, -15]
     else:

@@ -18,14 +18,16 @@ SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here loo
 def chosen(pairs: Iterable[tuple[int, int]], max_groups: int, cells: int, secret: tuple[int, int] = (1, 2)) -> Pairs:
     """Return the (unit, cell) pairs that the words keep."""
     parts = ", ".join(f"{name} AS ({sql})" for name, sql in words(max_groups, cells))
-    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {KEPT}", secret)
+    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {KEPT}", secret)  # noqa: S608 - all of it is ours
 
 
 def first(pairs: Iterable[tuple[int, int]], max_groups: int, secret: tuple[int, int] = (1, 2)) -> Pairs:
     """Return the (unit, cell) pairs that the row numbers keep."""
     chosen_by = numbered(max_groups)
     return _run(
-        pairs, f"WITH pairs AS (SELECT DISTINCT u, cell FROM located) SELECT u, cell FROM ({chosen_by})", secret
+        pairs,
+        f"WITH pairs AS (SELECT DISTINCT u, cell FROM located) SELECT u, cell FROM ({chosen_by})",  # noqa: S608 - ours
+        secret,
     )
 
 

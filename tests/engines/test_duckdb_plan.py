@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.conftest import ARROW
-from contract.plans import A, B, NAME, X, call, key, plan, plans, present, table
+from contract.plans import NAME, A, B, X, call, key, plan, plans, present, table
 from contract.tables import KINDS, Row, rows
 from tacit.engines.duckdb import open_duckdb
 from tacit.engines.duckdb_plan import Statement, statement
@@ -28,7 +28,11 @@ GOLDEN = Path(__file__).parent
 def test_the_text_of_a_statement_is_as_it_was() -> None:
     bounded = plan(table(groups=3, rows=5), COUNT, LOW, Measure(value=present(X)), keys=[key(NAME, "a", "b", None)])
     by_row = plan(
-        table(unit=None), COUNT, LOW, keys=[key(NAME, "a", "b"), key(B, True, False)], where=call("not", "boolean", B)
+        table(unit=None),
+        COUNT,
+        LOW,
+        keys=[key(NAME, "a", "b"), key(B, *(True, False))],
+        where=call("not", "boolean", B),
     )
     written = "\n\n".join(statement(one, TYPES).sql + ";" for one in (bounded, by_row)) + "\n"
     assert written == (GOLDEN / "statements.golden.sql").read_text()
@@ -117,8 +121,8 @@ def test_a_thousand_measures_are_one_statement() -> None:
             value=Case(((call("less", "boolean", A, Constant(place, "integer")), A),), None, "integer"), low=0, high=9
         )
         for place in range(1000)
-    ]  # noqa: E501
-    data = [{**dict.fromkeys(KINDS), "u": 1, "a": 5}]
+    ]
+    data: list[Row] = [{**dict.fromkeys(KINDS), "u": 1, "a": 5}]
     assert measured(plan(table(), *asked), data, (1, 2)) == [[5 if place > 5 else 0] for place in range(1000)]
 
 
@@ -140,7 +144,7 @@ def test_a_column_may_be_named_like_our_own() -> None:
             Measure(value=Column(name, "real" if name == "v0" else "integer"), low=0, high=9)
             for name in ("v0", "data", "k0")
         ),
-        keys=[key(Column("cell", "text"), "b", "a"), key(Column("located", "boolean"), True, False)],
+        keys=[key(Column("cell", "text"), "b", "a"), key(Column("located", "boolean"), *(True, False))],
     )
     assert opened._types == names
     assert opened.measure(asked) == [[0, 2, 1, 0], [0, 4, 3, 0], [0, 1, 1, 0]]

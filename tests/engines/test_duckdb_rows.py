@@ -25,7 +25,7 @@ from tacit.query.functions_cast import CASTS
 
 CHANCE = random.Random(20261115)  # noqa: S311 - test data
 DATA: list[dict[str, Value]] = [{name: CHANCE.choice(VALUES[kind]) for name, kind in KINDS.items()} for _ in range(400)]
-X, Y, I, S, B = (
+X, Y, I, S, B = (  # noqa: E741 - an integer column
     Column("x", "real"),
     Column("y", "real"),
     Column("i", "integer"),

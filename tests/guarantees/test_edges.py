@@ -58,9 +58,7 @@ def laws(x: Fraction) -> dict[str, Unsampled]:
 def _little_memory() -> Iterator[None]:
     """An array as long as a tiny ε asks for fails at once here, and does not fill the machine first."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    held = (
-        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    )  # other tests' engines hold much
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()  # engines hold much
     resource.setrlimit(resource.RLIMIT_AS, (held + (8 << 30), hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

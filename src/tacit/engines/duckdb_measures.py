@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, copysign, inf, nextafter
+from math import ceil, inf, nextafter
 from sys import float_info
 
 from sqlglot import exp
@@ -169,7 +169,7 @@ def _less(steps: SQL, low: int, target: str) -> SQL:
 def _outward(end: Fraction, side: float) -> float:
     """Return the double nearest to an end that is not inside of it; or the last double, so that ±inf is beyond it."""
     if abs(end) > _LAST:
-        return copysign(_LAST, end)
+        return _LAST if end > 0 else -_LAST
     near = float(end)
     beyond = near >= end if side > 0 else near <= end
     return near if beyond else nextafter(near, side)
