@@ -64,6 +64,20 @@ def test_an_engine_that_was_closed_fails_likewise(opened: DuckDBEngine) -> None:
         opened.measure(plan(table(), UNITS))
 
 
+def test_opening_reads_no_row(tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    pq.write_table(TABLE, file, use_dictionary=False, compression="none")
+    footer = int.from_bytes(file.read_bytes()[-8:-4], "little") + 8
+    with file.open("r+b") as bytes_:
+        bytes_.seek(4)
+        bytes_.write(b"\xff" * (file.stat().st_size - footer - 4))
+    engine = open_duckdb(file)
+    assert engine.schema() == {"u": "integer", "name": "text"}
+    with pytest.raises(SourceError):
+        engine.measure(plan(table(), UNITS))
+    engine.close()
+
+
 def test_a_file_whose_columns_changed_fails_likewise(tmp_path: Path) -> None:
     file = tmp_path / "t.parquet"
     pq.write_table(TABLE, file)

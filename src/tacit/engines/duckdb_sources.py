@@ -3,7 +3,7 @@
 Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text; a line that has fewer
 fields than the header, or is not UTF-8, is left out, since an error would tell of a row. A pandas column of objects is
 text. A glob is expanded when it is opened. After that DuckDB may read these files and nothing else, load nothing, and
-change no setting.
+change no setting. What remains is text that is no Unicode, in a Parquet file or in memory: DuckDB fails on it.
 
 Joins are written with the side to build from on the right, and DuckDB's own choice is switched off: it knows neither
 how many keys are listed nor how many units there are, and tends to build from all rows.
@@ -27,8 +27,8 @@ from tacit.engines.duckdb_sql import TYPES
 from tacit.errors import InvalidError, show
 
 NOT_OPENED = (
-    "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete and "
-    "can be read, and that no other program is writing to it."
+    "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete, can be "
+    "read, has no column of a type that DuckDB does not know, and that no other program is writing to it."
 )
 
 _WRITTEN_ORDER = "join_order,build_side_probe_side"
