@@ -103,6 +103,12 @@ def test_an_empty_table_has_a_zero_for_every_cell(engine: Opener) -> None:
     assert answer(engine, plan(table(unit=None), COUNT, WHOLE), []) == [[0], [0]]
 
 
+def test_rows_alone_are_counted_without_any_column(engine: Opener) -> None:
+    data = [row(), row(), row(u=None)]
+    assert answer(engine, plan(table(unit=None), COUNT), data) == [[3]]
+    assert answer(engine, plan(table(unit=None), UNITS_HERE), data) == [[3]]
+
+
 def test_cells_are_in_the_order_of_the_keys_the_first_one_slowest(engine: Opener) -> None:
     data = [row(name="a", a=2), row(name="b", a=0), row(name="b", a=0), row(name="c", a=0), row(name="a", a=5)]
     asked = plan(table(groups=6, rows=9), COUNT, keys=[key(NAME, "b", "a"), key(SEVENTHS, 0, 1, 2)])
