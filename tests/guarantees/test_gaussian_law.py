@@ -100,8 +100,35 @@ def test_the_vector_bound_covers_every_shift(tau: float, squared: int, epsilon: 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 def test_the_comparison_alone_covers_every_shift(epsilon: float) -> None:
     for tau, squared in ((25.0, 2), (49.0, 3), (100.0, 2)):
-        bound = law._by_comparison(tau, squared, squared, epsilon)
+        bound = law._by_comparison([(Fraction(tau), squared, squared)], epsilon)
         assert max(vector_delta(tau, shift, epsilon) for shift in shifts(squared)) <= bound
+
+
+def product_delta(taus: tuple[float, float], shift: tuple[int, int], epsilon: float) -> float:
+    """The hockey-stick divergence of two independent discrete Gaussians, each moved, by brute force."""
+    laws, moved = [], []
+    for tau, d in zip(taus, shift, strict=True):
+        k = np.arange(-int(14 * sqrt(tau)) - d, int(14 * sqrt(tau)) + d + 1)
+        total = np.exp(-(np.arange(-2000, 2001) ** 2) / (2 * tau)).sum()
+        laws.append(np.exp(-(k**2) / (2 * tau)) / total)
+        moved.append(np.exp(-((k + d) ** 2) / (2 * tau)) / total)
+    gap = np.multiply.outer(*laws) - exp(epsilon) * np.multiply.outer(*moved)
+    return float(gap[gap > 0].sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@pytest.mark.parametrize(("taus", "shift"), [((25.0, 400.0), (1, 5)), ((64.0, 64.0), (2, 3)), ((1.0, 100.0), (1, 4))])
+def test_the_joint_bound_covers_two_laws_and_is_not_far_off(
+    taus: tuple[float, float], shift: tuple[int, int], epsilon: float
+) -> None:
+    truth = product_delta(taus, shift, epsilon)
+    parts = [(Fraction(tau), d * d, 1) for tau, d in zip(taus, shift, strict=True)]
+    assert truth <= law.joint_delta(parts, Fraction(epsilon)) * (1 + 1e-9)
+    compared = law._by_comparison(parts, epsilon)
+    assert truth <= compared * (1 + 1e-9)
+    fine = [(tau * 2**40, square * 2**40, m) for tau, square, m in parts]
+    mu = sqrt(sum(d * d / tau for tau, d in zip(taus, shift, strict=True)))
+    assert law.joint_delta(fine, Fraction(epsilon)) == pytest.approx(gaussian_delta(mu, epsilon), rel=1e-6)
 
 
 def test_the_comparison_is_tight_on_a_fine_grid() -> None:

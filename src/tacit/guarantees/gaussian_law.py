@@ -29,10 +29,15 @@ bounds hold, and the smaller is used:
 
    q = R(‖k‖² > L). A rounded normal vector has ‖k‖ ≤ ‖x‖ + √m/2, and Pr[‖x‖² ≥ τ(m + 2√(mλ) + 2λ)] ≤ e^(-λ)
    (Laurent and Massart, Ann. Statist. 28(5), 2000, lemma 1). Any λ gives a bound; we try a few above ε + ln(1/δ_c).
+
+**Several vectors at once**, each with its own τᵢ, Sᵢ and mᵢ: the same two bounds, for product laws. 1: ρ = Σ Sᵢ/2τᵢ.
+2: the densities multiply, so Σ mᵢbᵢ and Σ aᵢ stand for mb and a on the set where ‖kᵢ‖² ≤ Lᵢ for all i, outside of which
+is at most Σ qᵢ; and rounded normal vectors together have the continuous curve for μ² = Σ Sᵢ/τᵢ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, erfc, exp, floor, isqrt, log, log1p, pi, sqrt
 
@@ -55,10 +60,10 @@ def delta(variance: Fraction, l2_squared: int, coordinates: int, epsilon: Fracti
         coordinates: m, how many coordinates may differ.
         epsilon: ε ≥ 0.
     """
-    by_zcdp = delta_of_zcdp(float(l2_squared / (2 * variance)), float(epsilon))
     if coordinates == 1:
+        by_zcdp = delta_of_zcdp(float(l2_squared / (2 * variance)), float(epsilon))
         return min(by_zcdp, scalar_delta(variance, isqrt(l2_squared), epsilon))
-    return min(by_zcdp, _by_comparison(float(variance), l2_squared, coordinates, float(epsilon)))
+    return joint_delta([(variance, l2_squared, coordinates)], epsilon)
 
 
 def scalar_delta(variance: Fraction, shift: int, epsilon: Fraction) -> float:
@@ -116,23 +121,41 @@ def _variation(x: float, weight: float) -> float:
     return 4 * exp(-0.5) * (weight * exp(x * x / 2) if x > 0 else 1.0)
 
 
-def _by_comparison(tau: float, l2_squared: int, m: int, epsilon: float) -> float:
+Part = tuple[Fraction, int, int]
+"""One vector: its variance, the largest squared L2 distance of neighbours, and how many coordinates may differ."""
+
+
+def joint_delta(parts: Sequence[Part], epsilon: Fraction) -> float:
+    """Return an upper bound of δ(ε) for several independent vectors of discrete Gaussian noise together.
+
+    >>> part = (Fraction(10**6), 5000, 2)
+    >>> joint_delta([part, part], Fraction(1)) < 1.001 * gaussian_delta(0.1, 1)
+    True
+    """
+    rho = sum((square / (2 * variance) for variance, square, _ in parts), Fraction(0))
+    return min(delta_of_zcdp(float(rho) * _UP, float(epsilon)), _by_comparison(parts, float(epsilon)))
+
+
+def _by_comparison(parts: Sequence[Part], epsilon: float) -> float:
     """Bound 2 of the module, at the best of a few λ; 1 where the comparison costs more than all of ε."""
-    if tau < 1:
+    if any(variance < 1 for variance, _, _ in parts):
         return 1.0
-    mu = sqrt(l2_squared / tau)
-    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300))
-    return min(_compared(tau, mu, m, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
+    mu = sqrt(sum((square / variance for variance, square, _ in parts), Fraction(0))) * (1 + 2.0**-50)
+    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300)) + log(len(parts))
+    return min(_compared(parts, mu, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
 
 
-def _compared(tau: float, mu: float, m: int, epsilon: float, lam: float) -> float:
-    b = -log1p(-1 / (24 * tau))
-    length = (sqrt(tau * (m + 2 * sqrt(m * lam) + 2 * lam)) + sqrt(m) / 2) ** 2
-    a = length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
-    inner = epsilon - (m * b + a) * _UP
+def _compared(parts: Sequence[Part], mu: float, epsilon: float, lam: float) -> float:
+    more = up = 0.0
+    for variance, _, m in parts:
+        tau = float(variance)
+        length = (sqrt(tau * (m + 2 * sqrt(m * lam) + 2 * lam)) + sqrt(m) / 2) ** 2
+        more += -log1p(-1 / (24 * tau)) * m
+        up += length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
+    inner = epsilon - (more + up) * _UP
     if inner < 0:
         return 1.0
-    return exp(m * b) * (gaussian_delta(mu, inner) + exp(inner - lam)) * _UP
+    return exp(more) * (gaussian_delta(mu, inner) + len(parts) * exp(inner - lam)) * _UP
 
 
 def two_sided_quantile(variance: Fraction, beta: float) -> int:

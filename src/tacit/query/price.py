@@ -15,9 +15,9 @@ together, and two integers from 0 to R differ by at most R: so the count of a wh
 **Noise.** Laplace: ε is split over the bundles by their weights, exactly; each bundle is discrete Laplace
 noise of scale L1/ε_i, and the ε_i add up. Gaussian, where δ allows: all bundles together are one Gaussian
 mechanism: σ_i² = S_i·s²/w_i with S_i the squared L2, w_i the weights' shares, s the σ of the analytic Gaussian
-mechanism for sensitivity 1. The composition of the discrete laws that are drawn is then certified to be (ε,δ)
-by its privacy-loss law, and s raised until it is. Under zCDP, ρ_i = w_i·ρ and σ_i² = S_i/2ρ_i, exactly. The
-law with the smaller expected error is taken.
+mechanism for sensitivity 1. The composition of the discrete laws that are drawn is then certified to be (ε,δ),
+in closed form (`gaussian_law.joint_delta`) or by its privacy-loss law, and s raised until it is. Under zCDP,
+ρ_i = w_i·ρ and σ_i² = S_i/2ρ_i, exactly. The law with the smaller expected error is taken.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import ApproxRelease, Event
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
+from tacit.guarantees.gaussian_law import joint_delta
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.query.noise_law import Law, NoiseLaw
@@ -37,6 +38,7 @@ from tacit.query.plan import Bundle, Plan
 
 _MOST_NOISE = 2**56
 _TRIES = 40
+_CLOSE = (1.0001, 1.001, 1.01)
 _CONFIDENCE = Fraction(95, 100)
 
 
@@ -168,17 +170,27 @@ def _certified(
     plan: Plan, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...], unit: float
 ) -> Price | None:
     """Return Gaussian noise for all bundles together, certified; None if none of reasonable size is."""
-    for _ in range(_TRIES):
-        noise = _gaussians(plan, shares, unit)
+    promise = ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta))
+    events = (ApproxRelease(epsilon=epsilon, delta=delta),)
+    tries = [(unit * more, _closed_delta) for more in _CLOSE]
+    tries += [(unit * 1.01**more, _composed_delta) for more in range(_TRIES)]
+    for sigma, curve in tries:
+        noise = _gaussians(plan, shares, sigma)
         if not all(map(_fits, noise)):
             return None
-        total = compose([law.event for law in noise])
-        if to_fraction(total.delta(epsilon=Exact(epsilon), width=0.05).upper, "delta") <= delta:
-            promise = ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta))
-            events = (ApproxRelease(epsilon=epsilon, delta=delta),)
+        if Fraction(curve(noise, epsilon)) <= delta:
             return Price(guarantee=promise, noise=noise, shares=shares, events=events, why="")
-        unit *= 1.01
     return None
+
+
+def _closed_delta(noise: Sequence[NoiseLaw], epsilon: Fraction) -> float:
+    """Return a bound of δ in closed form: at once, and tight where noise spans many grid steps."""
+    return joint_delta([(law.amount, law.sensitivity, law.moving) for law in noise], epsilon)
+
+
+def _composed_delta(noise: Sequence[NoiseLaw], epsilon: Fraction) -> float:
+    """Return a bound of δ from the privacy-loss law: tight for one integer a unit, and slow."""
+    return compose([law.event for law in noise]).delta(epsilon=Exact(epsilon), width=0.05).upper
 
 
 def _unit_sigma(epsilon: Fraction, delta: Fraction) -> float:
