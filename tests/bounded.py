@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from itertools import product
 from math import floor, inf, isnan, trunc
-from typing import Literal
 
 from tacit.guarantees.events import Neighbours
 from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Expression, Value
-from tacit.query.plan import Aggregate, Bundle, Grouped, Key, Measure, Noisy, Order, Output, Plan
+from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Measure, Noisy, Order, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 
 Row = Mapping[str, Value]
 Bounds = tuple[Fraction, Fraction]
-Function = Literal["count", "count_units", "sum", "avg"]
 
 REAL, WHOLE = Column("x", "real"), Column("n", "integer")
 UNIT = "id"
 
 
-@dataclass(frozen=True)
-class Ask:
+def ask_for(function: str, value: Expression | None = None, bounds: Bounds | None = None) -> Ask:
     """One aggregate of a question."""
-
-    function: Function
-    value: Expression | None = None
-    bounds: Bounds | None = None
+    return Ask(function=function, values=() if value is None else (value,), bounds=() if bounds is None else (bounds,))
 
 
 def bounds(low: float, high: float) -> Bounds:
@@ -71,14 +65,12 @@ def plan_of(
     aggregates, outputs = [], [(one.name, Grouped(place, one.expression.kind)) for place, one in enumerate(keys)]
     shown: list[tuple[str, Output]] = list(outputs)
     for place, ask in enumerate(asks):
-        own = bundles_of(ask.function, ask.value, ask.bounds, table)
+        own = bundles_of(ask, table)
         places = tuple(range(len(bundles), len(bundles) + len(own)))
         bundles += own
-        text = f"{ask.function}({'*' if ask.value is None else getattr(ask.value, 'name', '…')})"
-        aggregates.append(
-            Aggregate(function=ask.function, value=ask.value, bounds=ask.bounds, bundles=places, sql=text)
-        )
-        shown.append((f"a{place}", Noisy(place, STATISTICS[ask.function].kind(ask.value))))
+        text = f"{ask.function}({', '.join(getattr(value, 'name', '…') for value in ask.values) or '*'})"
+        aggregates.append(Aggregate(ask=ask, bundles=places, sql=text))
+        shown.append((f"a{place}", Noisy(place, STATISTICS[ask.function].kind(ask))))
     return Plan(
         sql="SELECT …",
         table=table,
@@ -100,7 +92,7 @@ def with_reach(bundle: Bundle, reach: int) -> Bundle:
 
 def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:
     """For every measure, one integer a cell."""
-    cells = list(product(*(one.values for one in plan.keys)))
+    cells = list(product(*(one.listed for one in plan.keys)))
     units: dict[Value, dict[tuple[Value, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
     for number, row in enumerate(rows):
         if plan.where is not None and evaluate(plan.where, row) is not True:

@@ -61,7 +61,7 @@ class Engine:
         self.seen.append("read")
         if self.fails is not None:
             return self.fails()
-        return [[0] * plan.cells for bundle in plan.bundles for _ in bundle.measures]
+        return [[0] * plan.listed for bundle in plan.bundles for _ in bundle.measures]
 
     def close(self) -> None:
         self.seen.append("let go")
@@ -207,7 +207,7 @@ def test_a_plan_with_a_bad_assumption_is_refused(bad: int) -> None:
 def test_an_engine_that_cannot_measure_a_plan_refuses_it_before_the_charge() -> None:
     class Small(Untouchable):
         def check(self, plan: Plan) -> None:
-            raise InvalidError("reach", f"{plan.cells} cells", "fewer")
+            raise InvalidError("reach", f"{plan.listed} cells", "fewer")
 
     db = database(Small())
     for ask in (db.plan, db.sql):

@@ -67,7 +67,7 @@ class Planned:
                 one = self.plan.aggregates[output.place]
                 bundles = [self.plan.bundles[i] for i in one.bundles]
                 noise = [self.price.noise[i] for i in one.bundles]
-                found[name] = STATISTICS[one.function].error(bundles, noise, self.confidence, self.assume)
+                found[name] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, self.confidence, self.assume)
         return found
 
     @property

@@ -143,7 +143,7 @@ def plans(draw: st.DrawFn, *, unit: str | None = "u", groups: int | None = None)
 
 def cells(asked: Plan, rows: Sequence[Row]) -> Cells:
     """Return the rows that count, by unit and cell; a row without a unit column is its own unit."""
-    numbers = {values: place for place, values in enumerate(product(*(one.values for one in asked.keys)))}
+    numbers = {values: place for place, values in enumerate(product(*(one.listed for one in asked.keys)))}
     found: dict[Value, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for place, row in enumerate(rows):
         unit = place if asked.table.unit is None else row[asked.table.unit]
@@ -157,7 +157,7 @@ def cells(asked: Plan, rows: Sequence[Row]) -> Cells:
 def added_up(asked: Plan, found: Cells) -> list[list[int]]:
     """Return for each measure the sum over units, in each cell, of the unit's integer."""
     measures_ = [measure for bundle in asked.bundles for measure in bundle.measures]
-    totals = [[0] * asked.cells for _ in measures_]
+    totals = [[0] * asked.listed for _ in measures_]
     for kept in found.values():
         for number, rows in kept.items():
             for total, measure in zip(totals, measures_, strict=True):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bounded import REAL, WHOLE, Ask, Bounds, Row, bounds, contribution, measured, plan_of, policy
+from bounded import REAL, WHOLE, Bounds, Row, ask_for, bounds, contribution, measured, plan_of, policy
 from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Released
@@ -82,7 +82,7 @@ def test_a_unit_of_one_row_needs_no_finer_grid() -> None:
 def test_reach_is_the_most_that_a_units_rows_add_up_to(ends: Bounds, rows: int) -> None:
     table = policy(rows=rows)
     for function in ("sum", "avg"):
-        (bundle,) = bundles_of(function, REAL, ends, table)
+        (bundle,) = bundles_of(ask_for(function, REAL, ends), table)
         corners = [
             sum(abs(m.sign * x + m.offset) * rows * 2**m.fraction_bits for m in bundle.measures)
             for x in (bundle.measures[0].low, bundle.measures[0].high)
@@ -93,25 +93,17 @@ def test_reach_is_the_most_that_a_units_rows_add_up_to(ends: Bounds, rows: int) 
 @given(some_bounds())
 def test_a_bundle_is_called_nonnegative_only_if_its_integers_are_of_one_sign(ends: Bounds) -> None:
     for function in ("sum", "avg"):
-        (bundle,) = bundles_of(function, REAL, ends, policy())
+        (bundle,) = bundles_of(ask_for(function, REAL, ends), policy())
         extremes = [end for measure in bundle.measures for end in measure.extremes]
         assert bundle.nonnegative == (min(extremes) >= 0 or max(extremes) <= 0)
 
 
 def test_counts_have_one_measure_that_is_never_negative() -> None:
     for value in (None, REAL, Column("k", "text")):
-        (bundle,) = bundles_of("count", value, None, policy(rows=7))
+        (bundle,) = bundles_of(ask_for("count", value, None), policy(rows=7))
         assert (bundle.reach, bundle.nonnegative, len(bundle.measures)) == (7, True, 1)
-    (bundle,) = bundles_of("count_units", None, None, policy(rows=7))
+    (bundle,) = bundles_of(ask_for("count_units", None, None), policy(rows=7))
     assert (bundle.reach, bundle.nonnegative, bundle.measures[0].per) == (1, True, "unit")
-
-
-@pytest.mark.parametrize("function", ["sum", "avg"])
-def test_what_needs_bounds_is_not_measured_without(function: str) -> None:
-    with pytest.raises(ValueError, match="bounds"):
-        bundles_of(function, REAL, None, policy())
-    with pytest.raises(ValueError, match="value"):
-        bundles_of(function, None, bounds(0, 1), policy())
 
 
 @pytest.mark.parametrize(
@@ -127,10 +119,10 @@ def test_what_needs_bounds_is_not_measured_without(function: str) -> None:
     ],
 )
 def test_kinds(function: str, value: Expression | None, kind: Kind) -> None:
-    statistic = STATISTICS[function]
-    assert statistic.kind(value) == kind
-    (bundle,) = statistic.bundles(value, bounds(0, 3), policy())
-    estimate = statistic.estimate([Released(bundle, (5,) * len(bundle.measures), SILENT)])
+    statistic, ask = STATISTICS[function], ask_for(function, value, bounds(0, 3))
+    assert statistic.kind(ask) == kind
+    (bundle,) = statistic.bundles(ask, policy())
+    estimate = statistic.estimate(ask, [Released(bundle, (5,) * len(bundle.measures), SILENT)])
     assert isinstance(estimate, int if kind == "integer" else float)
 
 
@@ -156,7 +148,7 @@ def test_scaled_contributions_are_truncated_toward_zero() -> None:
     st.sampled_from(["sum", "avg"]),
 )
 def test_no_units_integers_exceed_the_reach(ends: Bounds, values: list[float], rows: int, function: str) -> None:
-    (bundle,) = bundles_of(function, REAL, ends, policy(rows=rows))
+    (bundle,) = bundles_of(ask_for(function, REAL, ends), policy(rows=rows))
     integers = [contribution(m, [{"x": x} for x in values], rows) for m in bundle.measures]
     assert sum(map(abs, integers)) <= bundle.reach
 
@@ -173,9 +165,9 @@ def silent(plan: Plan, rows: list[Row]) -> dict[str, float]:
         released.append(Released(bundle, tuple(own), SILENT))
     found = {}
     for one in plan.aggregates:
-        estimate = STATISTICS[one.function].estimate([released[i] for i in one.bundles])
+        estimate = STATISTICS[one.ask.function].estimate(one.ask, [released[i] for i in one.bundles])
         assert estimate is not None
-        found[one.function] = float(estimate)
+        found[one.ask.function] = float(estimate)
     return found
 
 
@@ -216,7 +208,12 @@ def test_estimates_without_noise_are_the_bounded_statistics(
 ) -> None:
     rows: list[Row] = [{"id": unit, "x": x} for unit, x in drawn]
     low, high = ends
-    asks = [Ask("count"), Ask("count_units"), Ask("sum", REAL, bounds(low, high)), Ask("avg", REAL, bounds(low, high))]
+    asks = [
+        ask_for("count"),
+        ask_for("count_units"),
+        ask_for("sum", REAL, bounds(low, high)),
+        ask_for("avg", REAL, bounds(low, high)),
+    ]
     plan = plan_of(policy(rows=most), *asks)
     found, truth = silent(plan, rows), expected(rows, most, low, high)
     assert found["count"] == truth["count"]
@@ -232,7 +229,7 @@ def test_estimates_without_noise_are_the_bounded_statistics(
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=30))
 def test_whole_numbers_without_excess_rows_are_summed_exactly(values: list[int]) -> None:
     rows: list[Row] = [{"id": i, "n": value} for i, value in enumerate(values)]
-    plan = plan_of(policy(), Ask("sum", WHOLE, bounds(-30, 40)), Ask("avg", WHOLE, bounds(-30, 40)))
+    plan = plan_of(policy(), ask_for("sum", WHOLE, bounds(-30, 40)), ask_for("avg", WHOLE, bounds(-30, 40)))
     kept = [min(max(value, -30), 40) for value in values]
     found = silent(plan, rows)
     assert found["sum"] == sum(kept)
@@ -240,7 +237,7 @@ def test_whole_numbers_without_excess_rows_are_summed_exactly(values: list[int])
 
 
 def test_a_bounded_statistic_lies_within_half_a_step_of_the_values() -> None:
-    plan = plan_of(policy(unit=None), Ask("sum", REAL, bounds(0, 1)))
+    plan = plan_of(policy(unit=None), ask_for("sum", REAL, bounds(0, 1)))
     rows: list[Row] = [{"x": 0.1}, {"x": 0.7}, {"x": 1e300}, {"x": -inf}, {"x": nan}, {"x": None}]
     assert silent(plan, rows)["sum"] == pytest.approx(1.8, abs=2 * 2**-24)
 
@@ -249,8 +246,8 @@ def test_a_bounded_statistic_lies_within_half_a_step_of_the_values() -> None:
 
 
 def averaged(above: int, below: int, low: float = 10.0, high: float = 20.0) -> float:
-    (bundle,) = bundles_of("avg", WHOLE, bounds(low, high), policy(unit=None))
-    estimate = STATISTICS["avg"].estimate([Released(bundle, (above, below), SILENT)])
+    (bundle,) = bundles_of(ask_for("avg", WHOLE, bounds(low, high)), policy(unit=None))
+    estimate = STATISTICS["avg"].estimate(ask_for("avg"), [Released(bundle, (above, below), SILENT)])
     assert estimate is not None
     return float(estimate)
 
@@ -269,23 +266,23 @@ def test_an_average_is_finite_and_bounded_whatever_the_noise(above: int, below: 
 
 @given(st.integers(-(2**80), 2**80))
 def test_a_sum_of_whole_numbers_is_rounded_to_the_nearest_one(integer: int) -> None:
-    (bundle,) = bundles_of("sum", WHOLE, bounds(0, 100), policy(rows=3))
-    estimate = STATISTICS["sum"].estimate([Released(bundle, (integer,), SILENT)])
+    (bundle,) = bundles_of(ask_for("sum", WHOLE, bounds(0, 100)), policy(rows=3))
+    estimate = STATISTICS["sum"].estimate(ask_for("sum"), [Released(bundle, (integer,), SILENT)])
     assert isinstance(estimate, int)
     assert abs(estimate - Fraction(integer, 2 ** bundle.measures[0].fraction_bits)) <= Fraction(1, 2)
 
 
 def test_a_count_is_the_noisy_integer_itself() -> None:
-    (bundle,) = bundles_of("count", None, None, policy())
-    assert STATISTICS["count"].estimate([Released(bundle, (-4,), SILENT)]) == -4
+    (bundle,) = bundles_of(ask_for("count", None, None), policy())
+    assert STATISTICS["count"].estimate(ask_for("count"), [Released(bundle, (-4,), SILENT)]) == -4
 
 
 # --- errors before anything is read -----------------------------------------------------------------------------
 
 
 def error(function: str, value: Expression | None, ends: Bounds | None, noise: NoiseLaw, assume: int | None) -> float:
-    bundles: tuple[Bundle, ...] = bundles_of(function, value, ends, policy(unit=None))
-    return STATISTICS[function].error(bundles, [noise], 0.95, assume)
+    bundles: tuple[Bundle, ...] = bundles_of(ask_for(function, value, ends), policy(unit=None))
+    return STATISTICS[function].error(ask_for(function), bundles, [noise], 0.95, assume)
 
 
 def test_the_error_is_the_quantile_in_the_values_own_measure() -> None:

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from bounded import REAL, WHOLE, Ask, bounds, key, plan_of, policy
+from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
 from evidence import FALSE_ALARM
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
@@ -29,14 +29,14 @@ from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.intervals import _range, interval, read_confidence
 from tacit.query.noise_law import Law, NoiseLaw
-from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
+from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.price import price
 
 Floats = npt.NDArray[np.float64]
 
-COUNT, TOTAL, MEAN = Ask("count"), Ask("sum", WHOLE, bounds(-40, 60)), Ask("avg", WHOLE, bounds(-40, 60))
-FINE, FINE_MEAN = Ask("sum", REAL, bounds(0, 2.5)), Ask("avg", REAL, bounds(0, 2.5))
+COUNT, TOTAL, MEAN = ask_for("count"), ask_for("sum", WHOLE, bounds(-40, 60)), ask_for("avg", WHOLE, bounds(-40, 60))
+FINE, FINE_MEAN = ask_for("sum", REAL, bounds(0, 2.5)), ask_for("avg", REAL, bounds(0, 2.5))
 ROW, UNITS = policy(unit=None), policy(groups=2, rows=5)
 
 
@@ -91,7 +91,7 @@ CASES = {
     "sum far from zero": Case(TOTAL, "laplace", 0.5, 10**6, share=1.0, table=UNITS, sharp=True),
     "sum of reals": Case(FINE, "gaussian", 0.01, 10**4, share=0.3, table=UNITS, sharp=True),
     "sum, small group": Case(TOTAL, "gaussian", 0.01, 1, share=0.9),
-    "avg, little noise": Case(Ask("avg", WHOLE, bounds(0, 1)), "laplace", 3.0, 40, share=0.25),
+    "avg, little noise": Case(ask_for("avg", WHOLE, bounds(0, 1)), "laplace", 3.0, 40, share=0.25),
     "avg, one row": Case(MEAN, "laplace", 0.1, 1, share=0.7),
     "avg, few rows": Case(MEAN, "laplace", 0.5, 5, share=0.1),
     "avg, ten times the noise": Case(MEAN, "laplace", 0.5, 20, share=0.3, sharp=True),
@@ -111,8 +111,8 @@ def hits(case: Case, runs: int) -> int:
     found = 0
     for drawn in zip(*(noise.draw(runs) for _ in integers), strict=True):
         released = [Released(bundle, tuple(x + k for x, k in zip(integers, drawn, strict=True)), noise)]
-        low, high = statistic.interval(released, 0.95)
-        estimate = statistic.estimate(released)
+        low, high = statistic.interval(case.ask, released, 0.95)
+        estimate = statistic.estimate(case.ask, released)
         assert estimate is not None
         assert low - 1e-9 * abs(low) <= estimate <= high + 1e-9 * abs(high)
         found += low <= truth <= high
@@ -167,7 +167,7 @@ def test_counts_and_sums_are_covered_exactly_as_often_as_they_say(law: Law, scal
     noise, plan = one(law, scale), plan_of(ROW, ask)
     k, p = law_of(noise)
     for confidence in (0.5, 0.9, 0.95, 0.999):
-        low, high = STATISTICS[ask.function].interval([Released(plan.bundles[0], (1000,), noise)], confidence)
+        low, high = STATISTICS[ask.function].interval(ask, [Released(plan.bundles[0], (1000,), noise)], confidence)
         covered = float(p[np.abs(k) <= high - 1000].sum())  # the truth is 1000 - k
         assert low == 2000 - high
         assert covered >= confidence - 1e-9
@@ -209,7 +209,7 @@ def least(holds: Callable[[float], bool]) -> float:
 
 def averaged(above: int, below: int, scale: float = 50.0) -> Interval:
     plan = plan_of(ROW, MEAN)
-    return STATISTICS["avg"].interval([Released(plan.bundles[0], (above, below), one("laplace", scale))], 0.95)
+    return STATISTICS["avg"].interval(MEAN, [Released(plan.bundles[0], (above, below), one("laplace", scale))], 0.95)
 
 
 def test_an_average_of_which_nothing_is_known_may_be_anywhere_within_its_bounds() -> None:

@@ -87,8 +87,8 @@ def summary(plan: Plan) -> dict[str, object]:
     whole: dict[str, object] = {
         "where": say(plan.where) if plan.where is not None else None,
         "keys": {key.name: say(key.expression) for key in plan.keys},
-        "values": [list(key.values) for key in plan.keys],
-        "aggregates": [f"{one.function} {say(one.value)}".removesuffix(" -") for one in plan.aggregates],
+        "values": [list(key.listed) for key in plan.keys],
+        "aggregates": [" ".join([one.ask.function, *map(say, one.ask.values)]) for one in plan.aggregates],
         "outputs": {name: say(output) for name, output in plan.outputs},
         "having": say(plan.having) if plan.having is not None else None,
         "order": order,
@@ -287,7 +287,7 @@ def test_an_aggregate_that_is_named_twice_is_measured_once() -> None:
     plan = asked(
         "SELECT count(*), avg(income) AS a, count(*) + 1, COUNT(*) FROM survey HAVING avg(income) > 0 ORDER BY count(*)"
     )
-    assert [one.function for one in plan.aggregates] == ["count", "avg"]
+    assert [one.ask.function for one in plan.aggregates] == ["count", "avg"]
     assert plan.order == (Order(by=Noisy(0, "integer"), descending=False, nulls_first=False),)
 
 
@@ -301,7 +301,7 @@ def test_bounds_of_an_aggregate_are_those_that_are_proved() -> None:
     plan = asked(
         "SELECT sum(age), sum(income / 4 - 5), avg(least(greatest(score, 0), 10)), sum(abs(age - 60)) FROM survey"
     )
-    assert [one.bounds for one in plan.aggregates] == [
+    assert [one.ask.bounds[0] for one in plan.aggregates] == [
         (Fraction(0), Fraction(120)),
         (Fraction(-5), Fraction(49_995)),
         (Fraction(0), Fraction(10)),
@@ -315,23 +315,23 @@ def test_a_redefined_column_does_not_keep_its_bounds() -> None:
     with pytest.raises(RefusedError, match="score has no bounds"):
         asked("WITH t AS (SELECT * REPLACE (score AS income) FROM survey) SELECT avg(income) FROM t")
     doubled = asked("SELECT sum(income) FROM (SELECT income * 1000 AS income FROM survey)")
-    assert doubled.aggregates[0].bounds == (Fraction(0), Fraction(200_000_000))
+    assert doubled.aggregates[0].ask.bounds[0] == (Fraction(0), Fraction(200_000_000))
 
 
 def test_columns_are_clamped_inside_aggregates_and_raw_elsewhere() -> None:
     plan = asked("SELECT age, sum(age) FROM survey WHERE age > 10 GROUP BY age")
     assert (say(plan.where), say(plan.keys[0].expression)) == ("(greater age 10)", "age")
-    assert say(plan.aggregates[0].value) == AGE
+    assert say(plan.aggregates[0].ask.values[0]) == AGE
 
 
 def test_integers_stay_integers_where_64_bits_are_proved_to_suffice() -> None:
     kinds = {
-        one.sql: one.value.kind
+        one.sql: one.ask.values[0].kind
         for one in asked(
             "SELECT sum(age * age), sum(age + visits % 5), sum(clamp(visits, 0, 9)), sum(clamp(visits + 1, 0, 9)), "
             "sum(age * 1.5), sum(age / 1), sum(length(left(note, 3)) % 4) FROM survey"
         ).aggregates
-        if one.value is not None
+        if one.ask.values
     }
     assert list(kinds.values()) == ["integer", "integer", "integer", "real", "real", "real", "integer"]
 

@@ -67,15 +67,14 @@ def test_whatever_is_accepted_is_typed_total_and_within_its_bounds(x: str, y: st
     except TacitError:
         return
     [aggregate] = plan.aggregates
-    assert aggregate.value is not None
-    assert aggregate.bounds is not None
+    [summed], [bounds] = aggregate.ask.values, aggregate.ask.bounds
     assert plan.where is not None
-    for expression in (aggregate.value, plan.where):
+    for expression in (summed, plan.where):
         check_kinds(expression)
         assert columns(expression) <= set(SURVEY.columns)
-    value = evaluate(aggregate.value, row)
+    value = evaluate(summed, row)
     if value is not None:
-        low, high = aggregate.bounds
+        low, high = bounds
         slack = 1e-9 * (1 + max(abs(low), abs(high)))
         assert low - slack <= value <= high + slack  # type: ignore[operator]
     assert evaluate(plan.where, row) in (True, False, None)

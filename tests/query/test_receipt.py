@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tacit
-from bounded import REAL, WHOLE, Ask, bounds, key, plan_of, policy
+from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
 from tacit.guarantees import filters
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import DiscreteGaussianNoise, DiscreteLaplaceNoise, Neighbours, from_json
@@ -19,12 +19,12 @@ from tacit.query.price import price
 from tacit.query.receipt import promise, receipt
 
 ASKS = (
-    Ask("count"),
-    Ask("count", REAL),
-    Ask("count_units"),
-    Ask("sum", WHOLE, bounds(-5, 3)),
-    Ask("sum", REAL, bounds(0, 0.3)),
-    Ask("avg", WHOLE, bounds(-5, 3)),
+    ask_for("count"),
+    ask_for("count", REAL),
+    ask_for("count_units"),
+    ask_for("sum", WHOLE, bounds(-5, 3)),
+    ask_for("sum", REAL, bounds(0, 0.3)),
+    ask_for("avg", WHOLE, bounds(-5, 3)),
 )
 MANY = [key("k", *(f"k{i}" for i in range(25)))]
 Paper = dict[str, Any]
@@ -94,7 +94,7 @@ def test_the_guarantee_can_be_recomputed_from_the_receipt_alone(*, neighbours: N
 
 
 def test_a_certified_guarantee_can_be_recomputed_too() -> None:
-    plan = plan_of(policy(groups=20, rows=2), Ask("count"), Ask("avg", WHOLE, bounds(0, 9)), keys=MANY)
+    plan = plan_of(policy(groups=20, rows=2), ask_for("count"), ask_for("avg", WHOLE, bounds(0, 9)), keys=MANY)
     text = written(plan, epsilon=1.0, delta=1e-6)
     assert json.loads(text)["mechanisms"][0]["law"] == "discrete gaussian"
     found = recomputed(text)
@@ -124,9 +124,9 @@ def test_a_receipt_says_what_was_asked_of_what_under_which_limits() -> None:
     assert total["measures"][0]["bounds_in_steps"] == total["measures"][0]["row_adds"] == [-5, 3]
     assert [m["row_adds"] for m in paper["mechanisms"][5]["measures"]] == [[0, 8], [8, 0]]
     assert [m["of"] for p in paper["mechanisms"][:3] for m in p["measures"]] == ["rows", "row", "unit"]
-    assert plan_of(policy(unit=None), Ask("count")).table.unit is None
+    assert plan_of(policy(unit=None), ask_for("count")).table.unit is None
     row = receipt(
-        plan_of(policy(unit=None), Ask("count")), price(plan_of(policy(unit=None), Ask("count")), epsilon=1), {}
+        plan_of(policy(unit=None), ask_for("count")), price(plan_of(policy(unit=None), ask_for("count")), epsilon=1), {}
     )
     assert json.loads(json.dumps(row))["privacy"]["unit"] == "row"
 
@@ -143,7 +143,7 @@ def test_a_receipt_says_how_accurate_each_aggregate_is() -> None:
 
 def test_keys_of_every_kind_can_be_written() -> None:
     values: list[Value] = ["a", None, 1, 2.5, True]
-    plan = plan_of(policy(), Ask("count"), keys=[key("k", *values)])
+    plan = plan_of(policy(), ask_for("count"), keys=[key("k", *values)])
     assert json.loads(written(plan, epsilon=1.0))["privacy"]["public_keys"] == {"k": ["a", "NULL", "1", "2.5", "true"]}
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bounded import REAL, WHOLE, Ask, bounds, key, plan_of, policy
+from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
 from tacit.errors import InvalidError
 from tacit.guarantees.values import PureDP
 from tacit.query.expressions import Value
@@ -23,7 +23,7 @@ from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Order, Output
 from tacit.query.price import Price, price
 from tacit.query.release import Release, noisy_outputs, release
 
-COUNT, TOTAL, MEAN = Ask("count"), Ask("sum", WHOLE, bounds(0, 9)), Ask("avg", WHOLE, bounds(0, 9))
+COUNT, TOTAL, MEAN = ask_for("count"), ask_for("sum", WHOLE, bounds(0, 9)), ask_for("avg", WHOLE, bounds(0, 9))
 KEYS = [key("k", *(f"k{i}" for i in range(40)))]
 N = Noisy(0, "integer")
 OVER = Computed("greater", (N, Constantly(0, "integer")), "boolean")
@@ -91,7 +91,7 @@ def test_noise_has_the_scale_of_its_price() -> None:
 
 def test_an_answer_does_not_hold_what_it_was_made_of() -> None:
     """Noise of scale 2e14 makes one of 80 integers one of these 80 with probability below 80·80/4e14 < 2e-11."""
-    plan = plan_of(policy(), COUNT, Ask("count_units"), keys=KEYS)
+    plan = plan_of(policy(), COUNT, ask_for("count_units"), keys=KEYS)
     exact = [[10**17 + i for i in range(40)], [10**17 + 40 + i for i in range(40)]]
     answer = release(plan, price(plan, epsilon=1e-14), exact, {"policy": "v"})
     everything = repr(answer) + json.dumps(answer.receipt) + str(answer) + answer._repr_html_()
@@ -118,7 +118,7 @@ def test_the_cost_is_the_prices_guarantee() -> None:
 
 def noisy(plan: Plan, exact: int = 0, epsilon: float = 0.05) -> Release:
     cost: Price = price(plan, epsilon=epsilon)
-    return release(plan, cost, [[exact] * plan.cells for bundle in plan.bundles for _ in bundle.measures], {})
+    return release(plan, cost, [[exact] * plan.listed for bundle in plan.bundles for _ in bundle.measures], {})
 
 
 def test_having_sees_noisy_values_only() -> None:
@@ -242,7 +242,7 @@ def test_an_answer_is_shown_with_its_intervals() -> None:
 
 
 def test_an_answer_comes_in_every_form() -> None:
-    answer = noisy(plan_of(policy(), COUNT, Ask("avg", REAL, bounds(0, 1)), keys=KEYS))
+    answer = noisy(plan_of(policy(), COUNT, ask_for("avg", REAL, bounds(0, 1)), keys=KEYS))
     rows = answer.rows()
     assert answer.to_polars().rows() == rows
     assert answer.to_arrow().to_pylist() == answer.table.dicts()

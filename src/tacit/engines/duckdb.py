@@ -55,7 +55,7 @@ class DuckDBEngine:
     def measure_with(self, plan: Plan, secret: Secret) -> list[list[int]]:
         """Return the plan's exact integers under a key of the hash; for tests, which need the same choice twice."""
         asked = sum(len(bundle.measures) for bundle in plan.bundles)
-        if not plan.cells or not asked:
+        if plan.cells == 0 or not asked:
             return [[] for _ in range(asked)]
         made = statement(plan, self._types)
         keys = dict(zip(("h0", "h1"), secret, strict=True)) if made.draws else {}

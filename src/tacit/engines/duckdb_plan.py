@@ -93,7 +93,7 @@ def statement(plan: Plan, types: Mapping[str, str]) -> Statement:
     written = ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
     sql = f"WITH {written}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
     added = tuple(tuple((columns[_text(sql)], factor) for sql, factor in one) for one in shares)
-    return Statement(sql, {f"k{place}": key.values for place, key in enumerate(plan.keys)}, added, plan.cells)
+    return Statement(sql, {f"k{place}": key.listed for place, key in enumerate(plan.keys)}, added, plan.listed)
 
 
 def _wanted(asked: Sequence[Measure]) -> _Wanted:
@@ -130,13 +130,13 @@ def _by_row(plan: Plan, types: Mapping[str, str], wanted: _Wanted, asked: Sequen
 
 def _by_unit(plan: Plan, types: Mapping[str, str], wanted: _Wanted, asked: Sequence[Measure]) -> tuple[_Parts, str]:
     """Return the parts where units have rows, and what the answer is made from: sums by unit and cell."""
-    chooses, by_word = plan.groups < plan.cells, plan.cells <= keep.MOST_BITS
+    chooses, by_word = plan.groups < plan.listed, plan.listed <= keep.MOST_BITS
     parts = _located(plan, types, wanted, coded=True)
     source = "located"
     if chooses and by_word:
         name, _, sql = parts[-1]
         parts[-1] = (name, "MATERIALIZED ", sql)
-        parts += [(name, "", sql) for name, sql in keep.words(plan.groups, plan.cells)]
+        parts += [(name, "", sql) for name, sql in keep.words(plan.groups, plan.listed)]
         source = keep.KEPT
     parts.append(("pairs", "", _sums(["u", "cell"], wanted, asked, source)))
     if chooses and not by_word:
@@ -146,10 +146,10 @@ def _by_unit(plan: Plan, types: Mapping[str, str], wanted: _Wanted, asked: Seque
 
 def _codes(place: int, key: Key) -> str:
     """Return a public list of values with their numbers."""
-    if len(set(key.values)) < len(key.values):
+    if len(set(key.listed)) < len(key.listed):
         raise InvalidError("keys", "a value twice", "lists of different values")
     listed = f"UNNEST(CAST($k{place} AS {TYPES[key.expression.kind]}[]))"
-    return f"SELECT {listed} AS k{place}, UNNEST(RANGE({len(key.values)})) AS c{place}"
+    return f"SELECT {listed} AS k{place}, UNNEST(RANGE({len(key.listed)})) AS c{place}"
 
 
 def _located(plan: Plan, types: Mapping[str, str], wanted: _Wanted, *, coded: bool) -> _Parts:
@@ -176,15 +176,15 @@ def _located(plan: Plan, types: Mapping[str, str], wanted: _Wanted, *, coded: bo
 
 
 def _equal(one: str, other: str, key: Key) -> str:
-    return f"{one} IS NOT DISTINCT FROM {other}" if None in key.values else f"{one} = {other}"
+    return f"{one} IS NOT DISTINCT FROM {other}" if None in key.listed else f"{one} = {other}"
 
 
 def _cell(plan: Plan) -> SQL:
     """Return the number of a row's cell, the first key's code counting most; without keys it is 0."""
     number = whole(0)
     for place, key in enumerate(plan.keys):
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.values))), column(f"c{place}"))
-    return cast(number, "UTINYINT" if plan.cells <= 2**8 else "USMALLINT" if plan.cells <= 2**16 else "UINTEGER")
+        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), column(f"c{place}"))
+    return cast(number, "UTINYINT" if plan.listed <= 2**8 else "USMALLINT" if plan.listed <= 2**16 else "UINTEGER")
 
 
 def _sums(by: Sequence[str], wanted: _Wanted, asked: Sequence[Measure], source: str) -> str:

@@ -38,8 +38,8 @@ def interval(
 
 
 def _own(plan: Plan, place: int, released: Sequence[Released], confidence: float) -> Interval:
-    aggregate = plan.aggregates[place]
-    return STATISTICS[aggregate.function].interval([released[i] for i in aggregate.bundles], confidence)
+    one = plan.aggregates[place]
+    return STATISTICS[one.ask.function].interval(one.ask, [released[i] for i in one.bundles], confidence)
 
 
 def _parts(output: Output) -> list[Output]:

@@ -111,7 +111,7 @@ def _keys(select: exp.Select, scope: Scope, listed: Listed) -> list[Key]:
 
 
 def _check_cells(keys: Sequence[Key]) -> None:
-    cells = prod(len(key.values) for key in keys)
+    cells = prod(len(key.values) for key in keys if key.values is not None)
     if cells > _MOST_CELLS:
         how = "Group by fewer columns or in larger bins."
         raise refused(f"The groups have {cells:,} combinations, more than {_MOST_CELLS:,}", how)

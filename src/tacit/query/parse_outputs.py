@@ -17,7 +17,7 @@ from tacit.query.parse_names import match, plain
 from tacit.query.parse_rows import is_aggregate, translate
 from tacit.query.parse_special import AGGREGATE_NAMES
 from tacit.query.parse_terms import Term, leaf
-from tacit.query.plan import Aggregate, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
+from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refuse import quoted, refused, refused_node
 
 Aliases = Mapping[str, Term]
@@ -91,16 +91,19 @@ class Asked:
             raise refused("An aggregate inside an aggregate is not answered")
         if isinstance(argument, exp.Distinct):
             self._check_units(function, argument)
-            return self._measured(node, "count_units", None, None)
+            return self._measured(node, Ask(function="count_units"))
         value = None if argument is None else self.scope.bounded(argument)
         if value is not None:
             self._check_value(function, value)
         if function == "count":
             every = value is None or (isinstance(value.expression, Constant) and not value.is_null)
-            return self._measured(node, "count", None if value is None or every else value.expression, None)
+            return self._measured(
+                node, Ask(function="count", values=() if value is None or every else (value.expression,))
+            )
         if value is None:
             raise refused(f"{function} takes one value")
-        return self._measured(node, function, value.expression, self._bounds(function, value))
+        bounds = (self._bounds(function, value),)
+        return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
 
     def _check_units(self, function: str, argument: exp.Distinct) -> None:
         """Raise unless it is count(DISTINCT unit)."""
@@ -135,17 +138,13 @@ class Asked:
             f"Write {function}(clamp(x, low, high)) with what is publicly known, or have the steward declare bounds.",
         )
 
-    def _measured(
-        self, node: exp.Expr, function: str, value: Expression | None, bounds: tuple[Fraction, Fraction] | None
-    ) -> Term:
+    def _measured(self, node: exp.Expr, ask: Ask) -> Term:
         """Return the leaf of an aggregate, which is measured once however often it is named."""
-        asked = (function, value, bounds)
-        if asked not in self._places:
-            places = tuple(self._place(bundle) for bundle in bundles_of(function, value, bounds, self.scope.table))
-            text = plain(node, lower=True)
-            self.aggregates.append(Aggregate(function=function, value=value, bounds=bounds, bundles=places, sql=text))
-            self._places[asked] = len(self.aggregates) - 1
-        return self._released(Noisy(self._places[asked], STATISTICS[function].kind(value)))
+        if ask not in self._places:
+            places = tuple(self._place(bundle) for bundle in bundles_of(ask, self.scope.table))
+            self.aggregates.append(Aggregate(ask=ask, bundles=places, sql=plain(node, lower=True)))
+            self._places[ask] = len(self.aggregates) - 1
+        return self._released(Noisy(self._places[ask], STATISTICS[ask.function].kind(ask)))
 
     def _place(self, bundle: Bundle) -> int:
         """Return the place of a bundle; one that is there already is shared."""

@@ -3,7 +3,7 @@
 **Sensitivity.** By construction (see `plan`) one unit's integers are in at most g = min(max_groups, cells)
 cells, and in each the absolute values of a bundle's integers sum to at most its reach R. So a bundle moves by at most
 
-| | add/remove | change one | of one measure that is ≥ 0 (or ≤ 0) |
+| | add/remove | change one | of one integer a cell that is ≥ 0 (or ≤ 0) |
 |---|---|---|---|
 | L1 | g·R | 2g·R | c·R |
 | L2 squared | g·R² | 2g·R² if all integers are ≥ 0 (or all ≤ 0), else 4g·R² | c·R² |
@@ -11,6 +11,9 @@ cells, and in each the absolute values of a bundle's integers sum to at most its
 Change one is a removal and an addition. For non-negative integers two units' vectors x and y have ‖x-y‖² ≤
 ‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0; and ‖x‖₂ ≤ ‖x‖₁ in each cell. The units are in at most c = min(2g, cells) cells
 together, and two integers from 0 to R differ by at most R: so the count of a whole table moves by 1, not 2.
+
+A bundle that is added up over keys (`over`) may get all of a unit's g cells in one of its own: it has one cell of
+reach g·R in place of g cells of reach R. Blocks of bins add up integers of one cell, which changes nothing.
 
 **Noise.** Laplace: ε is split over the bundles by their weights, exactly; each bundle is discrete Laplace
 noise of scale L1/ε_i, and the ε_i add up. Gaussian, where δ allows: all bundles together are one Gaussian
@@ -25,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 
 from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.composition import compose
@@ -100,22 +104,25 @@ def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> P
 
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return how far one unit can move a bundle: in L1 for Laplace noise, in L2 squared for Gaussian."""
-    reach = bundle.reach if law == "laplace" else bundle.reach**2
+    cells, size = (plan.groups, bundle.reach) if bundle.over is None else (1, plan.groups * bundle.reach)
+    reach = size if law == "laplace" else size**2
     if plan.table.neighbours == "add/remove":
-        return plan.groups * reach
-    if bundle.nonnegative and len(bundle.measures) == 1:
-        return _touched(plan) * reach
-    return plan.groups * reach * (2 if bundle.nonnegative or law == "laplace" else 4)
+        return cells * reach
+    if bundle.nonnegative and bundle.width == 1 and bundle.over is None:
+        return _touched(plan, bundle) * reach
+    return cells * reach * (2 if bundle.nonnegative or law == "laplace" else 4)
 
 
-def _touched(plan: Plan) -> int:
+def _touched(plan: Plan, bundle: Bundle) -> int:
     """Return in how many cells neighbouring tables can differ."""
-    return min(plan.cells, plan.groups * (2 if plan.table.neighbours == "change one" else 1))
+    most = plan.groups * (2 if plan.table.neighbours == "change one" else 1)
+    cells = plan.cells if bundle.over is None else prod(len(plan.keys[place].listed) for place in bundle.over)
+    return most if cells is None else min(cells, most)
 
 
 def _moving(plan: Plan, bundle: Bundle) -> int:
     """Return how many of a bundle's integers one unit can move."""
-    return _touched(plan) * len(bundle.measures)
+    return _touched(plan, bundle) * bundle.width
 
 
 def _shares(bundles: Sequence[Bundle]) -> tuple[Fraction, ...]:

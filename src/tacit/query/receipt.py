@@ -43,7 +43,7 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
         "max_groups": table.max_groups,
         "max_rows": table.max_rows,
         "groups_a_unit_can_reach": plan.groups,
-        "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys},
+        "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys if key.values is not None},
         "noise": price.why,
     }
 
@@ -94,5 +94,6 @@ def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
     found: dict[str, object] = {}
     for one in plan.aggregates:
         bundles: list[Bundle] = [plan.bundles[i] for i in one.bundles]
-        found[one.sql] = STATISTICS[one.function].error(bundles, [price.noise[i] for i in one.bundles], 0.95, None)
+        noise = [price.noise[i] for i in one.bundles]
+        found[one.sql] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, 0.95, None)
     return {"confidence": 0.95, "error": found}

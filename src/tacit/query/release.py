@@ -15,7 +15,8 @@ from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.intervals import interval, read_confidence
-from tacit.query.plan import Grouped, Noisy, Order, Output, Plan
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Bundle, Grouped, Measure, Noisy, Order, Output, Plan
 from tacit.query.price import Price
 from tacit.query.receipt import receipt
 from tacit.query.table import Table
@@ -150,7 +151,7 @@ def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, obj
     """Add fresh noise to exact integers and make them an answer; HAVING, ORDER BY and LIMIT see noisy values only."""
     noisy = _noisy(plan, price, exact)
     cells = [
-        _cell(plan, price, noisy, place, keys) for place, keys in enumerate(product(*(key.values for key in plan.keys)))
+        _cell(plan, price, noisy, place, keys) for place, keys in enumerate(product(*(key.listed for key in plan.keys)))
     ]
     kept = [
         cell for cell in cells if plan.having is None or evaluate_output(plan.having, cell.estimates, cell.keys) is True
@@ -161,21 +162,55 @@ def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, obj
     return Release(plan, price, context, tuple(kept[plan.offset : last]))
 
 
-def _noisy(plan: Plan, price: Price, exact: Integers) -> list[list[int]]:
-    laws = [law for bundle, law in zip(plan.bundles, price.noise, strict=True) for _ in bundle.measures]
+def _noisy(plan: Plan, price: Price, exact: Integers) -> list[list[list[int]]]:
+    """Return the noisy integers of each measure of each bundle."""
+    asked = [measure.bins * plan.listed for bundle in plan.bundles for measure in bundle.measures]
+    if list(map(len, exact)) != asked:
+        raise ValueError("the engine's answer has another shape than the plan")
+    given = iter(exact)
     return [
-        [x + noise for x, noise in zip(integers, law.draw(plan.cells), strict=True)]
-        for integers, law in zip(exact, laws, strict=True)
+        [_added(coarse(plan, bundle, measure, next(given)), law) for measure in bundle.measures]
+        for bundle, law in zip(plan.bundles, price.noise, strict=True)
     ]
 
 
-def _cell(plan: Plan, price: Price, noisy: list[list[int]], place: int, keys: tuple[Value, ...]) -> Cell:
-    released, first = [], 0
-    for bundle, law in zip(plan.bundles, price.noise, strict=True):
-        integers = tuple(noisy[first + i][place] for i in range(len(bundle.measures)))
-        released.append(Released(bundle, integers, law))
-        first += len(bundle.measures)
-    estimates = tuple(STATISTICS[one.function].estimate([released[i] for i in one.bundles]) for one in plan.aggregates)
+def _added(integers: Sequence[int], law: NoiseLaw) -> list[int]:
+    return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
+
+
+def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: Sequence[int]) -> list[int]:
+    """Return exact integers as a bundle has them: added up over blocks of bins, and over keys that it does not name."""
+    if bundle.over is not None:
+        integers = _margin(plan, bundle.over, measure.bins, integers)
+    if bundle.block == 1:
+        return list(integers)
+    rows = range(0, len(integers), measure.bins)
+    starts = range(0, measure.bins, bundle.block)
+    return [sum(integers[row + i : row + min(i + bundle.block, measure.bins)]) for row in rows for i in starts]
+
+
+def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int]) -> list[int]:
+    """Return the integers added up over all keys but some, those in the plan's order; a cell's bins stay together."""
+    sizes = [len(key.listed) for key in plan.keys]
+    sums: dict[tuple[int, ...], list[int]] = {place: [0] * bins for place in product(*(range(sizes[i]) for i in over))}
+    for cell, places in enumerate(product(*map(range, sizes))):
+        own = sums[tuple(places[i] for i in over)]
+        for one in range(bins):
+            own[one] += integers[cell * bins + one]
+    return [x for own in sums.values() for x in own]
+
+
+def _cell(plan: Plan, price: Price, noisy: list[list[list[int]]], place: int, keys: tuple[Value, ...]) -> Cell:
+    released = []
+    for bundle, law, measures in zip(plan.bundles, price.noise, noisy, strict=True):
+        integers: list[int] = []
+        for measure, found in zip(bundle.measures, measures, strict=True):
+            width = -(-measure.bins // bundle.block)
+            integers += found[place * width : (place + 1) * width] if bundle.over is None else []
+        released.append(Released(bundle, tuple(integers), law))
+    estimates = tuple(
+        STATISTICS[one.ask.function].estimate(one.ask, [released[i] for i in one.bundles]) for one in plan.aggregates
+    )
     return Cell(keys, tuple(released), estimates)
 
 

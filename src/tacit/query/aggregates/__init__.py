@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from types import MappingProxyType
 
 from tacit.query.aggregates.avg import Average
 from tacit.query.aggregates.count import Count, CountUnits
 from tacit.query.aggregates.statistic import Statistic
 from tacit.query.aggregates.sum import Sum
-from tacit.query.expressions import Expression
-from tacit.query.plan import Bundle
+from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
 
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
@@ -19,8 +17,6 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
 )
 
 
-def bundles_of(
-    function: str, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
-) -> tuple[Bundle, ...]:
+def bundles_of(ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
     """Return what an aggregate measures."""
-    return STATISTICS[function].bundles(value, bounds, table)
+    return STATISTICS[ask.function].bundles(ask, table)

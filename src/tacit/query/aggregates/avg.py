@@ -19,9 +19,9 @@ from fractions import Fraction
 
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.expressions import Expression, Kind
+from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Bundle, Measure
+from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 _HALVINGS = 48
@@ -30,25 +30,23 @@ _HALVINGS = 48
 class Average:
     """A mean of clamped values; a unit's rows in a cell weigh as at most max_rows."""
 
-    def bundles(
-        self, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
-    ) -> tuple[Bundle, ...]:
+    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Two measures, x - a and b - x, bounded together."""
-        if value is None or bounds is None:
-            raise ValueError("an average has a value with bounds")
-        g = grid(value, bounds, table)
+        value = ask.values[0]
+        g = grid(value, ask.bounds[0], table)
         shared = {"value": value, "step": g.step, "low": g.low, "high": g.high, "fraction_bits": g.fraction_bits}
         above, below = Measure(**shared, offset=-g.low), Measure(**shared, sign=-1, offset=g.high)  # type: ignore[arg-type]
         reach = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
         return (Bundle(measures=(above, below), reach=reach, nonnegative=True),)
 
-    def kind(self, value: Expression | None) -> Kind:
+    def kind(self, ask: Ask) -> Kind:
         """A mean is a real number."""
-        del value
+        del ask
         return "real"
 
-    def estimate(self, released: Sequence[Released]) -> float:
+    def estimate(self, ask: Ask, released: Sequence[Released]) -> float:
         """Return a + (b - a)·A/(A + B), kept within the bounds; their middle where no row can be told from noise."""
+        del ask
         one = released[0]
         low, high = _bounds(one.bundle)
         above, below = one.integers
@@ -56,8 +54,9 @@ class Average:
             return float((low + high) / 2)
         return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
 
-    def interval(self, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """Return the ends of all means that the test does not reject; the bounds where no row shows through noise."""
+        del ask
         one = released[0]
         low, high = (float(end) for end in _bounds(one.bundle))
         if sum(one.integers) <= 0:
@@ -66,9 +65,10 @@ class Average:
         return low + (high - low) * first, low + (high - low) * last
 
     def error(
-        self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
     ) -> float:
         """The quantile at the worst mean, an end of the bounds, over the assumed number of rows."""
+        del ask
         low, high = _bounds(bundles[0])
         if not assume:
             return float(high - low)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol
 
-from tacit.query.expressions import Expression, Kind
+from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Bundle
+from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
 
 Interval = tuple[float, float]
@@ -27,26 +26,25 @@ class Released:
 class Statistic(Protocol):
     """An aggregate."""
 
-    def bundles(
-        self, value: Expression | None, bounds: tuple[Fraction, Fraction] | None, table: TablePolicy
-    ) -> tuple[Bundle, ...]:
+    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return what is measured."""
 
-    def kind(self, value: Expression | None) -> Kind:
+    def kind(self, ask: Ask) -> Kind:
         """Return the kind of the estimate."""
 
-    def estimate(self, released: Sequence[Released]) -> float | int | None:
+    def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int | None:
         """Return the estimate in one cell."""
 
-    def interval(self, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """Return an interval that holds the statistic of the bounded data with this confidence."""
 
     def error(
-        self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
     ) -> float:
         """Return how far the estimate will be off at most, with this confidence, before anything is read.
 
         Args:
+            ask: what is asked.
             bundles: what is measured.
             noise: the noise of each bundle.
             confidence: how often the error stays within it.
