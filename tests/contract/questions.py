@@ -1,0 +1,317 @@
+"""Random questions as text, random tables, and their neighbours: small lists of words, to be extended in place.
+
+A word may hold others in braces: `{number}` stands for any word of WORDS["number"], and so on. A new aggregate is a
+line of SPELLINGS, a new way to say where rows come from a line of SOURCES, a new way to group a line of GROUPINGS.
+"""
+# ruff: noqa: S608 - questions are text
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from math import inf, isnan, nan
+from typing import Literal
+
+from hypothesis import strategies as st
+
+from contract.tables import Row
+from tacit.guarantees.events import Neighbours
+from tacit.query.expressions import Kind, Value
+from tacit.query.policy import ROW, TablePolicy
+from tacit.query.policy_build import build
+
+UnitKind = Literal["integer", "text", "real", "row"]
+"""What names the units: a column `u` of a kind, or nothing, each row being one."""
+
+KINDS: dict[str, Kind] = {
+    "g": "text",
+    "note": "text",
+    "b": "boolean",
+    "n": "integer",
+    "p": "integer",
+    "m": "integer",
+    "w": "integer",
+    "x": "real",
+    "far": "real",
+    "z": "real",
+    "d": "date",
+}
+BOUNDS: dict[str, tuple[float, float]] = {
+    "n": (-4, 4),
+    "p": (0, 5),
+    "m": (-6, -1),
+    "w": (-(2**40), 2**40),
+    "x": (-2.5, 10),
+    "far": (999_999.5, 1_000_000),
+}
+KEYS: dict[str, list[Value]] = {"g": ["a", "b", "c"]}
+_ODD: list[Value] = [None, nan, inf, -inf, 0.0, -0.0, 5e-324, 1e308, -1e308]
+VALUES: dict[str, list[Value]] = {
+    "g": [*"abc" * 3, None, "A", "a ", "unlisted"],
+    "note": ["a", "ab", "é", "e\u0301", "", None, "12"],
+    "b": [True, False, True, False, None],
+    "n": [-4, 4, -3, 3, 0, 1, -100, 100, None, 2**63 - 1, -(2**63)],
+    "p": [0, 5, 9, -9, 3, 1, None],
+    "m": [-6, -1, -3, 5, -99, None],
+    "w": [2**40, -(2**40), 2**62, 1, -(2**63), None],
+    "x": [-2.5, 10.0, 3.3, -100.0, 4.999999999999999, *_ODD],
+    "far": [999_999.5, 1_000_000.0, 999_999.75, *_ODD],
+    "z": [-1.0, 3.0, 0.1, *_ODD],
+    "d": [date(2024, 2, 29), date(2023, 12, 31), date(1, 1, 1), date(9999, 12, 31), None],
+}
+UNITS: dict[UnitKind, list[Value]] = {
+    "integer": [1, 2, 3, 2**63 - 1, -(2**63), 0, None],
+    "text": ["a", "A", "a ", "é", "e\u0301", "", None],
+    "real": [1.0, 2.0, 0.0, -0.0, inf, 5e-324, nan, None],
+    "row": [1, 2, None],
+}
+
+SPELLINGS: dict[str, list[str]] = {
+    "avg": ["avg({number})", "mean({number})"],
+    "count": ["count(*)", "count({any})", "count(CASE WHEN {condition} THEN 1 END)", "count(1)"],
+    "count_units": ["count(DISTINCT u)"],
+    "sum": ["sum({number})", "sum(CASE WHEN {condition} THEN {number} ELSE 0 END)"],
+}
+"""Every aggregate, as it may be written."""
+
+NO_ROW = frozenset({"count_units"})
+"""Aggregates that are not answered where each row is its own unit."""
+
+WORDS: dict[str, list[str]] = {
+    "number": [
+        *("n", "p", "m", "w", "x", "far", "clamp(z, -1, 3)", "clamp(z, 0, 1)", "3", "-1.5"),
+        *("CAST(b AS INTEGER)", "clamp(length(note), 0, 2)", "clamp(CAST(note AS INTEGER), 0, 9)", "quarter(d)"),
+        *("-({number})", "abs({number})", "floor({number})", "({number}) + ({number})", "({number}) * ({number})"),
+        *("coalesce({number}, 2)", "nullif(p, 0)", "nullif(x, 10)", "least({number}, {number})", "({number}) / 4"),
+        *("CASE WHEN {condition} THEN {number} END", "CASE WHEN {condition} THEN {number} ELSE {number} END"),
+    ],
+    "condition": [
+        *("b", "x > 0", "n IS NULL", "g IN ('a', 'b')", "note LIKE 'a%'", "p BETWEEN 1 AND 4", "d > '2024-01-01'"),
+        *("NOT ({condition})", "({condition}) OR ({condition})", "({condition}) AND ({condition})"),
+        *("coalesce({condition}, true)", "({number}) > 1", "({number}) >= ({number})"),
+    ],
+    "any": ["g", "note", "b", "d", "z", "{number}", "lower(note)", "CASE WHEN {condition} THEN note END"],
+}
+UNIT_CONDITIONS: dict[UnitKind, str] = {"integer": "u <> 2", "text": "u <> 'a'", "real": "u < 2", "row": "u IS NULL"}
+"""What WHERE may say of the unit's column, beside all other conditions."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from: what stands before SELECT, what follows FROM, and whether there is a number `y` more."""
+
+    origin: str
+    before: str = ""
+    has_y: bool = False
+
+
+SOURCES: list[Source] = [
+    *[Source("t")] * 6,
+    Source("t AS s"),
+    Source("(SELECT * FROM t WHERE {where}) AS s"),
+    Source("(SELECT *, {number} AS y FROM t) AS s", has_y=True),
+    Source("(SELECT * REPLACE (p + 1 AS p, -x AS x) FROM t WHERE {condition}) AS s"),
+    Source("(SELECT * REPLACE (CASE WHEN {condition} THEN g ELSE 'c' END AS g) FROM (FROM t)) AS s"),
+    Source("c", before="WITH c AS (SELECT * FROM t WHERE {where}) "),
+    Source("e", before="WITH c AS (SELECT *, {number} AS y FROM t), e AS (FROM c WHERE {where}) ", has_y=True),
+]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Something to group by, and the keys that the asker lists, where the policy has none."""
+
+    sql: str
+    listed: Sequence[Value] | None = None
+
+
+GROUPINGS: list[Grouping] = [
+    *[Grouping("g")] * 5,
+    *[Grouping("b")] * 4,
+    Grouping("n"),
+    Grouping("p"),
+    Grouping("note", ["a", None, "ab", "no such"]),
+    Grouping("x", [10.0, 0.0, -2.5]),
+    Grouping("d", [date(2024, 2, 29), None]),
+    Grouping("upper(g)"),
+    Grouping("coalesce(g, 'none')"),
+    Grouping("g || note", ["aa", "bab"]),
+    Grouping("floor(x / 5) * 5"),
+    Grouping("floor(n / 2)"),
+    Grouping("w % 3"),
+    Grouping("quarter(d)"),
+    Grouping("b OR ({condition})"),
+    Grouping("CASE WHEN {condition} THEN 'yes' WHEN b THEN 'no' END"),
+]
+ITEMS: list[str] = ["{0}", "{0}", "2 * {0} + 1", "{0} / {1}", "CASE WHEN {0} > 3 THEN {1} END", "coalesce({0}, 0)"]
+"""What is selected: post-processing of one or two aggregates."""
+
+HAVINGS: list[str] = ["", "", " HAVING {0} > 1", " HAVING {0} + {1} <> 0 OR {2} > 2"]
+ORDERS: list[str] = ["", "", " ORDER BY a0 DESC", " ORDER BY {0}, 1"]
+LIMITS: list[str] = ["", "", " LIMIT 2", " LIMIT 3 OFFSET 1"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and the keys that go with it."""
+
+    sql: str
+    keys: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A question to one table and to some neighbours of it."""
+
+    unit: UnitKind
+    table: TablePolicy
+    question: Question
+    rows: Sequence[Row]
+    neighbours: Sequence[Sequence[Row]]
+
+
+def kinds_of(unit: UnitKind) -> dict[str, Kind]:
+    return {"u": "integer" if unit == "row" else unit, **KINDS}
+
+
+def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> TablePolicy:
+    """The table `t`, its policy made as `tacit.open` makes it."""
+    return build(
+        "t",
+        kinds_of(unit),
+        unit=ROW if unit == "row" else "u",
+        max_groups=groups,
+        max_rows=rows,
+        bounds=BOUNDS,
+        keys=KEYS,
+        neighbours=neighbours,
+    )
+
+
+_HOLE = re.compile(r"\{([a-z]+)\}")
+_LEAVES = {name: [word for word in words if not _HOLE.search(word)] for name, words in WORDS.items()}
+
+
+def filled(draw: st.DrawFn, word: str, more: Mapping[str, Sequence[str]], depth: int = 2) -> str:
+    """Return a word with all its holes filled."""
+    words = WORDS if depth else _LEAVES
+
+    def fill(hole: re.Match[str]) -> str:
+        name = hole[1]
+        inner = draw(st.sampled_from([*words.get(name, ()), *more.get(name, ())]))
+        return filled(draw, inner, more, max(depth - 1, 0))
+
+    return _HOLE.sub(fill, word)
+
+
+@st.composite
+def _groupings(draw: st.DrawFn) -> list[Grouping]:
+    count = draw(st.sampled_from([0, 1, 1, 1, 2, 3]))
+    found = {one.sql: one for one in (draw(st.sampled_from(GROUPINGS)) for _ in range(count))}
+    return list(found.values())
+
+
+@st.composite
+def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str]) -> Question:
+    """A question of some aggregates, with up to three keys, and some of all other clauses."""
+    source = draw(st.sampled_from(SOURCES))
+    more = {"where": ["{condition}", UNIT_CONDITIONS[unit]]}
+    fill_row = partial(filled, draw, more=more)
+    before, origin = fill_row(source.before), fill_row(source.origin)
+    fill = partial(filled, draw, more={**more, "number": ["y"]}) if source.has_y else fill_row
+    functions = [name for name in SPELLINGS if name in of and (unit != "row" or name not in NO_ROW)]
+
+    def aggregate() -> str:
+        return fill(draw(st.sampled_from(SPELLINGS[draw(st.sampled_from(functions))])))
+
+    def with_aggregates(word: str) -> str:
+        return word.format(*(aggregate() for _ in range(word.count("{"))))
+
+    groupings = draw(_groupings())
+    by = [(fill(one.sql), one.listed) for one in groupings]
+    items = [with_aggregates(draw(st.sampled_from(ITEMS))) for _ in range(draw(st.integers(1, 2)))]
+    selected = [f"{sql} AS k{i}" for i, (sql, _) in enumerate(by)] + [f"{sql} AS a{i}" for i, sql in enumerate(items)]
+    where = fill(draw(st.sampled_from(["", "", "", " WHERE {where}"])))
+    grouped = " GROUP BY " + ", ".join(sql for sql, _ in by) if by else ""
+    rest = "".join(with_aggregates(draw(st.sampled_from(clause))) for clause in (HAVINGS, ORDERS, LIMITS))
+    sql = f"{before}SELECT {', '.join(selected)} FROM {origin}{where}{grouped}{rest}"
+    return Question(sql, {f"k{i}": listed for i, (_, listed) in enumerate(by) if listed is not None})
+
+
+_ROW = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in VALUES.items()})
+_GROUPED = st.fixed_dictionaries({name: st.sampled_from(VALUES[name]) for name in ("g", "note", "b", "d")})
+
+
+@st.composite
+def some_rows(draw: st.DrawFn, units: Sequence[Value], counts: Sequence[int]) -> list[Row]:
+    """Some rows of these units, many of them several times, so that units have too many groups and rows.
+
+    Often a unit's numbers are the same throughout: then it is as far from the others as it can be in all its groups.
+    """
+    rows: list[Row] = []
+    own = {repr(unit): draw(_ROW) for unit in units} if draw(st.booleans()) else None
+    for _ in range(draw(st.sampled_from(counts))):
+        unit, times = draw(st.sampled_from(units)), draw(st.sampled_from([1, 1, 2, 5]))
+        row = draw(_ROW) if own is None else own[repr(unit)] | draw(_GROUPED)
+        rows += [{"u": unit, **row}] * times
+    return rows
+
+
+@st.composite
+def trials(
+    draw: st.DrawFn,
+    units: Sequence[UnitKind],
+    *,
+    of: Collection[str] = frozenset(SPELLINGS),
+    most: int = 3,
+    relations: Sequence[Neighbours] = ("add/remove", "change one"),
+) -> Trial:
+    """A question of some aggregates, a table, and some neighbours of it under the relation that the policy has."""
+    unit = draw(st.sampled_from(units))
+    relation: Neighbours = draw(st.sampled_from(relations))
+    reach = st.sampled_from([1, 1, 2, 2, 2, 3, 10**6])
+    table = policy(unit, relation, draw(reach), draw(reach))
+    values = draw(st.lists(st.sampled_from(UNITS[unit]), min_size=1, max_size=3, unique_by=repr))
+    rows = draw(some_rows(values, [8, 12, 4, 1]))
+    neighbour = _other_row if unit == "row" else _other_unit
+    others = [draw(neighbour(rows, unit, relation)) for _ in range(most)]
+    return Trial(unit, table, draw(questions(unit, of)), rows, _different(rows, others))
+
+
+def _different(rows: Sequence[Row], others: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
+    """Return the tables that are not the first, each once; by their texts, since NaN is not equal to itself."""
+    found = {repr(other): other for other in others}
+    return [other for text, other in found.items() if text != repr(rows)]
+
+
+@st.composite
+def _other_row(draw: st.DrawFn, rows: Sequence[Row], unit: UnitKind, relation: Neighbours) -> list[Row]:
+    """A table with one row less, or with one row replaced."""
+    place = draw(st.integers(0, len(rows) - 1))
+    new = [] if relation == "add/remove" else [{"u": draw(st.sampled_from(UNITS[unit])), **draw(_ROW)}]
+    return [*rows[:place], *new, *rows[place + 1 :]]
+
+
+@st.composite
+def _other_unit(draw: st.DrawFn, rows: Sequence[Row], unit: UnitKind, relation: Neighbours) -> list[Row]:
+    """A table without the rows of one unit; or with others in their place, of the unit itself or of one not yet there.
+
+    Rows that name no unit are nobody's and may move nothing, so their removal is a neighbour as well.
+    """
+    gone = draw(st.sampled_from(rows))["u"]
+    rest = [row for row in rows if not same_unit(row["u"], gone)]
+    if relation == "add/remove" or is_nobody(gone):
+        return rest
+    absent = [one for one in UNITS[unit] if not any(same_unit(one, row["u"]) for row in rest)]
+    return rest + draw(some_rows([draw(st.sampled_from([gone, *absent]))], [0, 1, 4, 8]))
+
+
+def is_nobody(unit: Value) -> bool:
+    return unit is None or (isinstance(unit, float) and isnan(unit))
+
+
+def same_unit(one: Value, other: Value) -> bool:
+    return is_nobody(one) if is_nobody(other) else one == other
