@@ -120,7 +120,9 @@ def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:
     if measure.per == "unit":
         return int(bool(there))
     total = sum(measure.sign * _on_grid(measure, value) + measure.offset for value in there)
-    share = Fraction(total) if len(there) <= max_rows else Fraction(total * max_rows, len(there))
+    counted = len(there) if measure.absent is None else len(rows)
+    total += (counted - len(there)) * (measure.absent or 0)
+    share = Fraction(total) if counted <= max_rows else Fraction(total * max_rows, counted)
     return trunc(share * (1 << measure.fraction_bits))
 
 

@@ -143,12 +143,12 @@ def test_plan_reads_nothing_and_spends_nothing() -> None:
 def test_a_plan_says_what_it_costs_how_far_off_it_is_and_why() -> None:
     planned = database(Untouchable()).plan(QUESTION, epsilon=0.5, assume=1000, confidence=0.9)
     assert set(planned.error) == {"n", "mean"}
-    # Two bundles at ε = 1/4: the count's noise has scale 2·3/(1/4) = 24, and 24·ln(2/(0.1·(1 + e^(-1/24)))) = 55.76
-    assert planned.error["n"] == 55
-    assert planned.error["mean"] == pytest.approx(24 * 2.302585 * 100 / 1000, rel=0.01)
+    # One bundle of scale 2·3/0.5 = 12: the count is a sum of three noises, and e^(-x)(8 + 5x + x²)/8 = 0.1 at x = 4.0104
+    assert planned.error["n"] == pytest.approx(12 * 4.0104052, rel=1e-6)
+    assert planned.error["mean"] == pytest.approx(12 * 2.302585 * 100 / 1000, rel=0.01)
     said = str(planned)
     assert "PureDP(epsilon=0.5)" in said
-    assert "n: off by at most 55 with 90% confidence" in said
+    assert "n: off by at most 48.1249 with 90% confidence" in said
     assert planned.why in said
     wide = database(Untouchable()).plan(QUESTION, epsilon=0.5)
     assert wide.error["mean"] == 100

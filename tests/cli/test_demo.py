@@ -18,7 +18,7 @@ def test_the_demo_shows_plan_answer_intervals_and_what_is_left(capsys: pytest.Ca
     out, err = capsys.readouterr()
     assert "north" in out
     assert "95% interval" in out
-    assert "answers: ± 24" in err  # two rows a person at ε/2: the exact quantile of Laplace noise of scale 8
+    assert "answers: ± 20" in err  # a sum of three noises of scale 4, shared with the average
     assert "Left to spend: ε = 0.5" in err
     assert "SELECT" not in out
 

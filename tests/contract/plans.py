@@ -99,8 +99,12 @@ def sums(draw: st.DrawFn, max_rows: int, fine: int) -> Measure:
     offset = draw(st.integers(-ends[1] - min(slack, 5), -ends[0] + min(slack, 5)) | st.just(-ends[0]))
     if max(abs(ends[0] + offset), abs(ends[1] + offset)) > most:
         offset = -ends[0]
+    absent = draw(st.none() | st.integers(-most, most) | st.just(0))
+    if absent is not None and draw(st.booleans()):
+        sign, offset = 0, draw(st.just(0) | st.integers(-min(most, 9), min(most, 9)))
     return Measure(
         value=draw(st.sampled_from(VALUES)),
+        absent=absent,
         step=Fraction(2) ** draw(st.integers(-6, 6) | st.sampled_from([-1070, -130, -62, 62, 66, 1000])),
         low=first,
         high=first + width,

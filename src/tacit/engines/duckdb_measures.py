@@ -7,8 +7,9 @@ not inside the ends, so what is cast to an integer has at most the size of 2·ma
 below 2^29, 64 up to 2^60, else 128.
 
 **Units.** Over a unit's n rows in a cell, v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, and v₀ = sign·low + offset,
-the v of low. Let M = max|v|, so that |v₀| ≤ M and W ≤ 2M, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what is larger is
-refused). Then
+the v of low. Let M = max|v|, so that |v₀| ≤ M and W ≤ 2M if sign ≠ 0, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what
+is larger is refused). If absent values count too, p of the n rows have a value, V = sign·S + v₀·p + absent·(n - p), and
+|absent| ≤ M: no step is larger. Then
 
 * n ≤ max_rows: V·2^fraction_bits, all steps within 3F; in 64 bits if F ≤ 2^60, else in 128;
 * n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all steps within 3·2^60;
@@ -51,7 +52,7 @@ class Grid:
 
 def grid_of(measure: Measure) -> Grid | None:
     """Return the grid of a measure; None if presence alone counts."""
-    if measure.value is None or measure.per == "unit" or measure.low == measure.high:
+    if measure.value is None or measure.per == "unit" or measure.low == measure.high or not measure.sign:
         return None
     return Grid(measure.value, measure.step, measure.low, measure.high)
 
@@ -185,9 +186,10 @@ def _scale(factor: Fraction) -> list[SQL]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Where a unit's sums stand: the names of its rows that count, and of the sum of their d, if there is one."""
+    """Where a unit's sums stand: the names of its rows that count, of those with a value, and of the sum of their d."""
 
     rows: SQL
+    there: SQL
     steps: SQL | None
 
 
@@ -199,7 +201,10 @@ def of_row(measure: Measure, tally: Tally) -> list[Share]:
     """Return a measure where every row is its own unit, from sums over a cell's rows."""
     if measure.per == "unit":
         return [(_total(tally.rows), 1)]
-    shares = [(_total(tally.rows), _first(measure) << measure.fraction_bits)]
+    absent = measure.absent or 0
+    shares = [(_total(tally.there), (_first(measure) - absent) << measure.fraction_bits)]
+    if absent:
+        shares.append((_total(tally.rows), absent << measure.fraction_bits))
     if tally.steps is not None:
         shares.append((_total(tally.steps), measure.sign << measure.fraction_bits))
     return shares
@@ -210,10 +215,10 @@ def of_unit(measure: Measure, tally: Tally, max_rows: int) -> list[Share]:
     if measure.per == "unit":
         there = infix(exp.GT, tally.rows, whole(0))
         return [(_total(when((there, whole(1)))), 1)]
-    if tally.steps is None:
+    if tally.steps is None and measure.absent is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
         return [(_total(rows), _first(measure) << measure.fraction_bits)]
-    return [(_total(_scaled(measure, tally.rows, tally.steps, max_rows)), 1)]
+    return [(_total(_scaled(measure, tally, max_rows)), 1)]
 
 
 def _total(value: SQL) -> SQL:
@@ -225,29 +230,35 @@ def _first(measure: Measure) -> int:
     return measure.sign * measure.low + measure.offset
 
 
-def _scaled(measure: Measure, rows: SQL, steps: SQL, max_rows: int) -> SQL:
+def _scaled(measure: Measure, tally: Tally, max_rows: int) -> SQL:
     """Return the unit's integer: V·2^fraction_bits, or as much of it as max_rows rows may have."""
-    most = _largest(measure) * max_rows << measure.fraction_bits
+    rows, most = tally.rows, _largest(measure) * max_rows << measure.fraction_bits
     target = _BIGINT if most <= _NEAR else _HUGEINT
-    plain = _times(_sum(measure, rows, steps, target), 1 << measure.fraction_bits, target)
+    plain = _times(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
     branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
     few = _NEAR // max(most, 1)
     if few > max_rows:
-        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, rows, steps, max_rows, _BIGINT)))
-    return when(*branches, otherwise=cast(_capped(measure, rows, steps, max_rows, _HUGEINT), target))
+        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, _BIGINT)))
+    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT), target))
 
 
-def _sum(measure: Measure, rows: SQL, steps: SQL, target: str) -> SQL:
-    parts = [_times(cast(steps, target), measure.sign, target)]
-    if _first(measure):
-        parts.append(_times(cast(rows, target), _first(measure), target))
-    return parts[0] if len(parts) == 1 else infix(exp.Add, *parts)
+def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
+    """Return V; where no row has a value the sum of d is NULL, and so is V, unless absent values count."""
+    steps = tally.steps if tally.steps is None or measure.absent is None else call("COALESCE", tally.steps, whole(0))
+    factors = [(steps, measure.sign), (tally.there, _first(measure))]
+    parts = [_times(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
+    if measure.absent:
+        parts.append(_times(cast(infix(exp.Sub, tally.rows, tally.there), target), measure.absent, target))
+    total = parts[0] if parts else whole(0, target)
+    for part in parts[1:]:
+        total = infix(exp.Add, total, part)
+    return total
 
 
 def _times(value: SQL, factor: int, target: str) -> SQL:
     return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
 
 
-def _capped(measure: Measure, rows: SQL, steps: SQL, max_rows: int, target: str) -> SQL:
-    kept = _times(_sum(measure, rows, steps, target), max_rows << measure.fraction_bits, target)
-    return infix(exp.IntDiv, kept, cast(rows, target))
+def _capped(measure: Measure, tally: Tally, max_rows: int, target: str) -> SQL:
+    kept = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
+    return infix(exp.IntDiv, kept, cast(tally.rows, target))

@@ -190,8 +190,11 @@ def _cell(plan: Plan) -> SQL:
 def _sums(by: Sequence[str], wanted: _Wanted, asked: Sequence[Measure], source: str) -> str:
     """Return, for each group of rows, the numbers of rows and the sums of d that the measures need."""
     sums: dict[str, str] = {}
-    for counted, added in map(wanted.places, asked):
+    for measure in asked:
+        counted, added = wanted.places(measure)
         sums[f"n{counted or ''}"] = f"COUNT({counted or '*'})"
+        if measure.absent is not None:
+            sums["n"] = "COUNT(*)"
         if added is not None:
             sums[f"s{added}"] = f"SUM({added})"
     listed = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
@@ -201,7 +204,8 @@ def _sums(by: Sequence[str], wanted: _Wanted, asked: Sequence[Measure], source: 
 def _shares(plan: Plan, measure: Measure, places: tuple[str | None, str | None]) -> list[Share]:
     """Return the sums that make up a measure."""
     counted, added = places
-    tally = Tally(column(f"n{counted or ''}"), None if added is None else column(f"s{added}"))
+    there, steps = column(f"n{counted or ''}"), None if added is None else column(f"s{added}")
+    tally = Tally(there if measure.absent is None else column("n"), there, steps)
     if plan.table.unit is None:
         return measures.of_row(measure, tally)
     return measures.of_unit(measure, tally, _max_rows(plan, measure))

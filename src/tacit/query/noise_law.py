@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +16,7 @@ from tacit.noise.gaussian import discrete_gaussian
 from tacit.noise.laplace import discrete_laplace
 
 Law = Literal["laplace", "gaussian"]
+_HALVINGS = 60
 Mixture = Callable[[float, float, float], float]
 """Bounds Pr[|v·noise₁ + w·noise₂| > t] for v, w ≥ 0, from the continuous law.
 
@@ -58,6 +59,32 @@ class NoiseLaw:
         """Return the least t with Pr[|noise| > t] ≤ β."""
         return _quantile(self.law, self.amount, beta)
 
+    def spread(self, weights: Sequence[float], beta: float) -> float:
+        """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law and to the safe side.
+
+        Args:
+            weights: one, two that may differ, or three that are alike; none below 0.
+            beta: how often it may be further off.
+        """
+        low, high = 0.0, self.scale * max(weights)
+        tail = self._tail(weights)
+        while tail(high) > beta:
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if tail(middle) > beta else (low, middle)
+        return high
+
+    def _tail(self, weights: Sequence[float]) -> Callable[[float], float]:
+        if len(weights) <= 2:  # noqa: PLR2004 - a mixture is of two
+            mixture = self.mixture()
+            return lambda t: mixture(weights[0], weights[1] if len(weights) > 1 else 0.0, t)
+        scale, one = self.scale * weights[0], weights[0]
+        if len(set(weights)) > 1 or len(weights) > 3:  # noqa: PLR2004
+            raise ValueError("three weights must be alike")
+        beyond = _three_laplace if self.law == "laplace" else _three_gaussian
+        return lambda t: beyond(max(t - 1.5 * one, 0.0) / scale)
+
     def mixture(self) -> Mixture:
         """Return the tail of v·noise₁ + w·noise₂ for two independent draws, as a function of v, w and t."""
         scale, beyond = self.scale, _beyond_laplace if self.law == "laplace" else _beyond_gaussian
@@ -70,6 +97,15 @@ def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
     if law == "laplace":
         return laplace_law.two_sided_quantile(amount, beta)
     return gaussian_law.two_sided_quantile(amount, float(beta))
+
+
+def _three_laplace(x: float) -> float:
+    """Return Pr[|X + Y + Z| > x] for Laplace variables of scale 1: their sum has the density (3+3x+x²)e^(-x)/16."""
+    return exp(-x) * (8 + 5 * x + x * x) / 8
+
+
+def _three_gaussian(x: float) -> float:
+    return erfc(x / sqrt(6))
 
 
 def _beyond_laplace(b: float, c: float, t: float) -> float:

@@ -56,15 +56,16 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
     terms = _items(select, asked)
     names = distinct(item_name(item, scope) for item in select.expressions)
     having, order = _having(select, asked, terms), _order(select, asked, terms)
-    if not asked.aggregates:
+    if not asked.asks:
         raise refused("The question asks nothing of the data: the groups are public", "Add an aggregate: count(*).")
+    bundles, aggregates = asked.measured()
     return Plan(
         sql=plain(select),
         table=scope.table,
         where=_where(scope),
         keys=tuple(asked.keys),
-        bundles=tuple(asked.bundles),
-        aggregates=tuple(asked.aggregates),
+        bundles=bundles,
+        aggregates=aggregates,
         outputs=tuple((name, asked.output(term)) for name, term in zip(names, terms, strict=True)),
         having=None if having is None else asked.output(having),
         order=order,

@@ -10,7 +10,7 @@ from functools import partial
 from sqlglot import exp
 
 from tacit.errors import TacitError
-from tacit.query.aggregates import STATISTICS, bundles_of
+from tacit.query.aggregates import STATISTICS
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
 from tacit.query.parse_from import Scope
 from tacit.query.parse_names import match, plain
@@ -19,6 +19,7 @@ from tacit.query.parse_special import AGGREGATE_NAMES
 from tacit.query.parse_terms import Term, leaf
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refuse import quoted, refused, refused_node
+from tacit.query.share import arrange
 
 Aliases = Mapping[str, Term]
 """What the columns of the answer are, by their aliases."""
@@ -26,14 +27,12 @@ Aliases = Mapping[str, Term]
 
 @dataclass(slots=True)
 class Asked:
-    """What a question asks: its keys, and its aggregates and bundles, which grow as its outputs are read."""
+    """What a question asks: its keys, and its aggregates with their text, which grow as its outputs are read."""
 
     scope: Scope
     keys: Sequence[Key]
-    aggregates: list[Aggregate] = field(default_factory=list)
-    bundles: list[Bundle] = field(default_factory=list)
+    asks: dict[Ask, str] = field(default_factory=dict)
     _leaves: dict[Expression, Output] = field(default_factory=dict)
-    _places: dict[object, int] = field(default_factory=dict)
 
     def term(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool = False) -> Term:
         """Return an output as a term, of which the leaves are released values; `output` makes it an output."""
@@ -140,18 +139,15 @@ class Asked:
 
     def _measured(self, node: exp.Expr, ask: Ask) -> Term:
         """Return the leaf of an aggregate, which is measured once however often it is named."""
-        if ask not in self._places:
-            places = tuple(self._place(bundle) for bundle in bundles_of(ask, self.scope.table))
-            self.aggregates.append(Aggregate(ask=ask, bundles=places, sql=plain(node, lower=True)))
-            self._places[ask] = len(self.aggregates) - 1
-        return self._released(Noisy(self._places[ask], STATISTICS[ask.function].kind(ask)))
+        if ask not in self.asks:
+            self.asks[ask] = plain(node, lower=True)
+        return self._released(Noisy(list(self.asks).index(ask), STATISTICS[ask.function].kind(ask)))
 
-    def _place(self, bundle: Bundle) -> int:
-        """Return the place of a bundle; one that is there already is shared."""
-        if bundle not in self._places:
-            self.bundles.append(bundle)
-            self._places[bundle] = len(self.bundles) - 1
-        return self._places[bundle]
+    def measured(self) -> tuple[tuple[Bundle, ...], tuple[Aggregate, ...]]:
+        """Return the bundles of all that was asked, and the aggregates with their places among them."""
+        bundles, places = arrange(list(self.asks), self.scope.table)
+        named = zip(self.asks.items(), places, strict=True)
+        return bundles, tuple(Aggregate(ask=ask, bundles=own, sql=text) for (ask, text), own in named)
 
 
 def _aliased(node: exp.Expr, aliases: Aliases) -> Term | None:

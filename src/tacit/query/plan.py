@@ -7,7 +7,8 @@ combination of public keys; the engine adds it up over units. What one unit can 
 once and for all measures:
 
 * a row's value is clamped to its bounds, put on the grid, x = ⌊value/step + ½⌋, clamped again as an integer to
-  [low, high], and becomes v = sign·x + offset; rows where it is NULL or NaN count for nothing;
+  [low, high], and becomes v = sign·x + offset; rows where it is NULL or NaN count for nothing, or, if the measure
+  has an `absent`, they count like others, with that as their v;
 * the values of a unit's n rows in the cell are added up to V; if n > max_rows, V·max_rows/n is taken instead.
   Times 2^fraction_bits, truncated toward zero, that is the unit's integer. Its size is at most `reach` =
   max_rows·max|v|·2^fraction_bits;
@@ -47,8 +48,9 @@ class Measure:
     step: Fraction = Fraction(1)
     low: int = 1
     high: int = 1
-    sign: Literal[1, -1] = 1
+    sign: Literal[1, 0, -1] = 1
     offset: int = 0
+    absent: int | None = None
     per: Literal["row", "unit", "value"] = "row"
     fraction_bits: int = 0
     bins: int = 1
@@ -56,8 +58,9 @@ class Measure:
     @property
     def extremes(self) -> tuple[int, int]:
         """The least and the largest v of one row."""
-        ends = sorted((self.sign * self.low + self.offset, self.sign * self.high + self.offset))
-        return ends[0], ends[1]
+        ends = [self.sign * self.low + self.offset, self.sign * self.high + self.offset]
+        ends += [] if self.absent is None else [self.absent]
+        return min(ends), max(ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,14 @@ holds it with just that confidence.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.expressions import Kind
+from tacit.query.expressions import Expression, Kind
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Ask, Bundle, Measure
+from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 _HALVINGS = 48
@@ -32,12 +33,7 @@ class Average:
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Two measures, x - a and b - x, bounded together."""
-        value = ask.values[0]
-        g = grid(value, ask.bounds[0], table)
-        shared = {"value": value, "step": g.step, "low": g.low, "high": g.high, "fraction_bits": g.fraction_bits}
-        above, below = Measure(**shared, offset=-g.low), Measure(**shared, sign=-1, offset=g.high)  # type: ignore[arg-type]
-        reach = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
-        return (Bundle(measures=(above, below), reach=reach, nonnegative=True),)
+        return (balanced(ask.values[0], ask.bounds[0], table),)
 
     def kind(self, ask: Ask) -> Kind:
         """A mean is a real number."""
@@ -49,7 +45,7 @@ class Average:
         del ask
         one = released[0]
         low, high = _bounds(one.bundle)
-        above, below = one.integers
+        above, below = one.integers[:2]
         if above + below <= 0:
             return float((low + high) / 2)
         return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
@@ -59,7 +55,7 @@ class Average:
         del ask
         one = released[0]
         low, high = (float(end) for end in _bounds(one.bundle))
-        if sum(one.integers) <= 0:
+        if sum(one.integers[:2]) <= 0:
             return low, high
         first, last = (_edge(one, end, confidence) for end in (0.0, 1.0))
         return low + (high - low) * first, low + (high - low) * last
@@ -78,13 +74,25 @@ class Average:
         return float(high - low) * (min(1.0, worst / rows) if rows else 1.0)
 
 
+def balanced(value: Expression, bounds: Bounds, table: TablePolicy, *, absent: bool = False) -> Bundle:
+    """Return the two sums x - a and b - x, bounded together; with `absent` a third, b - a for each row without x."""
+    g = grid(value, bounds, table)
+    none = 0 if absent else None
+    plain = Measure(value=value, step=g.step, low=g.low, high=g.high, fraction_bits=g.fraction_bits, absent=none)
+    sums = [replace(plain, offset=-g.low), replace(plain, sign=-1, offset=g.high)]
+    if absent:
+        sums.append(replace(plain, sign=0, absent=g.high - g.low))
+    reach = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
+    return Bundle(measures=tuple(sums), reach=reach, nonnegative=True)
+
+
 def _edge(one: Released, end: float, confidence: float) -> float:
     """Return where the test begins to reject between the estimate and an end, by bisection; as a share of the bounds.
 
     The estimate itself is never rejected. The quantile is convex in the mean, and what it is compared with is a
     straight line on this side: if the end is rejected, they cross once.
     """
-    above, below = (float(x) for x in one.integers)
+    above, below = (float(x) for x in one.integers[:2])
     tail, beta = one.noise.mixture(), 1 - confidence
     inner, outer = min(max(above / (above + below), 0.0), 1.0), end
     if tail(1 - end, end, abs((1 - end) * above - end * below)) > beta:

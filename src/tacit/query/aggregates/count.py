@@ -26,22 +26,31 @@ class Count:
         return "integer"
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> int:
-        """The noisy integer itself, which may be negative."""
-        del ask
-        return released[0].integers[0]
+        """The noisy integer itself, which may be negative; or what the sums that an average needs say of the rows."""
+        one = released[0]
+        if len(one.integers) == 1:
+            return one.integers[0]
+        return round(Fraction(sum(one.integers[: _sums(ask)]), _whole(one.bundle)))
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""
-        del ask
-        found, reach = released[0].integers[0], released[0].noise.quantile(1 - Fraction(repr(confidence)))
-        return float(found - reach), float(found + reach)
+        one, beta = released[0], 1 - Fraction(repr(confidence))
+        if len(one.integers) == 1:
+            found, reach = one.integers[0], one.noise.quantile(beta)
+            return float(found - reach), float(found + reach)
+        middle = sum(one.integers[: _sums(ask)])
+        spread, whole = one.noise.spread((1.0,) * _sums(ask), float(beta)), _whole(one.bundle)
+        return (middle - spread) / whole, (middle + spread) / whole
 
     def error(
         self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
     ) -> float:
         """The exact quantile of the noise."""
-        del ask, bundles, assume
-        return float(noise[0].quantile(1 - Fraction(repr(confidence))))
+        del assume
+        beta = 1 - Fraction(repr(confidence))
+        if bundles[0].width == 1:
+            return float(noise[0].quantile(beta))
+        return noise[0].spread((1.0,) * _sums(ask), float(beta)) / _whole(bundles[0])
 
 
 class CountUnits(Count):
@@ -51,6 +60,17 @@ class CountUnits(Count):
         """One measure: 1 for every unit in the cell."""
         del ask, table
         return (Bundle(measures=(Measure(value=None, per="unit"),), reach=1, nonnegative=True),)
+
+
+def _sums(ask: Ask) -> int:
+    """Return how many of the sums x - a, b - x, and b - a for what is absent, count the rows (see `query.share`)."""
+    return 2 if ask.values else 3
+
+
+def _whole(bundle: Bundle) -> int:
+    """Return what one row adds to these sums."""
+    measure = bundle.measures[0]
+    return (measure.high - measure.low) << measure.fraction_bits
 
 
 def _present(value: Expression) -> Expression:

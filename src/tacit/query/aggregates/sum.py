@@ -32,15 +32,16 @@ class Sum:
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
         """The noisy integer in steps; a sum of whole numbers rounded to one, which is post-processing."""
         del ask
-        exact = _in_steps(released[0], released[0].integers[0])
+        one = released[0]
+        exact = _in_steps(one.bundle, _weighed(one))
         return round(exact) if _is_whole(released[0]) else float(exact)
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""
         del ask
         one = released[0]
-        reach = one.noise.quantile(1 - Fraction(repr(confidence)))
-        low, high = (_in_steps(one, one.integers[0] + side * reach) for side in (-1, 1))
+        middle, reach = _weighed(one), _spread(_weights(one.bundle), one.noise, confidence)
+        low, high = (_in_steps(one.bundle, middle + side * reach) for side in (-1, 1))
         return (float(floor(low)), float(ceil(high))) if _is_whole(one) else (float(low), float(high))
 
     def error(
@@ -48,14 +49,35 @@ class Sum:
     ) -> float:
         """The exact quantile of the noise, in the value's own measure."""
         del ask, assume
-        measure = bundles[0].measures[0]
-        steps = noise[0].quantile(1 - Fraction(repr(confidence)))
-        return float(Fraction(steps, 1 << measure.fraction_bits) * measure.step)
+        return float(_in_steps(bundles[0], _spread(_weights(bundles[0]), noise[0], confidence)))
 
 
-def _in_steps(released: Released, integer: int) -> Fraction:
-    measure = released.bundle.measures[0]
-    return Fraction(integer, 1 << measure.fraction_bits) * measure.step
+def _in_steps(bundle: Bundle, steps: Fraction) -> Fraction:
+    measure = bundle.measures[0]
+    return steps / (1 << measure.fraction_bits) * measure.step
+
+
+def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
+    """Return what the sum is made of: the noisy integer itself, or the two sums that an average needs.
+
+    Σx = (b·Σ(x - a) + a·Σ(b - x))/(b - a); see `query.share`.
+    """
+    measure = bundle.measures[0]
+    if bundle.width == 1:
+        return (Fraction(1),)
+    return Fraction(measure.high, measure.high - measure.low), Fraction(measure.low, measure.high - measure.low)
+
+
+def _weighed(one: Released) -> Fraction:
+    return sum((x * w for x, w in zip(one.integers, _weights(one.bundle), strict=False)), Fraction(0))
+
+
+def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: float) -> Fraction:
+    """Return how far the noise of the sum reaches: exactly for one integer, for two by their mixture."""
+    beta = 1 - Fraction(repr(confidence))
+    if len(weights) == 1:
+        return Fraction(noise.quantile(beta))
+    return Fraction(noise.spread([abs(float(weight)) for weight in weights], float(beta)))
 
 
 def _is_whole(released: Released) -> bool:
