@@ -175,9 +175,13 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
         takes = function.takes_at(place)
         own = shared if takes in ("number", "any", "moment") and shared is not None else POSSIBLE[takes][0]
         arguments.append(draw(_argument(name, place, own, depth, without)))
-    if name == "clamp":
-        low, high = sorted(arguments[1:], key=lambda one: one.value)  # type: ignore[union-attr, arg-type, return-value]
-        arguments[1:] = [low, high]
+    if name in ("clamp", "steps"):
+        low, high = sorted(arguments[-2:], key=lambda one: one.value)  # type: ignore[union-attr, arg-type, return-value]
+        arguments[-2:] = [low, high]
+    if name == "steps":
+        low, high = draw(st.sampled_from([(0, 0), (-4, 3), (5, 4096), (-(2**53), 2**53), (-1, 2**30)]))
+        ends = [draw(st.sampled_from([0, 1, -3, 12, -24, -60, 55])), low, high]
+        arguments[1:] = [Constant(end, "integer") for end in ends]
     if name == "date_trunc":
         units = DAYS_AND_LONGER if shared == "date" else UNITS
         arguments[0] = Constant(draw(st.sampled_from(units)), "text")
@@ -210,6 +214,8 @@ def _constant(name: str, place: int, kind: Kind) -> st.SearchStrategy[Expression
         ]
     elif name == "round":
         values = [0, 1, 2, 15, -1, -15]
+    elif name == "steps":
+        values = [0, -1, 3, -30, 66, -1074, 1023] if place == 1 else [0, -7, 2**20, -(2**40), 2**60, -(2**70), 2**100]
     else:
         values = [1, 2, 3, 2**40] if name == "substring" and place == 1 else [0, 1, 2, 3, 2**40]
     return st.sampled_from(values).map(lambda value: Constant(value, kind))

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sqlglot import exp
 
 from tacit.engines.duckdb_casts import finite
+from tacit.engines.duckdb_measures import FARTHEST, Grid, on_grid
+from tacit.engines.duckdb_measures import Grid, on_grid
 from tacit.engines.duckdb_sql import SQL, TYPES, call, cast, chain, infinity, infix, is_null, real, when, whole
+from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Constant
 
 Write: TypeAlias = Callable[[Call, Sequence[SQL]], SQL]
@@ -91,6 +96,12 @@ def _clamp(_: Call, arguments: Sequence[SQL]) -> SQL:
     return when((infix(exp.LT, value, low), low), (infix(exp.LTE, value, high), value), (over, high))
 
 
+def _steps(node: Call, arguments: Sequence[SQL]) -> SQL:
+    """The whole number on a grid, as `duckdb_measures` proves it: NULL where the value is NULL or NaN."""
+    exponent, low, high = (_constant(node, place) for place in (1, 2, 3))
+    return cast(on_grid(arguments[0], Grid(node.arguments[0], Fraction(2) ** exponent, low, high)), "BIGINT")
+
+
 def _nullif(_: Call, arguments: Sequence[SQL]) -> SQL:
     value, other = arguments
     return when((infix(exp.EQ, value, other), exp.Null()), otherwise=value)
@@ -122,6 +133,14 @@ def _date_trunc(node: Call, arguments: Sequence[SQL]) -> SQL:
     return cast(call("DATE_TRUNC", *arguments), TYPES[node.kind])
 
 
+def _steps(node: Call, arguments: Sequence[SQL]) -> SQL:
+    """The place on a grid, of which the ends are within what `on_grid` is exact for."""
+    exponent, low, high = (_constant(node, place) for place in (1, 2, 3))
+    if low > high or max(abs(low), abs(high)) > FARTHEST:
+        raise InvalidError("bounds", "an empty or a far too large range of steps", "an increasing range of steps")
+    return cast(on_grid(arguments[0], Grid(node.arguments[0], Fraction(2) ** exponent, low, high)), "BIGINT")
+
+
 def _constant(node: Call, place: int) -> int:
     argument = node.arguments[place]
     if not isinstance(argument, Constant) or not isinstance(argument.value, int):
@@ -149,6 +168,7 @@ FORMS: Final[Mapping[str, Form]] = MappingProxyType(
         "least": _function("LEAST", looks=True),
         "greatest": _function("GREATEST", looks=True),
         "clamp": Form(write=_clamp, twice=(0, 1, 2), looks=True),
+        "steps": Form(write=_steps, twice=(0,)),
         "equal": _operator(exp.EQ, looks=True),
         "not_equal": _operator(exp.NEQ, looks=True),
         "less": _operator(exp.LT, looks=True),
@@ -181,6 +201,7 @@ FORMS: Final[Mapping[str, Form]] = MappingProxyType(
         "hour": _integer("HOUR"),
         "minute": _integer("MINUTE"),
         "date_trunc": Form(write=_date_trunc),
+        "steps": Form(write=_steps, twice=(0,)),
     }
 )
 """Every listed function."""

@@ -40,7 +40,8 @@ class Function:
 
     `takes` says what each argument is; of these the last `optional` ones may be left out, and with `many` the last may
     be repeated. `gives` is the kind of the result, "same" being the kind of the arguments that are "number", "moment"
-    or "any". Arguments at the places in `constants` must stand in the question itself.
+    or "any". Arguments at the places in `constants` must stand in the question itself. A function that is `ours` is
+    written by aggregates alone and cannot be called; its arguments stay of the kinds they have.
     """
 
     takes: tuple[Takes, ...]
@@ -50,6 +51,7 @@ class Function:
     many: bool = False
     sees_null: bool = False
     constants: frozenset[int] = frozenset()
+    ours: bool = False
 
     def fits(self, count: int) -> bool:
         """Whether the function can be called with so many arguments."""
@@ -115,6 +117,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "least": _choice(logic.least),
         "greatest": _choice(logic.greatest),
         "clamp": Function(takes=("number",) * 3, gives="same", meaning=numbers.clamp, constants=frozenset({1, 2})),
+        "steps": Function(  # no question can name it; aggregates put values on their grids with it
+            takes=("number", "integer", "integer", "integer"),
+            gives="integer",
+            meaning=numbers.steps,
+            constants=frozenset({1, 2, 3}),
+        ),
         "equal": _comparison(operator.eq),
         "not_equal": _comparison(operator.ne),
         "less": _comparison(operator.lt),
@@ -149,6 +157,13 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "date_trunc": Function(
             takes=("text", "moment"), gives="same", meaning=time.date_trunc, constants=frozenset({0})
         ),
+        "steps": Function(
+            takes=("number", "integer", "integer", "integer"),
+            gives="integer",
+            meaning=numbers.steps,
+            constants=frozenset({1, 2, 3}),
+            ours=True,
+        ),
     }
 )
 """Every listed function by its name in `Call` and `Computed`."""
@@ -161,7 +176,8 @@ def apply(name: str, values: Sequence[Value], kind: Kind) -> Value:
     (None, False, None)
     """
     function = FUNCTIONS[name]
-    there = _alike([None if _is_nan(value) else value for value in values])
+    there = [None if _is_nan(value) else value for value in values]
+    there = there if function.ours else _alike(there)
     if None in there and not function.sees_null:
         return None
     return of_kind(function.meaning(*there), kind)
