@@ -178,10 +178,6 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     if name in ("clamp", "steps"):
         low, high = sorted(arguments[-2:], key=lambda one: one.value)  # type: ignore[union-attr, arg-type, return-value]
         arguments[-2:] = [low, high]
-    if name == "steps":
-        low, high = draw(st.sampled_from([(0, 0), (-4, 3), (5, 4096), (-(2**53), 2**53), (-1, 2**30)]))
-        ends = [draw(st.sampled_from([0, 1, -3, 12, -24, -60, 55])), low, high]
-        arguments[1:] = [Constant(end, "integer") for end in ends]
     if name == "date_trunc":
         units = DAYS_AND_LONGER if shared == "date" else UNITS
         arguments[0] = Constant(draw(st.sampled_from(units)), "text")

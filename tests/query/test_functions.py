@@ -56,7 +56,6 @@ CONSTANTS: dict[str, list[Value]] = {
     "right": [0, 1, 20],
     "date_trunc": list(DAYS_AND_LONGER),
     "steps": [0, 3, -2],
-    "steps": [0, 1, 20, -3],
 }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -18,7 +17,6 @@ from sqlglot import exp
 
 from tacit.engines.duckdb_casts import finite
 from tacit.engines.duckdb_measures import FARTHEST, Grid, on_grid
-from tacit.engines.duckdb_measures import Grid, on_grid
 from tacit.engines.duckdb_sql import SQL, TYPES, call, cast, chain, infinity, infix, is_null, real, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Constant
@@ -96,12 +94,6 @@ def _clamp(_: Call, arguments: Sequence[SQL]) -> SQL:
     return when((infix(exp.LT, value, low), low), (infix(exp.LTE, value, high), value), (over, high))
 
 
-def _steps(node: Call, arguments: Sequence[SQL]) -> SQL:
-    """The whole number on a grid, as `duckdb_measures` proves it: NULL where the value is NULL or NaN."""
-    exponent, low, high = (_constant(node, place) for place in (1, 2, 3))
-    return cast(on_grid(arguments[0], Grid(node.arguments[0], Fraction(2) ** exponent, low, high)), "BIGINT")
-
-
 def _nullif(_: Call, arguments: Sequence[SQL]) -> SQL:
     value, other = arguments
     return when((infix(exp.EQ, value, other), exp.Null()), otherwise=value)
@@ -168,7 +160,6 @@ FORMS: Final[Mapping[str, Form]] = MappingProxyType(
         "least": _function("LEAST", looks=True),
         "greatest": _function("GREATEST", looks=True),
         "clamp": Form(write=_clamp, twice=(0, 1, 2), looks=True),
-        "steps": Form(write=_steps, twice=(0,)),
         "equal": _operator(exp.EQ, looks=True),
         "not_equal": _operator(exp.NEQ, looks=True),
         "less": _operator(exp.LT, looks=True),

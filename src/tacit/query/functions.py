@@ -117,12 +117,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "least": _choice(logic.least),
         "greatest": _choice(logic.greatest),
         "clamp": Function(takes=("number",) * 3, gives="same", meaning=numbers.clamp, constants=frozenset({1, 2})),
-        "steps": Function(  # no question can name it; aggregates put values on their grids with it
-            takes=("number", "integer", "integer", "integer"),
-            gives="integer",
-            meaning=numbers.steps,
-            constants=frozenset({1, 2, 3}),
-        ),
         "equal": _comparison(operator.eq),
         "not_equal": _comparison(operator.ne),
         "less": _comparison(operator.lt),

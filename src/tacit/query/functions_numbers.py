@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from fractions import Fraction
 
 
 def divide(a: float, b: float) -> float | None:
@@ -90,18 +89,6 @@ def power(a: float, b: float) -> float | None:
 def clamp(a: float, low: float, high: float) -> float:
     """a, but at least low and at most high; ±inf becomes an end."""
     return min(max(a, low), high)
-
-
-def steps(a: float, exponent: float, low: float, high: float) -> int:
-    """⌊a/2^exponent + ½⌋, exactly, clamped to whole numbers from low to high, less low; ±inf becomes an end.
-
-    >>> steps(2.5, 0, 0, 9), steps(-0.3, -1, -9, 9), steps(1e308, -1074, 5, 7), steps(7, 2, 0, 9)
-    (3, 8, 2, 2)
-    """
-    if math.isinf(a):
-        return int(high - low) if a > 0 else 0
-    nearest = math.floor(Fraction(a) / Fraction(2) ** int(exponent) + Fraction(1, 2))
-    return min(max(nearest, int(low)), int(high)) - int(low)
 
 
 def steps(a: float, exponent: int, low: int, high: int) -> int:

@@ -277,12 +277,6 @@ def _clamp(below: Sequence[Range]) -> Range:
     return Range(ends[0], ends[1], value.there)
 
 
-def _steps(below: Sequence[Range]) -> Range:
-    """Steps are counted from the low end to the high one; both are constants."""
-    low, high = below[2].low, below[3].high
-    return _UNKNOWN if low is None or high is None else Range(Fraction(0), high - low, below[0].there)
-
-
 def _between(low: int, high: int) -> Rule:
     return lambda _: Range(Fraction(low), Fraction(high))
 
@@ -306,7 +300,6 @@ _RULES: dict[str, Rule] = {
     "least": _least,
     "greatest": _greatest,
     "clamp": _clamp,
-    "steps": _steps,
     "nullif": lambda below: Range(below[0].low, below[0].high),
     "length": lambda _: Range(Fraction(0), None),
     "year": _between(-9999, 9999),
