@@ -2,7 +2,8 @@
 
     TacitError
     ├── InvalidError    an argument, a policy or a file is not what it must be
-    │   └── TooMuchNoiseError    the noise it asks for does not fit 64 bits
+    │   ├── TooMuchNoiseError    the noise it asks for does not fit 64 bits
+    │   └── NoSourceError    there is no such source, or none that can be opened; a SourceError too
     ├── RefusedError    the question cannot be answered privately, or not any more
     ├── BudgetError     the question is fine, but what is left of the budget is too small
     └── SourceError     the engine behind the data failed; its text never carries data
@@ -56,6 +57,24 @@ class BudgetError(TacitError):
 
 class SourceError(TacitError):
     """The engine behind the data failed; the text is constant, since details could carry data."""
+
+
+class NoSourceError(InvalidError, SourceError):
+    """There is nothing to open where a source should be; a URL is shown by its scheme alone, since it may hold secrets.
+
+    >>> raise NoSourceError("'survy.csv', which does not exist", "a file")
+    Traceback (most recent call last):
+    tacit.errors.NoSourceError: The source must be a file, but got 'survy.csv', which does not exist; nothing was ...
+    """
+
+    def __init__(self, got: str, want: str) -> None:
+        """Keep the parts for machines; join them for people."""
+        super().__init__("source", got, want)
+        self.args = (f"The source must be {want}, but got {got}; nothing was read or spent.",)
+
+    def __reduce__(self) -> tuple[type[NoSourceError], tuple[str, str]]:  # type: ignore[override]
+        """Pickle by the two parts."""
+        return type(self), (self.got, self.want)
 
 
 def show(value: object) -> str:

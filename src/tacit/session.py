@@ -265,7 +265,7 @@ def _from_file(source: str | PathLike[str], ledger: Ledger | str | PathLike[str]
     file = policy_file.load(source)
     tables = {}
     for called, one in file.tables.items():
-        engine = open_duckdb(one.location(), table=one.table)
+        engine = open_duckdb(one.location(), table=one.table, written=one.source)
         tables[called] = (one.build(engine.schema()), engine)
     book = _ledger(file.ledger_location() if ledger is None else ledger, file.budget, file.neighbours)
     return Database(tables, book, version=file.version, analyst=analyst)

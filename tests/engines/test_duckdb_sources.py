@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from contract.plans import call, key, plan, table
 from tacit.engines.duckdb import DuckDBEngine, open_duckdb
-from tacit.errors import InvalidError, SourceError
+from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.query.expressions import Column, Constant, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -198,7 +199,7 @@ def test_tables_of_a_duckdb_file_are_found_by_name_and_views_are_not(tmp_path: P
         assert list(opened.schema()) == [column]
         opened.close()
     for wrong in (None, "seen", "none", "main.two"):
-        with pytest.raises(InvalidError, match="one of the file's 3 tables"):
+        with pytest.raises(InvalidError, match=r"one of 'one', 'two', 'we.ird t'"):
             open_duckdb(file, table=wrong)
 
 
@@ -270,3 +271,47 @@ def test_nothing_is_spilled_unless_a_directory_is_given(tmp_path: Path) -> None:
 
     assert setting(open_duckdb(pa.table(COLUMNS))) in ("", "None")
     assert setting(open_duckdb(pa.table(COLUMNS), temporary=tmp_path / "spill")) == str(tmp_path / "spill")
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "s3", "jdbc:postgresql", "https"])
+def test_of_a_url_only_the_scheme_is_shown(kind: str) -> None:
+    url = f"{kind}://reader:hunter2@db.example.org/clinic?token=hunter2"
+    with pytest.raises(NoSourceError, match="cannot be opened") as caught:
+        open_duckdb(url)
+    assert "hunter2" not in str(caught.value)
+    assert "example" not in str(caught.value)
+    assert f"{kind.partition(':')[0]}://…" in str(caught.value)
+    assert "Parquet, CSV or DuckDB file" in str(caught.value)
+
+
+def test_what_a_policys_variables_hold_is_not_shown(tmp_path: Path) -> None:
+    for filled, written in ((tmp_path / "hunter2" / "x.csv", "${P}/x.csv"), ("s3://hunter2/x", "${P}/x")):
+        with pytest.raises(NoSourceError) as caught:
+            open_duckdb(filled, written=written)
+        assert "hunter2" not in str(caught.value)
+    with pytest.raises(NoSourceError, match="a password or a key in it") as caught:
+        open_duckdb("visits.csv?password=hunter2")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_missing_source_is_both_a_wrong_argument_and_a_failed_source() -> None:
+    with pytest.raises(SourceError, match="there is no such file; nothing was read or spent"):
+        open_duckdb("survy.parquet")
+    error = NoSourceError("this", "that")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own
+
+
+def test_a_file_with_several_tables_names_them_and_says_what_to_write(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "clinic.duckdb") as connection:
+        connection.execute("CREATE TABLE visits (id INTEGER); CREATE TABLE staff (id INTEGER, tags INTEGER[])")
+    for asked, got in ((None, "none"), ("vists", "'vists'")):
+        with pytest.raises(InvalidError, match=r"one of 'staff', 'visits' \(table = \"staff\" in the policy") as caught:
+            open_duckdb(tmp_path / "clinic.duckdb", table=asked)
+        assert caught.value.got.startswith(got)
+    opened = open_duckdb(tmp_path / "clinic.duckdb", table="staff")
+    assert opened.unusable == ("tags",)
+    opened.close()
+    with duckdb.connect(tmp_path / "empty.duckdb") as connection:
+        connection.execute("CREATE VIEW v AS SELECT 1")
+    with pytest.raises(NoSourceError, match="without a table"):
+        open_duckdb(tmp_path / "empty.duckdb")

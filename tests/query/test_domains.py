@@ -108,9 +108,66 @@ def test_a_case_takes_its_results() -> None:
     assert found(twenty) == tuple(f"r{i:02}" for i in range(20))
 
 
-def test_a_case_over_listed_keys_takes_only_what_they_reach() -> None:
+def test_all_results_that_a_case_names_are_listed_whatever_the_bounds_and_keys_are() -> None:
     mars = equal(column("region"), text("mars"))
-    assert found(Case(((mars, text("red")), (NORTH, text("cold"))), text("mild"), "text")) == ("cold", "mild")
+    assert found(Case(((mars, text("red")), (NORTH, text("cold"))), text("mild"), "text")) == ("cold", "mild", "red")
+    old = call(
+        "greater", column("age"), Constant(25, "integer"), kind="boolean"
+    )  # beyond the bounds, so true of raw rows
+    assert found(Case(((old, text("hi")),), text("lo"), "text")) == ("hi", "lo")
+    assert found(old) == (False, True)
+    assert found(Cast(old, "integer")) == (0, 1)
+    assert found(call("upper", Case(((old, text("hi")),), text("lo"), "text"), kind="text")) == ("HI", "LO")
+    capped = Case(((old, Constant(-1, "integer")),), column("age"), "integer")
+    assert found(capped) == tuple(range(-1, 26))
+    few = Case(
+        ((call("less", column("age"), Constant(3, "integer"), kind="boolean"), column("age")),),
+        Constant(9, "integer"),
+        "integer",
+    )
+    assert found(few) == (0, 1, 2, 9)
+
+
+FIRST, LAST = date(2023, 12, 30), date(2024, 2, 1)
+DATED = TablePolicy(
+    name="t",
+    unit=None,
+    max_groups=1,
+    max_rows=1,
+    neighbours="add/remove",
+    columns={
+        "day": ColumnPolicy(kind="date", days=(FIRST, LAST)),
+        "at": ColumnPolicy(kind="timestamp", days=(FIRST, LAST)),
+        "long": ColumnPolicy(kind="date", days=(date(1900, 1, 1), date(2099, 12, 31))),
+    },
+)
+
+
+def dated(name: str, kind: Kind, function: str, *units: str) -> Call:
+    gives: Kind = kind if function == "date_trunc" else "integer"
+    return call(function, *(text(unit) for unit in units), Column(name, kind), kind=gives)
+
+
+def test_bounds_of_dates_say_which_days_weeks_months_and_years_there_are() -> None:
+    days = domain(Column("day", "date"), "day", DATED)
+    assert (len(days), days[0], days[-1]) == (34, FIRST, LAST)
+    months = (date(2023, 12, 1), date(2024, 1, 1), date(2024, 2, 1))
+    assert domain(dated("day", "date", "date_trunc", "month"), "m", DATED) == months
+    assert domain(dated("day", "date", "year"), "y", DATED) == (2023, 2024)
+    assert domain(dated("long", "date", "year"), "y", DATED) == tuple(range(1900, 2100))
+    with pytest.raises(RefusedError, match="73,049 values, more than 10,000"):
+        domain(Column("long", "date"), "long", DATED)
+
+
+def test_of_a_timestamp_between_days_the_day_is_known_and_the_time_is_not() -> None:
+    midnights = tuple(datetime(year, month, 1) for year, month in ((2023, 12), (2024, 1), (2024, 2)))  # noqa: DTZ001
+    assert domain(dated("at", "timestamp", "date_trunc", "month"), "m", DATED) == midnights
+    assert domain(dated("at", "timestamp", "year"), "y", DATED) == (2023, 2024)
+    assert domain(dated("at", "timestamp", "hour"), "h", DATED) == tuple(range(24))
+    assert len(domain(Cast(Column("at", "timestamp"), "date"), "d", DATED)) == 34
+    for unknown in (Column("at", "timestamp"), dated("at", "timestamp", "date_trunc", "hour")):
+        with pytest.raises(RefusedError, match="at has no public keys"):
+            domain(unknown, "at", DATED)
 
 
 def test_a_case_may_give_a_listed_column_or_a_bin() -> None:
@@ -152,11 +209,11 @@ def test_what_the_caller_lists_comes_first_and_is_checked() -> None:
         (column("note"), "note has no public keys"),
         (column("free"), "such as floor"),
         (column("income"), "income has no public keys"),
-        (column("wide"), "wide has no public keys"),
+        (column("wide"), "1,000,001 values, more than 10,000"),
         (column("day"), "day has no public keys"),
         (call("year", column("day"), kind="integer"), r"keys=\{'key'"),
         (call("floor", column("free")), "free has no public keys"),
-        (call("floor", column("income")), "income has no public keys"),
+        (call("floor", column("income")), "45,001 values, more than 10,000"),
         (call("length", column("note"), kind="integer"), "note"),
         (call("concat", column("region"), column("note"), kind="text"), "note"),
         (Case(((RICH, column("note")),), None, "text"), "note"),

@@ -177,7 +177,9 @@ def test_types_are_kinds() -> None:
 
 
 def test_bounds_and_keys_must_fit_the_kind() -> None:
-    assert "kind date" in mistake(bounds={"day": (0, 1)})[1]
+    assert "two dates, the earlier one first" in mistake(bounds={"day": (0, 1)})[1]
+    assert "two dates" in mistake(bounds={"day": (date(2021, 1, 1), date(2020, 1, 1))})[1]
+    assert "two finite numbers" in mistake(bounds={"income": (date(2020, 1, 1), date(2021, 1, 1))})[1]
     assert "kind text" in mistake(bounds={"age": (0, 1)}, types={"age": "text"})[1]
     assert "kind boolean" in mistake(keys={"urban": [1, 0]})[1]
     assert "kind integer" in mistake(keys={"age": [True]})[1]

@@ -49,7 +49,7 @@ def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: 
 
 
 SINGLE = [  # a line of the clinic, what stands there instead, where the mistake is, and part of its text
-    (3, "ledger = 5", "ledger", "a path, or the URL of a database, in quotes"),
+    (3, "ledger = 5", "ledger", "the path of a file, in quotes"),
     (3, 'ledger = ""', "ledger", "is not filled in yet"),
     (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not hold a password"),
     (3, 'ledger = "${LEDGER}"', "ledger", "the environment variable LEDGER, which is not set"),
@@ -57,8 +57,8 @@ SINGLE = [  # a line of the clinic, what stands there instead, where the mistake
     (4, 'neighbors = "add/remove"', "neighbors", "did you mean 'neighbours'?"),
     (4, "password = 'x'", "password", "is not a key of a policy"),
     (6, "[tables.visits]\nmax_group = 1", "tables.visits.max_group", "did you mean 'max_groups'?"),
-    (7, "source = 5", "tables.visits.source", "a path, or the URL"),
-    (7, "", "tables.visits.source", "is required: write a path"),
+    (7, "source = 5", "tables.visits.source", "the path of a Parquet"),
+    (7, "", "tables.visits.source", "is required: write the path"),
     (7, 'source = "postgresql://a:geheim@db"', "tables.visits.source", "must not hold a password"),
     (7, 'source = "${A B}"', "tables.visits.source", "as ${NAME}"),
     (7, 'source = "x"\ntable = ""', "tables.visits.table", "is not filled in yet"),
@@ -78,7 +78,7 @@ SINGLE = [  # a line of the clinic, what stands there instead, where the mistake
     (13, "cost = { bounds = [1, 1] }", "tables.visits.columns.cost.bounds", "not equal"),
     (13, "cost = { bounds = [0, inf] }", "tables.visits.columns.cost.bounds", "two finite numbers"),
     (13, 'cost = { bounds = "0-1" }', "tables.visits.columns.cost.bounds", "two finite numbers"),
-    (13, 'cost = { type = "date", bounds = [0, 1] }', "tables.visits.columns.cost.bounds", "kind date"),
+    (13, 'cost = { type = "date", bounds = [0, 1] }', "tables.visits.columns.cost.bounds", "two dates"),
     (13, 'cost = { type = "number" }', "tables.visits.columns.cost.type", "integer, real, text"),
     (13, "cost = { bound = [0, 1] }", "tables.visits.columns.cost.bound", "did you mean 'bounds'?"),
     (13, "cost = [0, 1]", "tables.visits.columns.cost", "a table"),
@@ -259,7 +259,10 @@ def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) ->
         (
             16,
             "tables.visits.columns.day.bounds",
-            "must be left out of a column of kind date, since bounds are for numbers, but got (0, 1)",
+            (
+                "must be two dates, the earlier one first, such as 2020-01-01 and 2021-12-31, "
+                "since the column is of kind date or timestamp, but got (0, 1)"
+            ),
         ),
     ]
 

@@ -71,7 +71,7 @@ def test_what_stands_in_the_comments_works_inside_the_braces(folder: Folder) -> 
     assert columns["cost"].bounds is not None
     assert columns["ward"].keys == ("A", "B")
     assert columns["urgent"].keys == (True, False)
-    assert len(columns["day"].keys or ()) == 2
+    assert columns["day"].days is not None
     assert columns["seen"].hidden
 
 
@@ -126,3 +126,23 @@ def test_what_cannot_be_written_is_refused() -> None:
 def test_ten_thousand_columns() -> None:
     schema: dict[str, Kind] = {f"column {number}": "real" for number in range(10_000)}
     assert skeleton({"wide": ("wide.parquet", schema)}).count("# bounds = [low, high]") == 10_000
+
+
+def test_a_table_of_a_database_is_named() -> None:
+    text = skeleton({"adult": ("census.duckdb", {"id": "integer"})}, table="adult")
+    assert tomllib.loads(text)["tables"]["adult"]["table"] == "adult"
+
+
+def test_a_source_without_types_leaves_them_to_be_chosen(folder: Folder) -> None:
+    schema: dict[str, Kind] = {"id": "text", "age": "text", "ward": "text"}
+    text = skeleton({"survey": ("survey.csv", schema)}, typed=False)
+    assert "has no types" in text
+    assert tomllib.loads(text)["tables"]["survey"]["columns"] == {"id": {}, "age": {}, "ward": {}}
+    filled = fill(text).replace('unit = ""', 'unit = "id"').replace("age = { }", "age = { bounds = [0, 120] }")
+    assert folder.opened(filled).tables["survey"].build(schema).columns["age"].kind == "real"
+
+
+def test_columns_that_cannot_be_used_are_named_in_a_comment() -> None:
+    text = skeleton({"t": ("t.parquet", {"id": "integer"})}, unusable=["tags", "new\nline"])
+    assert "\n# tags is left out" in text
+    assert list(tomllib.loads(text)["tables"]["t"]["columns"]) == ["id"]

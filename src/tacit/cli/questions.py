@@ -29,11 +29,16 @@ def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
     engine = open_duckdb(source, table=table)
     try:
-        print(skeleton({engine.name: (source, engine.schema())}), end="")
+        tables = {engine.name: (source, engine.schema())}
+        print(skeleton(tables, table=table, typed=not _is_csv(source), unusable=engine.unusable), end="")
     finally:
         engine.close()
     if sys.stderr.isatty():
         console().print('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
+
+
+def _is_csv(source: str) -> bool:
+    return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
 def plan(asked: Asked, *, json: bool) -> None:

@@ -47,6 +47,11 @@ class DuckDBEngine:
     def check(self, plan: Plan) -> None:
         """Refuse, without reading, a plan whose integers would not fit."""
         statement(plan, self._types)
+    @property
+    def unusable(self) -> tuple[str, ...]:
+        """The columns whose types cannot be used: nested ones, binary ones, and those of nothing but NULL."""
+        return tuple(column for column, type_name in self._types.items() if kind_of(type_name) is None)
+
 
     def measure(self, plan: Plan) -> list[list[int]]:
         """Read the rows and return the plan's exact integers, the hash keyed afresh."""
@@ -92,7 +97,7 @@ def open_duckdb(
     connection = connect(threads, temporary)
     engine = None
     try:
-        engine = DuckDBEngine(connection, attach(connection, source, table))
+        engine = DuckDBEngine(connection, attach(connection, source, table, written))
     except TacitError:
         connection.close()
         raise
@@ -101,3 +106,5 @@ def open_duckdb(
     if engine is None:
         raise SourceError(NOT_OPENED)
     return engine
+    written: str | None = None,
+        written: the source as a policy writes it, with its variables not filled in, for messages.

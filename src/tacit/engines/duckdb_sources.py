@@ -24,7 +24,8 @@ from sqlglot import exp
 
 from tacit.engines.duckdb_plan import SOURCE
 from tacit.engines.duckdb_sql import TYPES
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, NoSourceError, show
+from tacit.query.locations import holds_secret, scheme
 
 NOT_OPENED = (
     "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete, can be "
@@ -32,6 +33,7 @@ NOT_OPENED = (
 )
 
 _WRITTEN_ORDER = "join_order,build_side_probe_side"
+_MOST_NAMES = 20
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
 _SOURCES = "a Parquet, CSV or DuckDB file, a glob of the first two, or a pandas, polars or Arrow table"
@@ -53,18 +55,33 @@ def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckd
     return duckdb.connect(":memory:", config=config if threads is None else {**config, "threads": threads})
 
 
-def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | None) -> str:
-    """Make a source the view `data`, lock the connection, and return what the table is called."""
+def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | None, written: str | None = None) -> str:
+    """Make a source the view `data`, lock the connection, and return what the table is called.
+
+    `written` is the source as a policy writes it, for messages: what is filled in for variables is never shown.
+    """
     if isinstance(source, (str, PathLike)):
-        name, files = _attach_files(connection, Path(source).expanduser(), table)
+        _refuse_url(str(source), written or str(source))
+        name, files = _attach_files(connection, Path(source).expanduser(), table, written or str(source))
     else:
         if type(source).__name__ not in _TABLES.get(type(source).__module__.partition(".")[0], ()):
-            raise InvalidError("source", show(source), _SOURCES)
+            raise NoSourceError(show(source), _SOURCES)
         _no_table(table)
         connection.register(SOURCE, source)
         name, files = "data", []
     _lock(connection, files)
     return name
+
+
+def _refuse_url(source: str, written: str) -> None:
+    """Raise for the URL of a database or of a file elsewhere, naming its scheme and nothing else of it."""
+    if scheme(source) is not None:
+        got = f"the URL {scheme(written) or ''}://…, a kind of source that cannot be opened"
+        raise NoSourceError(got, _SOURCES)
+
+
+def _shown(written: str) -> str:
+    return "a path with a password or a key in it" if holds_secret(written) else show(written)
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
@@ -78,11 +95,13 @@ def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _attach_files(connection: duckdb.DuckDBPyConnection, path: Path, table: str | None) -> tuple[str, list[Path]]:
+def _attach_files(
+    connection: duckdb.DuckDBPyConnection, path: Path, table: str | None, written: str
+) -> tuple[str, list[Path]]:
     files = [path] if path.is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - may be absolute
     files = [file.resolve() for file in files if file.is_file()]
     if not files:
-        raise InvalidError("source", show(str(path)), f"{_SOURCES}, and no such file was found")
+        raise NoSourceError(f"{_shown(written)}, and there is no such file", _SOURCES)
     if any(glob.has_magic(str(file)) for file in files):
         raise InvalidError("source", "a file with *, ? or [ in its name", "files without them")
     suffixes = {file.name.removesuffix(".gz").rpartition(".")[2].lower() for file in files}
@@ -97,7 +116,7 @@ def _attach_files(connection: duckdb.DuckDBPyConnection, path: Path, table: str 
     elif suffix in ("csv", "tsv"):
         _view(connection, _csv(files))
     else:
-        raise InvalidError("source", show(str(path)), _SOURCES)
+        raise NoSourceError(f"{_shown(written)}, whose name ends in none of .parquet, .csv, .tsv and .duckdb", _SOURCES)
     return _stem(path), files
 
 
@@ -128,14 +147,27 @@ def _attach_database(connection: duckdb.DuckDBPyConnection, file: Path, table: s
     ).fetchall()
     fits = [one for one in listed if table in (None, one[1], ".".join(one))]
     if len(fits) != 1:
-        got = "none" if table is None else show(table)
-        raise InvalidError("table", got, f"the name of one of the file's {len(listed)} tables")
+        raise _which(table, [one[1] if _is_alone(one[1], listed) else ".".join(one) for one in listed])
     schema, name = fits[0]
     relation = exp.table_(name, db=schema, catalog="source", quoted=True).sql("duckdb")
     described = connection.execute(f"DESCRIBE {relation}").fetchall()
     columns = [_plainly_compared(column, type_name) for column, type_name, *_ in described]
     _view(connection, relation, ", ".join(columns))
     return str(name)
+
+
+def _is_alone(name: str, listed: Sequence[tuple[str, str]]) -> bool:
+    return sum(one[1] == name for one in listed) == 1
+
+
+def _which(table: str | None, names: Sequence[str]) -> InvalidError:
+    """Return the error for a DuckDB file of which no table is named; names of tables are its schema, not its data."""
+    if not names:
+        return NoSourceError("a DuckDB file without a table", "a DuckDB file with one (views are not opened)")
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
+    how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'
+    return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
 
 
 def _plainly_compared(name: str, type_name: str) -> str:

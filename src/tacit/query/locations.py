@@ -48,6 +48,16 @@ def holds_secret(location: str) -> bool:
     return any(match["secret"] for pattern in (_PASSWORD, _PARAMETER) for match in pattern.finditer(written))
 
 
+def scheme(location: str) -> str | None:
+    """Return the scheme of a URL, all of it that may be shown; None for a path.
+
+    >>> scheme("postgresql://reader:secret@db/clinic"), scheme("visits.parquet")
+    ('postgresql', None)
+    """
+    found = _URL.match(location)
+    return None if found is None else found[0].partition(":")[0]
+
+
 def resolve(location: str, folder: Path, environment: Mapping[str, str]) -> str:
     """Return what a location without complaints means: variables filled in, a relative path taken from the folder.
 

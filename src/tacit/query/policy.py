@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
@@ -32,12 +33,18 @@ ROW: Final = _Row()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPolicy:
-    """What is public about one column; bounds for numbers, keys for what may be grouped by."""
+    """What is public about one column; bounds for numbers, keys for what may be grouped by.
+
+    `days` are the bounds of dates: the first and the last day. They say which keys there are; nothing is clamped.
+    `unique` is said of public tables alone: no value stands twice in the column.
+    """
 
     kind: Kind
     bounds: tuple[Fraction, Fraction] | None = None
     keys: tuple[Value, ...] | None = None
     hidden: bool = False
+    days: tuple[date, date] | None = None
+    unique: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

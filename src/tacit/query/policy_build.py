@@ -20,7 +20,7 @@ from tacit.guarantees.exact import Number, whole
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy_errors import Mistake, PolicyError, nearest
-from tacit.query.policy_values import KINDS, MOST_REACH, read_bounds, read_keys, settle_kind
+from tacit.query.policy_values import KINDS, MOST_REACH, read_bounds, read_days, read_keys, settle_kind
 
 _MOST_HINTS = 20
 _LONGEST = 80
@@ -65,7 +65,7 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
     unit: str | _Row | None,
     max_groups: int | None = None,
     max_rows: int | None = None,
-    bounds: Mapping[str, tuple[Number, Number]] | None = None,
+    bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
     keys: Mapping[str, Sequence[Value]] | None = None,
     hidden: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
@@ -80,7 +80,8 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
         max_groups: In how many groups of one answer a unit may count; needed by questions with groups. With ROW it is
             1, whatever is given.
         max_rows: As how many rows a unit may count in one group; needed by all questions but those of units.
-        bounds: Of number columns, the least and the largest value; public knowledge.
+        bounds: Of number columns, the least and the largest value; of dates, the first and the last day to group by;
+            public knowledge.
         keys: Of columns, the values to group by, in the order of the answer; public knowledge.
         hidden: Columns that no question may name.
         types: Kinds that are to hold instead of the schema's; values are cast safely.
@@ -89,7 +90,7 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
     >>> schema: dict[str, Kind] = {"id": "integer", "age": "text"}
     >>> policy = build("survey", schema, unit="id", max_groups=1, max_rows=1, bounds={"age": (0, 120)})
     >>> policy.columns["age"]
-    ColumnPolicy(kind='real', bounds=(Fraction(0, 1), Fraction(120, 1)), keys=None, hidden=False)
+    ColumnPolicy(kind='real', bounds=(Fraction(0, 1), Fraction(120, 1)), keys=None, hidden=False, days=None)
     """
     declared = Declared(
         unit=unit,
@@ -153,6 +154,7 @@ def version(policy: TablePolicy) -> str:
     """Return the SHA-256 of a policy's content, for receipts: the same for arguments and for a file."""
     columns = {
         name: {"kind": one.kind, "bounds": one.bounds, "keys": one.keys, "hidden": one.hidden}
+        | ({} if one.days is None else {"days": one.days})
         for name, one in policy.columns.items()
     }
     names = ("name", "unit", "max_groups", "max_rows", "neighbours")
@@ -254,11 +256,14 @@ def _unknown(schema: Mapping[str, Kind], declared: Declared) -> dict[str, Kind]:
 
 
 def _value_faults(column: str, given: _Given, kind: Kind) -> Iterator[Fault]:
-    for argument, read, value in (("bounds", read_bounds, given.bounds), ("keys", read_keys, given.keys)):
+    for argument, value in (("bounds", given.bounds), ("keys", given.keys)):
         if value is None:
             continue
         try:
-            read(value, kind)
+            if argument == "keys":
+                read_keys(value, kind)
+            else:
+                _read_bounds(value, kind)
         except InvalidError as error:
             yield Fault(argument, column, f"must be {error.want}, but got {error.got}")
 
@@ -283,9 +288,11 @@ def _declared(column: str, declared: Declared) -> _Given:
 
 def _column(given: _Given, schema: Kind, *, hidden: bool) -> ColumnPolicy:
     kind = given.kind(schema)
-    return ColumnPolicy(
-        kind=kind,
-        bounds=None if given.bounds is None else read_bounds(given.bounds, kind),
-        keys=None if given.keys is None else read_keys(given.keys, kind),
-        hidden=hidden,
-    )
+    bounds, days = (None, None) if given.bounds is None else _read_bounds(given.bounds, kind)
+    keys = None if given.keys is None else read_keys(given.keys, kind)
+    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, hidden=hidden, days=days)
+
+
+def _read_bounds(given: object, kind: Kind) -> tuple[tuple[Fraction, Fraction] | None, tuple[date, date] | None]:
+    """Return bounds of numbers, or those of dates."""
+    return (None, read_days(given)) if kind in ("date", "timestamp") else (read_bounds(given, kind), None)

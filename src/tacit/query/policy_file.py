@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -149,6 +150,10 @@ def _content(policy: PolicyModel) -> dict[str, object]:
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:
     return {
-        name: plain(one) | {"bounds": None if one.bounds is None else read_bounds(one.bounds, "real")}
+        name: plain(one) | {"bounds": None if one.bounds is None else _exact(one.bounds)}
         for name, one in table.columns.items()
     }
+
+
+def _exact(bounds: list[object]) -> object:
+    return bounds if any(isinstance(end, date) for end in bounds) else read_bounds(bounds, "real")

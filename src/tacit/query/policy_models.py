@@ -59,7 +59,7 @@ class ColumnModel(_Model):
         None, description="integer, real, text, boolean, date or timestamp, in quotes", examples=['type = "real"']
     )
     bounds: list[object] | None = Field(
-        None, description="two finite numbers, the lower one first", examples=["bounds = [0, 20_000]"]
+        None, description="two finite numbers, or two dates, the lower one first", examples=["bounds = [0, 20_000]"]
     )
     keys: list[object] | None = Field(
         None, description="a list of distinct public values", examples=['keys = ["A", "B", "C"]']
@@ -71,7 +71,8 @@ class TableModel(_Model):
     """What is public about a table."""
 
     source: _Text = Field(
-        description="a path, or the URL of a database, in quotes", examples=['source = "visits.parquet"']
+        description="the path of a Parquet, CSV or DuckDB file, or a glob of the first two, in quotes",
+        examples=['source = "visits.parquet"'],
     )
     table: _Text | None = Field(
         None, description="the table's name in its database, in quotes", examples=['table = "visits"']
@@ -99,7 +100,7 @@ class PolicyModel(_Model):
         examples=["budget = { epsilon = 1.0, delta = 1e-6 }"],
     )
     ledger: _Text | None = Field(
-        None, description="a path, or the URL of a database, in quotes", examples=['ledger = "clinic.ledger"']
+        None, description="the path of a file, in quotes", examples=['ledger = "clinic.ledger"']
     )
     neighbours: Neighbours = Field(
         default="add/remove",

@@ -45,7 +45,7 @@ def settle_kind(kind: Kind, *, bounds: object, keys: object) -> Kind:
     if kind != "text":
         return kind
     if bounds is not None:
-        return "real"
+        return "date" if _are_days(bounds) else "real"
     return _common_kind(keys) if isinstance(keys, Sequence) and not isinstance(keys, str) else kind
 
 
@@ -72,9 +72,26 @@ def read_bounds(given: object, kind: Kind) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+def read_days(given: object) -> tuple[date, date]:
+    """Return the bounds of dates: the first and the last day, or raise InvalidError.
+
+    >>> read_days([date(2020, 1, 1), date(2021, 12, 31)])
+    (datetime.date(2020, 1, 1), datetime.date(2021, 12, 31))
+    """
+    days = [_date(end) for end in given] if isinstance(given, (tuple, list)) else []
+    if len(days) != 2 or days[0] is None or days[1] is None or days[0] > days[1]:  # noqa: PLR2004 - a pair
+        want = "two dates, the earlier one first, such as 2020-01-01 and 2021-12-31"
+        raise InvalidError("bounds", show(given), f"{want}, since the column is of kind date or timestamp")
+    return days[0], days[1]
+
+
+def _are_days(given: object) -> bool:
+    return isinstance(given, (tuple, list)) and any(_date(end) is not None for end in given)
+
+
 def _no_bounds(kind: Kind) -> str:
-    instead = "; or its type declared as integer or real" if kind == "text" else ""
-    return f"left out of a column of kind {kind}, since bounds are for numbers{instead}"
+    instead = "; or its type declared as integer, real or date" if kind == "text" else ""
+    return f"left out of a column of kind {kind}, since bounds are for numbers and dates{instead}"
 
 
 def _end(end: object, given: object) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tacit.errors import InvalidError, show
 from tacit.query.expressions import Kind
@@ -29,7 +29,7 @@ neighbours = "add/remove"
 _TABLE = """
 [tables.{name}]
 source = {source}
-
+{table}
 # Whose privacy: the column whose value says whose row it is, a person's number for example. All rows of one value are
 # protected together. Only where no two rows belong together, write each_row = true instead of the next three settings.
 unit = ""
@@ -40,10 +40,15 @@ max_rows = ""
 
 # Each column of the source. Inside its braces, write what is public about it:
 #   type = …             integer, real, text, boolean, date or timestamp; what cannot be read as that counts as missing
-#   bounds = [low, high] of a number: values beyond are moved to the nearer end; sums and averages need it
+#   bounds = [low, high] of a number: values beyond are moved to the nearer end; sums and averages need it;
+#                        of a date: the first and the last day to group by
 #   keys = […]           the values to group by; all of them are printed, rows with other values are left out
 #   hidden = true        no question may name it
-[tables.{name}.columns]
+{note}[tables.{name}.columns]
+"""
+
+_UNTYPED = """\
+# This source has no types: a column is read as text, unless its type is written here or follows from bounds or keys.
 """
 
 _ADD: dict[Kind, str] = {
@@ -51,16 +56,25 @@ _ADD: dict[Kind, str] = {
     "real": "bounds = [low, high]",
     "text": 'keys = ["…", "…"]',
     "boolean": "keys = [true, false]",
-    "date": "keys = [2026-01-01, 2026-01-02]",
+    "date": "bounds = [2026-01-01, 2026-12-31]",
     "timestamp": "hidden = true",
 }
 
 
-def skeleton(tables: Mapping[str, tuple[str, Mapping[str, Kind]]]) -> str:
+def skeleton(
+    tables: Mapping[str, tuple[str, Mapping[str, Kind]]],
+    *,
+    table: str | None = None,
+    typed: bool = True,
+    unusable: Iterable[str] = (),
+) -> str:
     r"""Return a policy file to fill in.
 
     Args:
         tables: For each table its source, as the file shall name it, and the kind of each column.
+        table: Which table of a database it is.
+        typed: Whether the kinds are the source's own; a CSV file has none, and its types are left to be chosen.
+        unusable: Columns whose types cannot be used, to be named in a comment.
 
     >>> text = skeleton({"visits": ("visits.parquet", {"cost": "real", "ward": "text"})})
     >>> print(*text.splitlines()[-2:], sep="\n")
@@ -72,11 +86,18 @@ def skeleton(tables: Mapping[str, tuple[str, Mapping[str, Kind]]]) -> str:
     parts = [_TOP.format(ledger=string(_ledger(tables)))]
     for name, (source, schema) in tables.items():
         _refuse(name, source, schema)
-        parts.append(_TABLE.format(name=quoted(name), source=string(source)))
-        parts += [
-            f"{quoted(column)} = {{ type = {string(kind)} }}  # {_ADD[kind]}\n" for column, kind in schema.items()
-        ]
+        which = "" if table is None else f"table = {string(table)}\n"
+        note = "" if typed else _UNTYPED
+        parts.append(_TABLE.format(name=quoted(name), source=string(source), table=which, note=note))
+        parts += [_line(column, kind, typed=typed) for column, kind in schema.items()]
+    parts += [f"# {quoted(column)} is left out: its type cannot be used\n" for column in unusable]
     return "".join(parts)
+
+
+def _line(column: str, kind: Kind, *, typed: bool) -> str:
+    if typed:
+        return f"{quoted(column)} = {{ type = {string(kind)} }}  # {_ADD[kind]}\n"
+    return f'{quoted(column)} = {{ }}  # type = "integer", bounds = [low, high]; or keys = ["…", "…"]\n'
 
 
 def _ledger(tables: Mapping[str, object]) -> str:
