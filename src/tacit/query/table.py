@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import TacitError
 from tacit.query.expressions import Kind, Value
+from tacit.query.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def say(value: Value) -> str:
         return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return plain(value) if isinstance(value, float) else str(value)
 
 
 def _arrow_ready(column: Sequence[Value], kind: Kind) -> list[object]:

@@ -1,0 +1,189 @@
+"""A question before it is asked: what it would cost and how far off its answer would be."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from fractions import Fraction
+from math import nextafter
+
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.aggregates import STATISTICS
+from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
+from tacit.query.price import Price
+from tacit.query.words import listed, percent, plain, spell
+
+_MANY_UNITS = 10**9
+_MOST_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Planned:
+    """A question before it is asked: what it would cost and how far off its answer would be."""
+
+    plan: Plan
+    price: Price
+    confidence: float
+    assume: int | None
+
+    @property
+    def cost(self) -> PureDP | ApproxDP | ZCDP:
+        """What the whole question would cost."""
+        return self.price.guarantee
+
+    @property
+    def error(self) -> dict[str, float]:
+        """For every output that is an aggregate or a sum of multiples of some: how far off it will be at most.
+
+        Each holds with the asked confidence; for m aggregates each gets the confidence 1 - (1-c)/m, so that all hold
+        together (the union bound). That of an average depends on how many units a group has, which is private: say how
+        many to assume. Without that it is the width of the bounds.
+        """
+        found = {name: self._error(output, self.assume) for name, output in self.plan.outputs}
+        return {name: error for name, error in found.items() if error is not None}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The outputs whose error cannot be said before asking, such as ratios: the answer has their intervals."""
+        noisy = [name for name, output in self.plan.outputs if _is_noisy(output)]
+        return tuple(name for name in noisy if name not in self.error)
+
+    @property
+    def why(self) -> str:
+        """Which noise, and why."""
+        return self.price.why
+
+    def _error(self, output: Output, assume: int | None) -> float | None:
+        """Return the error of an output; None if it is none, or not a sum of multiples of aggregates."""
+        parts = _linear(output) if _is_noisy(output) else None
+        if parts is None:
+            return None
+        parts = {place: factor for place, factor in parts.items() if factor}
+        each = self.confidence
+        if len(parts) > 1:
+            each = min(1 - (1 - self.confidence) / len(parts), nextafter(1.0, 0.0))
+        errors = {place: self._own(place, each, assume) for place in parts}
+        return sum((float(abs(factor)) * errors[place] for place, factor in parts.items()), 0.0)
+
+    def _own(self, place: int, confidence: float, assume: int | None) -> float:
+        one = self.plan.aggregates[place]
+        bundles = [self.plan.bundles[i] for i in one.bundles]
+        noise = [self.price.noise[i] for i in one.bundles]
+        return STATISTICS[one.ask.function].error(one.ask, bundles, noise, confidence, assume)
+
+    def _condition(self, name: str) -> str:
+        """Say what an error supposes: how large a group is, where that matters."""
+        output = dict(self.plan.outputs)[name]
+        if self._error(output, None) == self._error(output, _MANY_UNITS):
+            return ""
+        if self.assume is not None:
+            return f" if a group has {self.assume:,} unit{'' if self.assume == 1 else 's'}"
+        return " (the worst case; say how many units a group has, assume=… or --assume, for the error in such a group)"
+
+    def _errors(self) -> list[tuple[str, str]]:
+        """Return each output with noise and what can be said of its error."""
+        share = percent(self.confidence)
+        known = self.error
+        said = {
+            name: f"off by at most {plain(error)} with {share} confidence{self._condition(name)}"
+            for name, error in known.items()
+        }
+        said |= dict.fromkeys(
+            self.unknown, "how far off cannot be said before asking; its interval comes with the answer"
+        )
+        return [(name, said[name]) for name, _ in self.plan.outputs if name in said]
+
+    def _groups(self) -> list[str]:
+        """Say which groups there are, and which rows are in none of them."""
+        keys = [key for key in self.plan.keys if key.values is not None]
+        if not keys:
+            return []
+        named = listed([_of_key(key) for key in keys])
+        return [f"Groups: {named}. Rows with another value are left out{_nulls(keys)}."]
+
+    def __str__(self) -> str:
+        """What is asked, its cost, an error for each output, and what is left out."""
+        lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
+        lines += [f"{name}: {said}" for name, said in self._errors()]
+        return "\n".join([*lines, *self._groups()])
+
+    def __repr__(self) -> str:
+        """Its cost and errors, in one line."""
+        errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
+        errors += [f"{name} ± ?" for name in self.unknown]
+        more = ["…"] if len(errors) > _MOST_SHOWN else []
+        return f"<Planned: costs {spell(self.cost)}; {', '.join([*errors[:_MOST_SHOWN], *more])}>"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(said)}</td></tr>" for name, said in self._errors()
+        )
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in self._groups())
+        head = f"<pre>{html.escape(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {html.escape(self.why)}</p>"
+        return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
+
+
+def _of_key(key: Key) -> str:
+    count = len(key.listed)
+    return f"{count:,} value{'' if count == 1 else 's'} of {key.name}"
+
+
+def _nulls(keys: list[Key]) -> str:
+    without = [key.name for key in keys if None not in key.listed]
+    return f", and so are rows where {' or '.join(without)} is NULL" if without else ""
+
+
+def _is_noisy(output: Output) -> bool:
+    if isinstance(output, Computed):
+        return any(map(_is_noisy, output.arguments))
+    return isinstance(output, Noisy)
+
+
+def _linear(output: Output) -> dict[int, Fraction] | None:
+    """Return an output as factors of aggregates, beside what is the same whatever the noise; None if it is no sum."""
+    match output:
+        case Noisy(place=place):
+            return {place: Fraction(1)}
+        case Computed(function=function, arguments=(a, b)) if function in ("add", "subtract"):
+            return _sum(a, b, 1 if function == "add" else -1)
+        case Computed(function="divide", arguments=(a, Constantly() as c)):
+            factor = _factor(c)
+            return _times(a, 1 / factor) if factor else None
+        case Computed():
+            return _multiple(output)
+        case _:
+            return {}
+
+
+def _multiple(output: Computed) -> dict[int, Fraction] | None:
+    """Return a multiple by a constant, on either side, or a whole number as a real."""
+    match output.function, output.arguments:
+        case "multiply", (Constantly() as c, a):
+            return _times(a, _factor(c))
+        case "multiply", (a, Constantly() as c):
+            return _times(a, _factor(c))
+        case "negate", (a,):
+            return _times(a, Fraction(-1))
+        case "cast", (a,) if (a.kind, output.kind) == ("integer", "real"):
+            return _linear(a)
+        case _:
+            return None
+
+
+def _factor(constant: Constantly) -> Fraction | None:
+    value = constant.value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return Fraction(repr(value)) if number and abs(value) < float("inf") else None  # type: ignore[arg-type]
+
+
+def _times(output: Output, factor: Fraction | None) -> dict[int, Fraction] | None:
+    parts = _linear(output)
+    return None if parts is None or factor is None else {place: factor * one for place, one in parts.items()}
+
+
+def _sum(one: Output, two: Output, sign: int) -> dict[int, Fraction] | None:
+    first, second = _linear(one), _times(two, Fraction(sign))
+    if first is None or second is None:
+        return None
+    return {place: first.get(place, Fraction(0)) + second.get(place, Fraction(0)) for place in {**first, **second}}
