@@ -1,0 +1,237 @@
+"""`median`, `quantile_cont`, `quantile_disc`, `min` and `max`: ranks among noisy bins.
+
+The bounds are cut into at most 4,096 bins and the rows of each counted; the counts are released at several
+resolutions, a tree (`query.trees`), and one tree answers every rank: ten quantiles cost what one does. All bundles of
+a tree weigh 1 together.
+
+**Bins.** Bin j has the values with ⌊value/2^e + ½⌋ = low + j, that is those from (low + j - ½)·2^e to just below (low
++ j + ½)·2^e, within the bounds. e is the least for which 4,096 are enough. Whole numbers have bins of 2^e of them, of
+one each if there are at most 4,096.
+
+**The statistic** is the quantile of the counts, bounded as all measures are, a bin's rows being spread evenly over its
+values; at a bin that is one number it is that number. If empty bins lie at its rank it is any value among them.
+`quantile_disc` of whole numbers is rounded to one; of reals it is the same as `quantile_cont`.
+
+**`min` and `max`** are the values at a rank of three times the largest deviation of the noise, from below or from
+above: the true ones are those of one row, which must not show. Where fewer than twice as many rows are seen they are
+the median.
+
+**Why a tree.** The exponential mechanism over ranks (utility -|C - q·n|, of sensitivity max(q, 1-q)) answers one
+quantile with all of ε, and ten with ε/10 each. Mean absolute errors in ranks, of 200 runs each, n rows spread evenly
+over 4,096 bins, ε = 1, each row a unit:
+
+| | n = 1,000 | n = 100,000 |
+|---|---|---|
+| tree, the median | 8.2 | 8.4 |
+| exponential mechanism, the median alone | 0.9 | 1.0 |
+| tree, ten quantiles from 0.05 to 0.95 | 7.5 | 9.2 |
+| exponential mechanism, ten quantiles | 14.6 | 15.0 |
+
+For one quantile the exponential mechanism errs less. But one tree answers any number of quantiles, which by the
+exponential mechanism err more from about six on; it has intervals that hold, which a single draw cannot have, as its
+noise depends on the data; and it needs exact integers and the noise of every other aggregate alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+from typing import Literal
+
+import numpy as np
+
+from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.expressions import Call, Constant, Expression, Kind
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Ask, Bounds, Bundle, Measure
+from tacit.query.policy import TablePolicy
+from tacit.query.ranks import Noise, Place, Ranks
+from tacit.query.trees import Floats, Shape, Tree, shape
+
+_MOST_BINS = 4096
+_FINE, _MOST_BITS, _EXACT = 20, 62, 2**53
+_HALF = Fraction(1, 2)
+_RANK = 3.0
+_FEW = 4
+
+Which = Literal["cont", "disc", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins of the width 2^exponent around the whole multiples of it from low to high, within bounds."""
+
+    exponent: int
+    low: int
+    high: int
+    bounds: Bounds
+    whole: bool
+
+    @property
+    def count(self) -> int:
+        """How many bins there are."""
+        return self.high - self.low + 1
+
+    def ends(self, count: int) -> tuple[Floats, Floats]:
+        """Return the least and the largest value of each bin; bins beyond the bounds have the upper bound."""
+        middles = self.low + np.arange(count, dtype=np.float64)
+        first, last = (np.ldexp(middles + side, self.exponent) for side in (-0.5, 0.5))
+        if self.whole:
+            first, last = np.ceil(first), np.ceil(last) - 1
+        low, high = (float(end) for end in self.bounds)
+        return np.clip(first, low, high), np.clip(last, low, high)
+
+
+@lru_cache(maxsize=256)
+def bins_of(kind: Kind, bounds: Bounds) -> Bins:
+    """Choose the bins of a value.
+
+    >>> bins_of("integer", (Fraction(0), Fraction(120))).count, bins_of("real", (Fraction(0), Fraction(200_000))).count
+    (121, 3126)
+    """
+    whole = kind != "real"
+    low, high = (Fraction(floor(bounds[0])), Fraction(ceil(bounds[1]))) if whole else bounds
+    width = (high - low) / _MOST_BINS
+    exponent = width.numerator.bit_length() - width.denominator.bit_length() - 2 if width else -1074
+    exponent = max(exponent, 0 if whole else -1074)
+    while True:
+        first, last = (floor(end / Fraction(2) ** exponent + _HALF) for end in (low, high))
+        if last - first < _MOST_BINS and max(abs(first), abs(last)) <= _EXACT:
+            return Bins(exponent, first, last, (low, high), whole)
+        exponent += 1
+
+
+class Quantile:
+    """The value at a rank, a unit's rows in a cell weighing as at most max_rows."""
+
+    def __init__(self, which: Which) -> None:
+        """Take what is asked for: a share of all rows, or an end."""
+        self.which = which
+
+    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
+        """The counts of the bins, added up to the nodes of each level: a unit adds max_rows to each level at most."""
+        bins = bins_of(ask.values[0].kind, ask.bounds[0])
+        form = shape(bins.count)
+        fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
+        measure = Measure(value=_number(ask.values[0], bins), bins=form.bins, fraction_bits=fine)
+        return tuple(
+            Bundle(
+                measures=(measure,),
+                reach=table.rows << fine,
+                nonnegative=True,
+                weight=Fraction(1, form.levels),
+                block=block,
+            )
+            for block in form.blocks
+        )
+
+    def kind(self, ask: Ask) -> Kind:
+        """The value's own, but interpolated quantiles are real."""
+        return "integer" if self.which != "cont" and ask.values[0].kind == "integer" else "real"
+
+    def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
+        """The value at the rank; the middle of the bounds where no row can be told from noise."""
+        ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
+        low, high = (float(end) for end in bins.bounds)
+        if ranks.rows <= 0:
+            middle = (low + high) / 2
+            return floor(middle) if self.kind(ask) == "integer" else middle
+        places = ranks.find(*self._rank(ask, ranks, released[0].bundle))
+        first, last = (_value(bins, place, len(ranks.before) - 1) for place in places)
+        value = min(max((first + last) / 2, low), high)
+        return round(value) if self.kind(ask) == "integer" else value
+
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+        """The values whose rank may be the asked one; the bounds where no row can be told from noise."""
+        ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
+        low, high = (float(end) for end in bins.bounds)
+        if ranks.rows <= 0:
+            return low, high
+        q, rank = self._rank(ask, ranks, released[0].bundle)
+        few = self.which in ("min", "max") and ranks.rows < _FEW * abs(self._offset(ranks.noise, released[0].bundle))
+        places = ranks.ends(q, rank, (1 - confidence) / (2 if few else 1))
+        first, last = (_value(bins, place, len(ranks.before) - 1) for place in places)
+        if first > last:
+            return low, high
+        return (float(floor(first)), float(ceil(last))) if self.kind(ask) == "integer" else (first, last)
+
+    def error(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+    ) -> float:
+        """The error in ranks is known; in values it depends on how dense they are.
+
+        It is the width that the ranks have if the assumed number of rows is spread evenly over the bounds; without an
+        assumption, the width of the bounds.
+        """
+        low, high = bins_of(ask.values[0].kind, ask.bounds[0]).bounds
+        if not assume:
+            return float(high - low)
+        ranks = _noise(bundles, noise).worst(self._share(ask), 1 - confidence)
+        return float(high - low) * min(1.0, ranks / (assume << bundles[0].measures[0].fraction_bits))
+
+    def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:
+        """Return what the answer is, where that is not what its name says."""
+        del ask
+        if self.which not in ("min", "max"):
+            return None
+        side, end = ("from below", "minimum") if self.which == "min" else ("from above", "maximum")
+        rows = abs(self._offset(_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
+        return (
+            f"{self.which} is the private quantile at rank about {rows:.0f} {side}, since the true {end} cannot be "
+            f"told privately; of fewer than {2 * rows:.0f} rows it is the median"
+        )
+
+    def _share(self, ask: Ask) -> float:
+        return {"min": 0.0, "max": 1.0}.get(self.which, float(_HALF if ask.parameter is None else ask.parameter))
+
+    def _offset(self, noise: Noise, bundle: Bundle) -> int:
+        """Return the rank of `min` or `max`, in whole rows, in the measure's integers; that of `max` counts down."""
+        unit = 1 << bundle.measures[0].fraction_bits
+        q = 0.0 if self.which == "min" else 1.0
+        rows = ceil(_RANK * float(noise.deviations(q).max()) / unit)
+        return rows * unit * (1 if self.which == "min" else -1)
+
+    def _rank(self, ask: Ask, ranks: Ranks, bundle: Bundle) -> tuple[float, float]:
+        """Return q and r of the rank q·N + r."""
+        if self.which not in ("min", "max"):
+            return self._share(ask), 0.0
+        offset = self._offset(ranks.noise, bundle)
+        return (self._share(ask), float(offset)) if ranks.rows >= 2 * abs(offset) else (0.5, 0.0)
+
+
+def _number(value: Expression, bins: Bins) -> Expression:
+    """Return the number of a value's bin."""
+    constants = (Constant(part, "integer") for part in (bins.exponent, bins.low, bins.high))
+    return Call("steps", (value, *constants), "integer")
+
+
+def _noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> Noise:
+    blocks = [bundle.block for bundle in bundles]
+    branching = blocks[-2] if len(blocks) > 1 else 1
+    form = Shape(bundles[0].measures[0].bins // blocks[0], branching, len(blocks))
+    scales = tuple(law.scale for law in noise)
+    times = 2 if noise[0].law == "laplace" else 1
+    return Noise(Tree(form, tuple(times * scale**2 for scale in scales)), noise[0].law, scales)
+
+
+@lru_cache(maxsize=64)
+def _ranks(released: tuple[Released, ...]) -> Ranks:
+    """Fit the tree of one cell, once for all its quantiles."""
+    noise = _noise([one.bundle for one in released], [one.noise for one in released])
+    fitted = noise.tree.fit([np.array(one.integers, dtype=np.float64) for one in released])
+    return Ranks(np.concatenate(([0.0], np.cumsum(fitted))), noise)
+
+
+def _value(bins: Bins, place: Place, count: int) -> float:
+    """Return the value at a place."""
+    first, last = _ends(bins, count)
+    number, share = place
+    return float(first[number] + share * (last[number] - first[number]))
+
+
+@lru_cache(maxsize=64)
+def _ends(bins: Bins, count: int) -> tuple[Floats, Floats]:
+    return bins.ends(count)
