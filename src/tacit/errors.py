@@ -30,13 +30,13 @@ class InvalidError(TacitError, ValueError):
 
     >>> raise InvalidError("epsilon", "-1", "a number > 0")
     Traceback (most recent call last):
-    tacit.errors.InvalidError: epsilon must be a number > 0, but got -1; nothing was drawn or released.
+    tacit.errors.InvalidError: epsilon must be a number > 0, but got -1; nothing was drawn, released or spent.
     """
 
     def __init__(self, argument: str, got: str, want: str) -> None:
         """Keep the three parts for machines; join them for people."""
         self.argument, self.got, self.want = argument, got, want
-        super().__init__(f"{argument} must be {want}, but got {got}; nothing was drawn or released.")
+        super().__init__(f"{argument} must be {want}, but got {got}; nothing was drawn, released or spent.")
 
     def __reduce__(self) -> tuple[type[InvalidError], tuple[str, str, str]]:
         """Pickle by the three parts, so that the error crosses processes."""

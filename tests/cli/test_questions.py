@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
+import pty
 import sys
+import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
+import duckdb
 import pytest
 
-from tacit.cli import survey
+from tacit.cli import main, survey
 
 QUESTION = "SELECT region, count(*) AS n, avg(income) AS income FROM survey GROUP BY region"
 POLICY = """
@@ -36,11 +43,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def tacit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tacit", *arguments]
-    return subprocess.run(  # noqa: S603 - our own program
-        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+@dataclass
+class Done:
+    """What a command said, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def tacit(folder: Path, *arguments: str, **environment: str) -> Done:
+    """Run a command in this process, without a terminal."""
+    out, err = StringIO(), StringIO()
+    code: object = 0
+    argv = patch.object(sys, "argv", ["tacit", *arguments])
+    with argv, patch.dict(os.environ, environment), chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    assert isinstance(code, int)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def test_init_lists_every_column_and_guesses_nothing(folder: Path) -> None:
@@ -86,5 +109,145 @@ def test_refusals_say_why_spend_nothing_and_exit_with_their_code(
 def test_a_missing_source_exits_with_its_code(folder: Path) -> None:
     (folder / "survey.csv").unlink()
     done = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.1", "--yes")
-    assert done.returncode in (2, 4)
+    assert done.returncode == 4
+    assert "there is no such file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_secret_of_the_environment_is_never_printed(folder: Path) -> None:
+    source = "postgresql://reader:${CLINIC_PASSWORD}@db.example.org/clinic"
+    (folder / "policy.toml").write_text(POLICY.replace("survey.csv", source), encoding="utf-8")
+    done = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "0.1", CLINIC_PASSWORD="hunter2")  # noqa: S106 - none
+    assert done.returncode == 4
+    assert "postgresql://…" in done.stderr
+    assert "hunter2" not in done.stderr + done.stdout
+
+
+def test_without_a_ledger_nothing_can_be_asked_only_planned(folder: Path) -> None:
+    (folder / "policy.toml").write_text(POLICY.replace('ledger = "survey.ledger"', ""), encoding="utf-8")
+    done = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.1", "--yes")
+    assert done.returncode == 3
+    assert 'ledger = "' in done.stderr
+    assert "nothing was spent" in done.stderr
+    assert not done.stdout
+    planned = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "0.1")
+    assert planned.returncode == 0
+    assert 'needs a ledger = "…"' in planned.stderr
+
+
+def spent(folder: Path) -> float:
+    planned = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "0.1", "--json")
+    return 1 - float(json.loads(planned.stdout)["left"]["epsilon"])
+
+
+@pytest.mark.parametrize("chart", ["chart.xyz", "nowhere/chart.svg", "."])
+def test_a_chart_that_cannot_be_written_is_refused_before_the_charge(folder: Path, chart: str) -> None:
+    done = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.1", "--yes", "--chart", chart)
+    assert done.returncode == 2
+    assert "chart must be" in done.stderr
+    assert not done.stdout
+    assert spent(folder) == 0
+
+
+def test_a_chart_comes_after_the_answer(folder: Path) -> None:
+    done = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.1", "--yes", "--chart", "chart.svg")
+    assert done.returncode == 0
+    assert "north" in done.stdout
+    assert "A chart is in chart.svg" in done.stderr
+    assert (folder / "chart.svg").read_text().startswith("<svg")
+
+
+def test_an_answer_that_cannot_be_drawn_is_shown_with_a_friendly_note(folder: Path) -> None:
+    empty = f"{QUESTION} HAVING count(*) > 1000000000"
+    done = tacit(folder, "query", "policy.toml", empty, "--epsilon", "0.1", "--yes", "--chart", "chart.svg")
+    assert done.returncode == 0
+    assert "income" in done.stdout
+    assert "No chart was drawn. There is nothing to draw" in done.stderr
+    assert "nothing was" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Spent ε = 0.1; left ε = 0.9." in done.stderr
+
+
+def test_a_plan_says_what_is_left_and_warns_if_it_does_not_fit(folder: Path) -> None:
+    fits = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "0.6", "--delta", "0")
+    assert "Left: ε = 1 of ε = 1." in fits.stderr
+    assert "does not fit" not in fits.stderr
+    assert "costs ε = 0.6." in fits.stdout
+    over = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6")
+    assert over.returncode == 0
+    assert "It does not fit: This question costs epsilon = 1.6 but only 1.0 is left" in over.stderr
+    told = json.loads(tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6", "--json").stdout)
+    assert (told["fits"], told["left"]) == (False, {"epsilon": 1.0})
+
+
+def test_rho_on_a_budget_in_epsilon_is_refused_in_plain_words(folder: Path) -> None:
+    done = tacit(folder, "query", "policy.toml", QUESTION, "--rho", "0.1", "--yes")
+    assert done.returncode == 2
+    assert "this budget is in ε: use epsilon" in done.stderr
+    assert spent(folder) == 0
+
+
+def test_errors_are_json_on_stderr_where_that_is_asked_for(folder: Path) -> None:
+    done = tacit(folder, "query", "policy.toml", "SELECT income FROM survey", "--epsilon", "0.1", "--json")
+    error = json.loads(done.stderr)["error"]
+    assert (error["kind"], error["code"], done.returncode) == ("RefusedError", 3, 3)
+    assert "rows themselves" in error["message"]
+    assert not done.stdout
+
+
+def test_the_asked_confidence_is_shown_and_delta_that_was_not_spent_is_said(folder: Path) -> None:
+    (folder / "policy.toml").write_text(
+        POLICY.replace("epsilon = 1.0", "epsilon = 1.0, delta = 1e-6"), encoding="utf-8"
+    )
+    arguments = ("--epsilon", "0.1", "--delta", "1e-7", "--confidence", "0.5", "--yes")
+    done = tacit(folder, "query", "policy.toml", "SELECT count(*) AS n FROM survey", *arguments)
+    assert "50% interval of n" in done.stdout
+    assert "No δ was spent." in done.stderr
+    assert "Spent ε = 0.1;" in done.stderr
+
+
+@pytest.mark.parametrize(("typed", "code", "asked"), [("y\n", 0, 1), ("n\n", 0, 0), ("\x04", 130, 0), ("\x03", 130, 0)])
+def test_on_a_terminal_the_plan_is_shown_and_the_answer_waits(folder: Path, typed: str, code: int, asked: int) -> None:
+    command = [sys.executable, "-m", "tacit", "query", "policy.toml", QUESTION, "--epsilon", "0.1"]
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.execv(command[0], command)  # noqa: S606 - our own program
+    said = _until(terminal, b"[y/N]")
+    os.write(terminal, typed.encode())
+    said += _until(terminal, b"\0")
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code
+    assert b"costs \xce\xb5 = 0.1" in said
+    assert (b"Nothing was spent." in said) == (not asked)
+    assert b"Traceback" not in said
+    assert round(spent(folder) / 0.1) == asked
+
+
+def _until(terminal: int, mark: bytes) -> bytes:
+    """Read a terminal up to a mark, or to its end."""
+    said = b""
+    while mark not in said:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # the other side is closed
+            return said
+        if not part:
+            return said
+        said += part
+    return said
+
+
+def test_init_names_the_table_of_a_database(folder: Path) -> None:
+    with duckdb.connect(folder / "census.duckdb") as connection:
+        connection.execute("CREATE TABLE adult (id INTEGER, age INTEGER); CREATE TABLE other (id INTEGER)")
+    done = tacit(folder, "init", "census.duckdb", "--table", "adult")
+    assert tomllib.loads(done.stdout)["tables"]["adult"]["table"] == "adult"
+    unnamed = tacit(folder, "init", "census.duckdb")
+    assert unnamed.returncode == 2
+    assert "one of 'adult', 'other'" in unnamed.stderr
+
+
+def test_init_of_a_csv_file_leaves_types_to_be_chosen(folder: Path) -> None:
+    done = tacit(folder, "init", "survey.csv")
+    assert "This source has no types" in done.stdout
+    assert tomllib.loads(done.stdout)["tables"]["survey"]["columns"]["age"] == {}

@@ -8,11 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tacit import session
-from tacit.cli import survey
+from tacit.cli import charts, survey
 from tacit.cli.show import answer_table, as_json, console, paper
-from tacit.errors import TacitError
 from tacit.guarantees.values import PureDP
+from tacit.query.planned import Planned
 from tacit.query.release import Release
+from tacit.query.words import amounts, spell
 
 QUESTION = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
 EPSILON = 0.5
@@ -21,14 +22,16 @@ CHART = "tacit-demo.svg"
 
 def run(*, json: bool, chart: str | None = None) -> None:
     """Plan, ask, show the answer with its error bars and what is left; write a chart if one is asked for."""
+    charts.check(chart)
     with TemporaryDirectory() as folder, _open(survey.write(Path(folder))) as db:
         planned = db.plan(QUESTION, epsilon=EPSILON, assume=1_000)
         answer = db.sql(QUESTION, epsilon=EPSILON)
-        drawn = None if chart is None else _draw(answer, chart)
         if json:
-            print(json_module.dumps({"schema": 1, **as_json(answer), "left": {"epsilon": float(db.left.epsilon)}}))  # type: ignore[union-attr]
+            print(json_module.dumps({"schema": 1, **as_json(answer), "left": amounts(db.left)}))
         else:
-            _talk(planned, answer, db, drawn)
+            _talk(planned, answer, db)
+        if chart is not None:
+            console().print(charts.draw(answer, chart), markup=False)
 
 
 def _open(file: Path) -> session.Database:
@@ -43,16 +46,7 @@ def _open(file: Path) -> session.Database:
     )
 
 
-def _draw(answer: Release, chart: str) -> str | None:
-    """Save the chart; without the charting packages the demonstration goes on."""
-    try:
-        answer.plot().save(chart)
-    except (TacitError, ImportError, ValueError):
-        return None
-    return chart
-
-
-def _talk(planned: session.Planned, answer: Release, db: session.Database, drawn: str | None) -> None:
+def _talk(planned: Planned, answer: Release, db: session.Database) -> None:
     talk = console()
     talk.print("[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n")
     talk.print(f"  {QUESTION}\n")
@@ -60,10 +54,8 @@ def _talk(planned: session.Planned, answer: Release, db: session.Database, drawn
     for name, error in planned.error.items():
         talk.print(f"  {name}: ± {error:,.0f}" + (" if a region has 1,000 people" if name == "income" else ""))
     talk.print("\nThe answer, with 95 % intervals:")
-    paper().print(answer_table(answer, 0.95))
-    talk.print(f"\nLeft to spend: ε = {float(db.left.epsilon):g}. Charged before a row was read, and never given back.")  # type: ignore[union-attr]
-    if drawn:
-        talk.print(f"A chart is in {drawn}.")
+    paper().print(answer_table(answer))
+    talk.print(f"\nLeft to spend: {spell(db.left)}. Charged before a row was read, and never given back.")
     talk.print(
         "Ask again and the noise is new; no seed brings it back. Next: tacit init yourdata.parquet > policy.toml"
     )

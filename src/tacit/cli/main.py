@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json as json_module
 import sys
 from typing import Annotated
 
@@ -37,11 +38,14 @@ def root(
     """Publish what the data says, not who is in it."""
 
 
-Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of a table; errors too, on stderr.")]
 Policy = Annotated[str, typer.Argument(help="The policy file, as `tacit init` begins it.")]
 Sql = Annotated[str, typer.Argument(help="The question.")]
 Epsilon = Annotated[float | None, typer.Option(help="ε of the whole question.")]
 Delta = Annotated[float, typer.Option(help="δ of the whole question; with some, Gaussian noise where it errs less.")]
+Error = Annotated[
+    float | None, typer.Option(help="Instead of ε: how far off the answer may be; the cheapest ε for it is found.")
+]
 Rho = Annotated[float | None, typer.Option(help="ρ instead of ε, for a budget in zCDP.")]
 Confidence = Annotated[float, typer.Option(help="How often the errors hold.")]
 Assume = Annotated[int | None, typer.Option(help="How many units a group is assumed to have, for averages.")]
@@ -72,13 +76,14 @@ def init(
 
 
 @app.command()
-def plan(
+def plan(  # noqa: PLR0913 - one for each option
     policy: Policy,
     sql: Sql,
     *,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
+    error: Error = None,
     confidence: Confidence = 0.95,
     assume: Assume = None,
     json: Json = False,
@@ -87,7 +92,14 @@ def plan(
     from tacit.cli import questions  # noqa: PLC0415 - heavy
 
     asked = questions.Asked(
-        policy=policy, sql=sql, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, assume=assume
+        policy=policy,
+        sql=sql,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        error=error,
+        confidence=confidence,
+        assume=assume,
     )
     questions.plan(asked, json=json)
 
@@ -100,6 +112,7 @@ def query(  # noqa: PLR0913 - one for each option
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
+    error: Error = None,
     confidence: Confidence = 0.95,
     assume: Assume = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
@@ -110,20 +123,32 @@ def query(  # noqa: PLR0913 - one for each option
     from tacit.cli import questions  # noqa: PLC0415 - heavy
 
     asked = questions.Asked(
-        policy=policy, sql=sql, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, assume=assume
+        policy=policy,
+        sql=sql,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        error=error,
+        confidence=confidence,
+        assume=assume,
     )
     raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
 
 
 def main() -> None:
-    """Run the command line; exit codes: 0 done, 1 a bug, 2 usage, 3 refused for privacy, 4 the data source failed."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 a bug, 2 usage, 3 refused for privacy, 4 the data source failed, 130 stopped by the user.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
     try:
         app()
     except TacitError as error:
-        print(f"tacit: {error}", file=sys.stderr)
+        told = {"kind": type(error).__name__, "code": _code(error), "message": str(error)}
+        as_json = "--json" in sys.argv[1:]
+        print(json_module.dumps({"schema": 1, "error": told}) if as_json else f"tacit: {error}", file=sys.stderr)
         raise SystemExit(_code(error)) from None
 
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tacit import session
+from tacit.cli import charts
 from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json
 from tacit.engines.duckdb import open_duckdb
+from tacit.errors import BudgetError, RefusedError
+from tacit.guarantees.exact import Number
+from tacit.guarantees.values import PureDP
+from tacit.ledger.memory import MemoryLedger
+from tacit.query.planned import Planned
+from tacit.query.release import Release
 from tacit.query.skeleton import skeleton
+from tacit.query.words import amounts, spell
+
+_STOPPED = 130
+_NO_LEDGER = (
+    "The policy has no ledger, so each call of the command line would begin with the whole budget again; nothing was "
+    'spent. Add a line such as ledger = "policy.ledger" above the first table of the policy.'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +38,7 @@ class Asked:
     rho: float | None
     confidence: float
     assume: int | None
+    error: Number | Mapping[str, Number] | None = None
 
 
 def init(source: str, table: str | None) -> None:
@@ -34,55 +50,120 @@ def init(source: str, table: str | None) -> None:
     finally:
         engine.close()
     if sys.stderr.isatty():
-        console().print('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
+        _say('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
 
 
 def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
+def _say(text: str) -> None:
+    console().print(text, markup=False)
+
+
 def plan(asked: Asked, *, json: bool) -> None:
-    """Print cost and expected error; read nothing, spend nothing."""
+    """Print cost, expected error and whether it fits what is left; read nothing, spend nothing."""
     with session.open(asked.policy) as db:
         planned = _planned(db, asked)
+        short = _short(db, planned)
         if json:
-            print(json_module.dumps(planned_json(planned)))
+            left = None if _forgets(db) else amounts(db.left)
+            print(json_module.dumps({**planned_json(planned), "left": left, "fits": short is None}))
             return
-        paper().print(str(planned))
-        console().print("Nothing was read or spent.")
+        paper().print(str(planned), markup=False)
+        _say(_left(db))
+        if short is not None:
+            _say(f"It does not fit: {short}")
+        _say("Nothing was read or spent.")
+
+
+def _forgets(db: session.Database) -> bool:
+    """Whether the budget lives in memory: of no use to a command that ends."""
+    return isinstance(db.ledger, MemoryLedger)
+
+
+def _left(db: session.Database) -> str:
+    if _forgets(db):
+        return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to keep it.'
+    return f"Left: {spell(db.left)} of {spell(db.ledger.budget)}."
+
+
+def _short(db: session.Database, planned: Planned) -> str | None:
+    """Return why what is left is not enough, if it is not."""
+    try:
+        db.check(planned)
+    except BudgetError as error:
+        return str(error)
+    return None
 
 
 def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
     """Show the plan, ask, spend, and print the answer with its intervals."""
+    charts.check(chart)
     with session.open(asked.policy) as db:
+        if _forgets(db):
+            raise RefusedError(_NO_LEDGER)
         planned = _planned(db, asked)
-        if not yes and sys.stdin.isatty() and not _agreed(planned, db):
-            console().print("Nothing was spent.")
-            return 0
-        answer = db.sql(asked.sql, epsilon=asked.epsilon, delta=asked.delta, rho=asked.rho)
+        if not yes and sys.stdin.isatty():
+            agreed = _agreed(planned, db)
+            if not agreed:
+                _say("Nothing was spent.")
+                return _STOPPED if agreed is None else 0
+        try:
+            answer = _answer(db, asked)
+        except KeyboardInterrupt:
+            _say("Interrupted. If the question had been charged, it stays charged.")
+            return _STOPPED
+        _show(answer, asked, db, json=json)
         if chart is not None:
-            answer.plot(asked.confidence).save(chart)
-        if json:
-            print(json_module.dumps({"schema": SCHEMA, **as_json(answer, asked.confidence)}))
-        else:
-            paper().print(answer_table(answer, asked.confidence))
-            console().print(f"Spent {answer.cost}; left {db.left}.")
+            _say(charts.draw(answer, chart))
     return 0
 
 
-def _planned(db: session.Database, asked: Asked) -> session.Planned:
+def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) -> None:
+    if json:
+        left = amounts(db.left)
+        print(json_module.dumps({"schema": SCHEMA, **as_json(answer), "left": left}), flush=True)
+        return
+    paper().print(answer_table(answer))
+    sys.stdout.flush()
+    unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
+    _say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
+
+
+def _planned(db: session.Database, asked: Asked) -> Planned:
     return db.plan(
         asked.sql,
         epsilon=asked.epsilon,
         delta=asked.delta,
         rho=asked.rho,
+        error=asked.error,
         confidence=asked.confidence,
         assume=asked.assume,
     )
 
 
-def _agreed(planned: session.Planned, db: session.Database) -> bool:
-    talk = console()
-    talk.print(str(planned))
-    talk.print(f"Left before: {db.left}.")
-    return talk.input("Spend it? [y/N] ").strip().lower() in ("y", "yes")
+def _answer(db: session.Database, asked: Asked) -> Release:
+    return db.sql(
+        asked.sql,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        rho=asked.rho,
+        error=asked.error,
+        confidence=asked.confidence,
+        assume=asked.assume,
+    )
+
+
+def _agreed(planned: Planned, db: session.Database) -> bool | None:
+    """Ask whether to spend; None if the answer is Ctrl-C or Ctrl-D."""
+    _say(str(planned))
+    _say(_left(db))
+    short = _short(db, planned)
+    if short is not None:
+        _say(f"It does not fit: {short}")
+    try:
+        return console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+    except (KeyboardInterrupt, EOFError):
+        _say("")
+        return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from math import isfinite
 from typing import TYPE_CHECKING
 
+from tacit.query.planned import Planned
 from tacit.query.receipt import promise
 from tacit.query.release import Release
-from tacit.query.table import say
-from tacit.session import Planned
+from tacit.query.shown import grid
+from tacit.query.words import percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,42 +33,29 @@ def paper() -> Console:
     return Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
-def answer_table(answer: Release, confidence: float) -> Table:
-    """Return the answer as a table with a ± column for every noisy one."""
+def answer_table(answer: Release) -> Table:
+    """Return the answer as a table, every noisy column followed by its intervals."""
     from rich.table import Table  # noqa: PLC0415 - heavy
+    from rich.text import Text  # noqa: PLC0415 - heavy
 
-    found = answer.intervals(confidence)
+    headings, rows = grid(answer.columns(), answer.confidence)
+    noisy = [f"{percent(answer.confidence)} interval of {column.name}" for column in answer.columns()]
     shown = Table()
-    names = [name for name in found.names if not _is_end(name, found.names)]
-    for name in names:
-        shown.add_column(name, justify="right")
-        if f"{name}_low" in found.names:
-            shown.add_column(f"{confidence:.0%} interval", style="dim")
-    for row in found.dicts():
-        cells: list[str] = []
-        for name in names:
-            cells.append(say(row[name]))
-            if f"{name}_low" in found.names:
-                cells.append(f"{say(row[f'{name}_low'])} … {say(row[f'{name}_high'])}")
-        shown.add_row(*cells)
+    for heading in headings:
+        interval = heading in noisy
+        shown.add_column(Text(heading), justify="left" if interval else "right", style="dim" if interval else None)
+    for row in rows:
+        shown.add_row(*map(Text, row))
     return shown
 
 
-def _is_end(name: str, names: tuple[str, ...]) -> bool:
-    for end in ("_low", "_high"):
-        base = name.removesuffix(end)
-        if base != name and base in names and f"{base}_low" in names and f"{base}_high" in names:
-            return True
-    return False
-
-
-def as_json(answer: Release, confidence: float = 0.95) -> dict[str, object]:
+def as_json(answer: Release) -> dict[str, object]:
     """Return an answer for machines."""
     return {
         "question": answer.plan.sql,
         "cost": promise(answer.cost),
-        "confidence": confidence,
-        "rows": [{name: _plain(value) for name, value in row.items()} for row in answer.intervals(confidence).dicts()],
+        "confidence": answer.confidence,
+        "rows": [{name: _plain(value) for name, value in row.items()} for row in answer.intervals().dicts()],
         "receipt": answer.receipt,
     }
 
@@ -79,10 +68,13 @@ def planned_json(planned: Planned) -> dict[str, object]:
         "cost": promise(planned.cost),
         "noise": planned.why,
         "confidence": planned.confidence,
-        "error": planned.error,
+        "error": planned.error | dict.fromkeys(planned.unknown),
         "assume": planned.assume,
     }
 
 
 def _plain(value: object) -> object:
+    """Return a value as JSON has it; infinity and NaN are null there."""
+    if isinstance(value, float) and not isfinite(value):
+        return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

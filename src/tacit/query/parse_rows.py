@@ -19,6 +19,7 @@ from tacit.query.refuse import refused, refused_node
 Leaf = Callable[[exp.Expr], Term | None]
 """Gives the term of a node that stands for itself, such as a column, or None for the list to decide."""
 
+_MOST_OPTIONS = 9_000
 _FALSE = constant(value=False, kind="boolean")
 
 
@@ -134,6 +135,9 @@ def _in(node: exp.Expr, go: Go) -> Term:
     value, options = go(node.this), [go(option) for option in node.expressions]
     if not options:
         raise refused("IN takes a list of values in parentheses")
+    if len(options) > _MOST_OPTIONS:
+        how = "List fewer, or use a range, LIKE or starts_with."
+        raise refused(f"IN has {len(options):,} values, more than {_MOST_OPTIONS:,}", how)
     kind = common_kind([value, *options], "IN")
     value, options = coerce(value, kind), [coerce(option, kind) for option in options]
     if all(isinstance(option.expression, Constant) for option in options):

@@ -17,14 +17,21 @@ from tacit.query.functions import FUNCTIONS, Function, Takes, apply
 from tacit.query.functions_cast import CASTS, cast
 from tacit.query.parse_tree import too_deep
 from tacit.query.ranges import Range, range_of
-from tacit.query.refuse import refused
+from tacit.query.refuse import refused, spelled
 from tacit.query.text_growth import NOTHING, Length, length_of
 
 _MOST_NODES = 10_000
 _DEEPEST = 64
 _SAFE = Fraction(2) ** 62
 _NUMBERS = ("integer", "real")
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "IN")
 _STAYS_INTEGER = ("add", "subtract", "multiply", "modulo", "negate", "abs")
+_ARTICLES: Mapping[Kind, str] = {
+    "integer": "a whole number",
+    "real": "a number",
+    "date": "a date",
+    "timestamp": "a timestamp",
+}
 _LITERALS: Mapping[Kind, str] = {"date": "YYYY-MM-DD", "timestamp": "YYYY-MM-DD HH:MM:SS"}
 
 
@@ -70,10 +77,10 @@ def call(name: str, *arguments: Term) -> Term:
     """
     function = FUNCTIONS[name]
     if not function.fits(len(arguments)):
-        raise refused(f"The function {name} does not take {len(arguments)} arguments")
+        raise refused(f"The function {spelled(name)} does not take {len(arguments)} arguments")
     for place in function.constants & set(range(len(arguments))):
         if not isinstance(arguments[place].expression, Constant):
-            raise refused(f"Argument {place + 1} of {name} must be a constant")
+            raise refused(f"Argument {place + 1} of {spelled(name)} must be a constant")
     terms = _brought_together(name, function, arguments)
     kind = _gives(function, terms)
     built = _call(name, terms, kind)
@@ -144,7 +151,8 @@ def _fitted(name: str, term: Term, want: Takes, common: Kind | None) -> Term:
 
 def _misfit(name: str, kind: Kind, want: str) -> Exception:
     wanted = {"number": "numbers", "moment": "dates or timestamps", "real": "numbers", "boolean": "conditions"}
-    return refused(f"{name} takes {wanted.get(want, want)}, not {kind}", "CAST(x AS …) turns one kind into another.")
+    how = "CAST(x AS …) turns one kind into another."
+    return refused(f"{spelled(name)} takes {wanted.get(want, want)}, not {kind}", how)
 
 
 def _gives(function: Function, terms: Sequence[Term]) -> Kind:
@@ -157,7 +165,8 @@ def _gives(function: Function, terms: Sequence[Term]) -> Kind:
 def common_kind(terms: Sequence[Term], name: str) -> Kind:
     """Return the kind that several terms can share, or raise RefusedError.
 
-    NULL fits all; integers become reals, dates timestamps, and a text in the question the date that it is compared to.
+    NULL fits all; integers become reals, dates timestamps, and a text in the question the date or the number that it is
+    compared to.
     """
     given = [term for term in terms if not term.is_null]
     kinds = {term.kind for term in given if not _is_text_constant(term)} or {term.kind for term in given}
@@ -169,14 +178,15 @@ def common_kind(terms: Sequence[Term], name: str) -> Kind:
     if len(kinds) > 1:
         raise _mixed(name, kinds)
     common = kinds.pop()
-    if common not in ("text", "date", "timestamp") and any(term.kind == "text" for term in given):
+    fits = common in ("text", "date", "timestamp") or (common in _NUMBERS and name in _COMPARISONS)
+    if not fits and any(term.kind == "text" for term in given):
         raise _mixed(name, {common, "text"})
     return common
 
 
 def _mixed(name: str, kinds: set[Kind]) -> Exception:
     return refused(
-        f"{name.replace('_', ' ')} takes values of one kind, not {' and '.join(sorted(kinds))}",
+        f"{spelled(name)} takes values of one kind, not {' and '.join(sorted(kinds))}",
         "CAST(x AS …) turns one kind into another.",
     )
 
@@ -195,7 +205,9 @@ def coerce(term: Term, kind: Kind) -> Term:
     value = cast(expression.value, expression.kind, kind)
     if value is None and expression.value is not None:
         written = f" as {_LITERALS[kind]}" if kind in _LITERALS else ""
-        raise InvalidError("sql", show(expression.value), f"a question that writes a {kind}{written}")
+        raise InvalidError(
+            "sql", show(expression.value), f"a question that writes {_ARTICLES.get(kind, kind)}{written}"
+        )
     return constant(value, kind)
 
 
@@ -208,6 +220,11 @@ def cast_to(term: Term, kind: Kind) -> Term:
     if isinstance(term.expression, Constant) and kind not in ("date", "timestamp"):
         return constant(cast(term.expression.value, term.kind, kind), kind)
     return coerce(term, kind)
+
+
+def as_number(term: Term, function: str) -> Term:
+    """Return a condition that is added up or averaged as 0 and 1; anything else as it is."""
+    return cast_to(term, "integer") if term.kind == "boolean" and function in ("sum", "avg") else term
 
 
 def case(branches: Sequence[tuple[Term, Term]], otherwise: Term | None) -> Term:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +17,8 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from tacit.errors import InvalidError, show
-from tacit.query.refuse import quoted, refused, refused_argument, refused_node
+from tacit.query.parse_filters import without_filters
+from tacit.query.refuse import WRITTEN, quoted, refused, refused_argument, refused_node
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
@@ -95,6 +97,8 @@ def read(sql: object) -> exp.Select:
     _check(tree)
     return tree
 
+    _keep_words(tree, text)
+    tree = without_filters(tree)
 
 def _text(sql: object) -> str:
     if not isinstance(sql, str):
@@ -103,6 +107,14 @@ def _text(sql: object) -> str:
         raise InvalidError("sql", f"a text of {len(sql):,} characters", f"at most {_MOST_CHARACTERS:,} characters long")
     if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
         raise InvalidError("sql", "a text with NUL or with half a character", "text that UTF-8 can hold, without NUL")
+def _keep_words(tree: exp.Expr, text: str) -> None:
+    """Let every call remember the word by which the question names it: the parser has names of its own."""
+    for node in tree.walk():
+        start, end = node.meta.get("start"), node.meta.get("end")
+        if isinstance(node, exp.Func) and isinstance(start, int) and isinstance(end, int):
+            node.meta[WRITTEN] = text[start : end + 1]
+
+
     return sql
 
 
@@ -126,6 +138,9 @@ def _check_tokens(tokens: list[Token]) -> None:
     _check_nesting(tokens)
 
 
+    if tokens[0].token_type == TokenType.VAR:
+        near = " (did you mean SELECT?)" if get_close_matches(tokens[0].text.upper(), ["SELECT", "WITH"]) else ""
+        raise InvalidError("sql", f"a text that begins with {quoted(tokens[0].text)}", f"{_WANTED}{near}")
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -10,11 +11,33 @@ from sqlglot import exp
 from tacit.errors import InvalidError, RefusedError
 
 _LONGEST = 60
+WRITTEN = "written"
+"""Where a node of the tree keeps the word that stands in the question."""
+
+_SPREADS = (
+    *(exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp),
+    *(exp.CovarPop, exp.CovarSamp, exp.Corr),
+)
 
 
 def quoted(name: str) -> str:
     """Return a name or a text of the question as a message shows it: in quotes, and cut if it is long."""
     return repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+
+
+_SIGNS = "add + subtract - multiply * divide / modulo % negate - concat || equal = not_equal <> less < less_equal <="
+_WORDS = "greater > greater_equal >= and AND or OR not NOT in IN like LIKE"
+_PAIRS = f"{_SIGNS} {_WORDS}".split()
+_SPELLED = {**dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True)), "is_null": "IS NULL"}
+
+
+def spelled(name: str) -> str:
+    """Return a listed function as a question writes it.
+
+    >>> spelled("greater_equal"), spelled("floor")
+    ('>=', 'floor')
+    """
+    return _SPELLED.get(name, name)
 
 
 def refused(reason: str, instead: str = "") -> RefusedError:
@@ -26,8 +49,8 @@ def refused(reason: str, instead: str = "") -> RefusedError:
     return RefusedError(f"{reason}; nothing was spent.{' ' if instead else ''}{instead}")
 
 
-def unknown(what: str, name: str, names: Iterable[str]) -> InvalidError:
-    """Return the error for a name that is not there, with the nearest one that is.
+def unknown(what: str, name: str, names: Iterable[str], *, in_quotes: bool = False) -> InvalidError:
+    """Return the error for a name that is not there, with the nearest one that is; `in_quotes`: in double quotes.
 
     >>> print(unknown("column", "incme", ["income", "age"]))
     sql must be a question with known names (did you mean income?), but got the unknown column 'incme'; ...
@@ -35,9 +58,19 @@ def unknown(what: str, name: str, names: Iterable[str]) -> InvalidError:
     listed = list(names)
     near = get_close_matches(name.casefold(), [known.casefold() for known in listed], n=1)
     meant = next((known for known in listed if near and known.casefold() == near[0]), None)
-    hint = f" (did you mean {meant}?)" if meant is not None else ""
+    split = next((known for known in listed if name.casefold() in re.split(r"\W+", known.casefold())[:-1]), None)
+    hint = f" (did you mean {_as_written(meant)}?)" if meant is not None else ""
+    if split is not None:
+        hint = f" (a name with other signs than letters, digits and _ needs double quotes: {_as_written(split)})"
+    elif in_quotes and meant is None:
+        hint = f" (texts stand in single quotes: '{name[:_LONGEST]}'; double quotes are for names)"
     got = f"the unknown {what} {quoted(name)}"
     return InvalidError("sql", got, f"a question with known names{hint}")
+
+
+def _as_written(name: str) -> str:
+    """Return a name as it must be written: in double quotes if it has other signs than letters, digits and _."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
 
 
 _ROWS = "Put conditions and computed columns there, and aggregate in the outermost SELECT."
@@ -45,7 +78,7 @@ _CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE W
 _FUNCTION = "Only listed functions run over rows, since others could fail on a row or tell of it."
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
-    "joins": ("Joins are not answered", ""),
+    "joins": ("Joins inside a join are not answered", "Write them in a row: a JOIN b ON … JOIN c ON …."),
     "laterals": ("LATERAL is not answered", ""),
     "into": ("SELECT INTO, which writes a table, is not answered", ""),
     "distinct": ("SELECT DISTINCT is not answered", "Use GROUP BY: its groups are the public keys."),
@@ -80,8 +113,8 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Intersect": ("Set operations (UNION, INTERSECT, EXCEPT) are not answered", ""),
     "Except": ("Set operations (UNION, INTERSECT, EXCEPT) are not answered", ""),
     "Window": ("Window functions are not answered", "Aggregate with GROUP BY."),
-    "Filter": ("FILTER is not answered", _CASE),
-    "CountIf": ("count_if is not answered", _CASE),
+    "Filter": ("FILTER is answered for count, sum and avg of a value alone", _CASE),
+    "CountIf": ("count_if takes one condition", _CASE),
     "WithinGroup": ("WITHIN GROUP is not answered", ""),
     "Order": ("ORDER BY inside an aggregate is not answered", ""),
     "IgnoreNulls": ("IGNORE NULLS and functions that need it are not answered", ""),
@@ -147,18 +180,22 @@ def refused_node(node: exp.Expr) -> RefusedError:
     kind = type(node).__name__
     if isinstance(node.parent, exp.Table):
         return refused("Functions that give tables are not answered", "Only tables of the policy can be asked.")
+    if kind == "Array" and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc, exp.Quantile)):
+        return refused(
+            "A list of quantiles is not answered",
+            "Write one after the other: quantile_cont(x, 0.25), quantile_cont(x, 0.75); they have one price together.",
+        )
     if kind in _BY_NODE:
         return refused(*_BY_NODE[kind])
-    if isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Anonymous)):
+    if isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Anonymous, *_SPREADS)):
         instead = "WHERE and GROUP BY see one row at a time; filter released values with HAVING."
         return refused("An aggregate stands where the value of one row is wanted", instead)
     if isinstance(node, exp.AggFunc):
-        return refused(f"The aggregate {_name(node)} is not answered", "count, sum and avg are.")
-    if isinstance(node, exp.Func):
-        return refused(f"The function {_name(node)} is not answered", _FUNCTION)
-    return refused(
-        f"{_name(node)} is not answered", "Only what is listed is: SELECT, WHERE, GROUP BY, count, sum, avg."
-    )
+        answered = "count, sum, avg, median, min, max and some more are."
+        return refused(f"The aggregate {_name(node)} is not answered", answered)
+    what = "The function " if isinstance(node, exp.Func) else ""
+    listed = "Only what is listed is: SELECT, WHERE, GROUP BY, count, sum, avg."
+    return refused(f"{what}{_name(node)} is not answered", _FUNCTION if what else listed)
 
 
 def refused_function(name: str, known: Iterable[str]) -> RefusedError:
@@ -171,4 +208,8 @@ def refused_function(name: str, known: Iterable[str]) -> RefusedError:
 
 
 def _name(node: exp.Expr) -> str:
-    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
+    """Return what a node is called in the question, or by the parser if that is not known."""
+    written = node.meta.get(WRITTEN)
+    if isinstance(written, str) and written.isidentifier():
+        return written[:_LONGEST]
+    return str(node.sql_name()).lower() if isinstance(node, exp.Func) else type(node).__name__.upper()
