@@ -10,7 +10,7 @@ from math import erfc, exp, sqrt
 from typing import Literal
 
 from tacit.guarantees import gaussian_law, laplace_law
-from tacit.guarantees.events import DiscreteGaussianNoise, DiscreteLaplaceNoise
+from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.gaussian import discrete_gaussian
 from tacit.noise.laplace import discrete_laplace
@@ -39,7 +39,7 @@ class NoiseLaw:
     moving: int
 
     @property
-    def event(self) -> DiscreteLaplaceNoise | DiscreteGaussianNoise:
+    def event(self) -> DiscreteLaplaceNoise | DiscreteGaussianNoise | ApproxRelease:
         """What is run."""
         if self.law == "laplace":
             return DiscreteLaplaceNoise(scale=self.amount, l1=Fraction(self.sensitivity), coordinates=self.moving)
@@ -58,6 +58,11 @@ class NoiseLaw:
     def quantile(self, beta: Fraction) -> int:
         """Return the least t with Pr[|noise| > t] ≤ β."""
         return _quantile(self.law, self.amount, beta)
+
+    def around(self, found: int, beta: Fraction) -> tuple[int, int]:
+        """Return ends that hold an integer with probability ≥ 1-β, given what was found with noise on it."""
+        reach = self.quantile(beta)
+        return found - reach, found + reach
 
     def spread(self, weights: Sequence[float], beta: float) -> float:
         """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law and to the safe side.

@@ -36,8 +36,8 @@ class Count:
         """The noisy integer give or take the exact quantile of its noise."""
         one, beta = released[0], 1 - Fraction(repr(confidence))
         if len(one.integers) == 1:
-            found, reach = one.integers[0], one.noise.quantile(beta)
-            return float(found - reach), float(found + reach)
+            low, high = one.noise.around(one.integers[0], beta)
+            return float(low), float(high)
         middle = sum(one.integers[: _sums(ask)])
         spread, whole = one.noise.spread((1.0,) * _sums(ask), float(beta)), _whole(one.bundle)
         return (middle - spread) / whole, (middle + spread) / whole

@@ -1,0 +1,290 @@
+"""Groups that are found in the data: exact numbers of units and integers, and no neighbour moves them too far."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from math import inf, nan
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import find, given, reject, settings
+from hypothesis import strategies as st
+
+from bounded import contribution
+from contract.plans import NAME, SEVENTHS, WHERES, A, D, X, call, key, measures, plan, table
+from contract.questions import Trial, trials
+from contract.tables import KINDS, Opener, Row, rows
+from contract.test_questions import BRIEF, SEARCH, SECRET, arrow, asked, engine_of, in_table
+from tacit.engines.duckdb_plan import SOURCE
+from tacit.errors import InvalidError
+from tacit.query.evaluate import evaluate
+from tacit.query.expressions import Expression, Value
+from tacit.query.plan import Key, Measure, Plan
+from tacit.query.price import sensitivity
+from tacit.query.selection import Found, Places, Units, select
+
+COUNT, HERE = Measure(value=None), Measure(value=None, per="unit")
+DELTA = Fraction(1, 10**9)
+
+Group = tuple[Value, ...]
+
+
+def opened(expression: Expression) -> Key:
+    return Key(name="key", expression=expression, values=None)
+
+
+def everything(units: Units) -> Places:
+    """Choose all groups."""
+    return np.arange(units.size)
+
+
+class Chosen:
+    """Chooses all groups, and remembers their numbers of units."""
+
+    def __init__(self) -> None:
+        self.units: list[int] = []
+
+    def __call__(self, counts: Units) -> Places:
+        self.units = counts.tolist()
+        return everything(counts)
+
+    def of(self, found: Found) -> dict[Group, int]:
+        return {group: self.units[place] for group, place in zip(found.keys, found.places, strict=True)}
+
+
+def by_group(found: Found) -> dict[Group, list[int]]:
+    return {group: [own[i] for own in found.integers] for i, group in enumerate(found.keys)}
+
+
+def answer(engine: Opener, question: Plan, data: Sequence[Row]) -> tuple[dict[Group, int], dict[Group, list[int]]]:
+    """The units and the integers of every group."""
+    chosen = Chosen()
+    with engine(KINDS, data) as source:
+        found = source.find(question, chosen)
+    assert len(set(found.keys)) == len(found.keys)
+    return chosen.of(found), by_group(found)
+
+
+def located(question: Plan, data: Sequence[Row]) -> dict[Value, dict[Group, list[Row]]]:
+    """The rows that count, by unit and group."""
+    found: dict[Value, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for place, row in enumerate(data):
+        unit = place if question.table.unit is None else row[question.table.unit]
+        group = tuple(plain(evaluate(one.expression, row)) for one in question.keys)
+        listed = all(one.values is None or own in one.values for one, own in zip(question.keys, group, strict=True))
+        met = question.where is None or evaluate(question.where, row) is True
+        if unit is not None and listed and met:
+            found[unit][group].append(row)
+    return found
+
+
+def plain(value: Value) -> Value:
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def added_up(question: Plan, kept: Mapping[Value, Mapping[Group, Sequence[Row]]]) -> dict[Group, list[int]]:
+    asks = [measure for bundle in question.bundles for measure in bundle.measures]
+    totals: dict[Group, list[int]] = {}
+    for groups in kept.values():
+        for group, own in groups.items():
+            total = totals.setdefault(group, [0] * len(asks))
+            for place, measure in enumerate(asks):
+                total[place] += contribution(measure, own, question.table.max_rows or 1)
+    return totals
+
+
+KEYS: list[Key] = [
+    opened(NAME),
+    opened(A),
+    opened(X),
+    opened(D),
+    opened(SEVENTHS),
+    opened(call("abs", "real", X)),
+    opened(call("is_null", "boolean", X)),
+    key(NAME, "a", "é", None),
+    key(SEVENTHS, 0, 1, 2),
+]
+
+
+@st.composite
+def plans(draw: st.DrawFn, *, unit: str | None = "u", groups: int = 10**9) -> Plan:
+    first = draw(st.sampled_from([one for one in KEYS if one.values is None]))
+    more = draw(st.lists(st.sampled_from(KEYS), max_size=1))
+    limits = table(unit=unit, groups=groups, rows=draw(st.integers(1, 3)))
+    sums = draw(st.lists(measures(3), max_size=3))
+    return plan(limits, *sums, keys=[*more, first], where=draw(st.sampled_from(WHERES)))
+
+
+# --- exact integers -------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(plans(), rows())
+def test_units_and_integers_are_those_of_brute_force(engine: Opener, question: Plan, data: list[Row]) -> None:
+    units, integers = answer(engine, question, data)
+    kept = located(question, data)
+    assert integers == added_up(question, kept)
+    assert units == {group: sum(group in own for own in kept.values()) for group in integers}
+
+
+@settings(deadline=None, max_examples=30)
+@given(plans(unit=None), rows())
+def test_so_they_are_where_each_row_is_a_unit(engine: Opener, question: Plan, data: list[Row]) -> None:
+    units, integers = answer(engine, question, data)
+    kept = located(question, data)
+    assert integers == added_up(question, kept)
+    assert units == {group: sum(group in own for own in kept.values()) for group in integers}
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 3), rows(40))
+def test_each_unit_keeps_as_many_groups_as_it_may(engine: Opener, groups: int, data: list[Row]) -> None:
+    question = plan(table(groups=groups), COUNT, HERE, keys=[opened(NAME), opened(SEVENTHS)])
+    units, integers = answer(engine, question, data)
+    per_unit = located(question, data)
+    assert sum(units.values()) == sum(min(groups, len(own)) for own in per_unit.values())
+    assert {group: [n, n] for group, n in units.items()} == integers
+
+
+def test_null_is_a_group_and_nan_is_null(engine: Opener) -> None:
+    data = [{**dict.fromkeys(KINDS), "u": u, "x": x} for u, x in enumerate([None, nan, 1.0, inf, -inf])]
+    units, _ = answer(engine, plan(table(), keys=[opened(X)]), data)
+    assert units == {(None,): 2, (1.0,): 1, (inf,): 1, (-inf,): 1}
+
+
+@pytest.mark.parametrize("zeros", [[0.0, -0.0], [-0.0, 0.0], [-0.0]])
+def test_which_zero_came_first_does_not_show(engine: Opener, zeros: list[float]) -> None:
+    data = [{**dict.fromkeys(KINDS), "u": u, "x": x} for u, x in enumerate(zeros)]
+    with engine(KINDS, data) as source:
+        found = source.find(plan(table(), keys=[opened(X)]), everything)
+    assert [repr(group) for group in found.keys] == ["(0.0,)"]
+
+
+def test_an_empty_table_has_no_groups(engine: Opener) -> None:
+    assert answer(engine, plan(table(), COUNT, keys=[opened(NAME)]), []) == ({}, {})
+    assert answer(engine, plan(table(unit=None), COUNT, keys=[opened(NAME)]), []) == ({}, {})
+
+
+def test_listed_keys_narrow_the_groups_down(engine: Opener) -> None:
+    data = [{**dict.fromkeys(KINDS), "u": 1, "name": name, "a": a} for name in (None, "a", "b") for a in (0, 1)]
+    many = table(groups=9)
+    assert set(answer(engine, plan(many, keys=[opened(A), key(NAME, "a", "c")]), data)[0]) == {(0, "a"), (1, "a")}
+    assert set(answer(engine, plan(many, keys=[key(NAME, None), opened(A)]), data)[0]) == {(None, 0), (None, 1)}
+
+
+@settings(deadline=None, max_examples=30)
+@given(rows(), st.randoms(use_true_random=False))
+def test_the_order_of_groups_is_that_of_their_keys_not_of_rows(engine: Opener, data: list[Row], random: Random) -> None:
+    question = plan(table(groups=10**9), keys=[opened(NAME), opened(D)])
+    shuffled = random.sample(data, len(data))
+    found = []
+    for some in (data, shuffled):
+        with engine(KINDS, some) as source:
+            found.append(list(source.find(question, everything).keys))
+    assert found[0] == found[1]
+    assert found[0] == sorted(found[0], key=lambda group: [(one is None, one or "") for one in group])  # type: ignore[type-var]
+
+
+def test_only_chosen_groups_are_handed_on_each_with_its_own_integers(engine: Opener) -> None:
+    data = [{**dict.fromkeys(KINDS), "u": u, "a": a} for a in range(50) for u in range(a + 1)]
+    question = plan(table(groups=50), COUNT, Measure(value=A, low=0, high=100), keys=[opened(A)])
+    with engine(KINDS, data) as source:
+        seen = Chosen()
+        source.find(question, seen)
+        found = source.find(question, lambda units: np.flatnonzero(units % 7 == 3))
+        empty = source.find(question, lambda units: np.flatnonzero(units < 0))
+    assert sorted(seen.units) == list(range(1, 51))
+    assert found.keys == [(n - 1,) for n in range(3, 51, 7)]
+    assert found.integers == [list(range(3, 51, 7)), [n * (n - 1) for n in range(3, 51, 7)]]
+    assert (empty.keys, empty.places, empty.integers) == ([], [], [[], []])
+
+
+# --- neighbours -----------------------------------------------------------------------------------------------------
+
+
+Measured = tuple[dict[Group, int], dict[Group, list[int]]]
+
+
+def measured(trial: Trial, question: Plan, data: Sequence[Row]) -> Measured:
+    engine, chosen = engine_of(trial.unit), Chosen()
+    engine._connection.register(SOURCE, arrow(trial.unit, data))
+    found = engine.find_with(question, chosen, SECRET)
+    return chosen.of(found), by_group(found)
+
+
+def oversteps(question: Plan, one: Measured, other: Measured) -> list[str]:
+    """Return how units and integers move further than a plan's noise is made for."""
+    groups = {*one[0], *other[0]}
+    moves = [abs(one[0].get(group, 0) - other[0].get(group, 0)) for group in groups]
+    most = select(question, Fraction(1), DELTA).moving
+    found = [f"units: {moves}"] if max(moves, default=0) > 1 or sum(moves) > most else []
+    place = 0
+    for bundle in question.bundles:
+        own = range(place, place := place + len(bundle.measures))
+        zero = [0] * place
+        moved = [abs(one[1].get(g, zero)[i] - other[1].get(g, zero)[i]) for g in groups for i in own]
+        for law, total in (("laplace", sum(moved)), ("gaussian", sum(move**2 for move in moved))):
+            claimed = sensitivity(question, bundle, law)  # type: ignore[arg-type]
+            if total > claimed:
+                found.append(f"{law}: {total} > {claimed}")
+    return found
+
+
+def fits(trial: Trial, question: Plan) -> bool:
+    """Return whether groups are found, since a subquery may make their values public, and the integers fit."""
+    if not question.open:
+        return False
+    try:
+        engine_of(trial.unit).check(question)
+    except InvalidError:
+        return False
+    return True
+
+
+FEW = settings(BRIEF, max_examples=50)
+ASKED = ("avg", "count", "count_units", "sum")
+
+
+def check(trial: Trial) -> None:
+    question = asked(trial)
+    if not fits(trial, question):
+        reject()
+    before = measured(trial, question, trial.rows)
+    for data in trial.neighbours:
+        assert oversteps(question, before, measured(trial, question, data)) == []
+
+
+@FEW
+@given(trials(["integer", "real"], of=ASKED, found=True))
+def test_a_unit_moves_few_groups_by_one_and_values_by_no_more_than_their_price_says(trial: Trial) -> None:
+    check(trial)
+
+
+@FEW
+@given(trials(["text", "row"], of=ASKED, found=True))
+def test_so_does_a_unit_named_by_text_and_a_row_that_is_its_own(trial: Trial) -> None:
+    check(trial)
+
+
+ERRORS: dict[str, Callable[[Plan], Plan]] = {
+    "a group more": lambda question: in_table(question, max_groups=question.table.groups + 1),
+    "rows in place of units": lambda question: in_table(question, unit=None),
+    "units by another column": lambda question: in_table(question, unit="g"),
+}
+
+
+def is_found(error: Callable[[Plan], Plan], trial: Trial) -> bool:
+    question = asked(trial)
+    if not fits(trial, question):
+        return False
+    before = measured(trial, error(question), trial.rows)
+    return any(oversteps(question, before, measured(trial, error(question), data)) for data in trial.neighbours)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_planted_error_is_found(name: str) -> None:
+    find(trials(["integer"], of=ASKED, found=True), partial(is_found, ERRORS[name]), settings=SEARCH)
