@@ -16,7 +16,7 @@ from typing import Self
 
 import tacit
 from tacit.engines import Engine
-from tacit.engines.duckdb import open_duckdb
+from tacit.engines.duckdb import Opened, open_duckdb, open_tables
 from tacit.errors import InvalidError, SourceError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number
@@ -32,6 +32,7 @@ from tacit.query.parse import parse
 from tacit.query.plan import Noisy, Plan
 from tacit.query.policy import TablePolicy, _Row
 from tacit.query.price import Price, price
+from tacit.query.refuse import refused
 from tacit.query.release import Release, release
 
 FAILED = (
@@ -154,7 +155,9 @@ class Database:
         delta: Number | None,
         rho: Number | None,
     ) -> tuple[Plan, Price]:
-        plan = parse(query, {name: policy for name, (policy, _) in self._tables.items()}, keys=keys)
+        plan = parse(query, self.tables, keys=keys)
+        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
+            raise refused("Tables of different engines cannot be joined", "Copy the public table to where the private is.")
         self._tables[plan.table.name][1].check(plan)
         return plan, price(plan, epsilon=epsilon, delta=0 if delta is None else delta, rho=rho)
 
@@ -212,6 +215,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     keys: Mapping[str, Sequence[Value]] | None = None,
     hidden: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
+    public: Mapping[str, object] | None = None,
     neighbours: Neighbours | None = None,
     budget: Budget | None = None,
     ledger: Ledger | str | PathLike[str] | None = None,
@@ -231,6 +235,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         keys: of columns to group by, their public values.
         hidden: columns that no question may name.
         types: kinds that are to hold instead of the source's.
+        public: tables that are not private, by their names in SQL, to be joined: files or tables in memory, like
+            `source`. They are read whole; their values are public keys, and their least and largest ones bounds.
         neighbours: "add/remove" (the default) or "change one".
         budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
         ledger: where spending is recorded; in memory by default, and then for this process alone.
@@ -239,12 +245,15 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         analyst: who asks, for the ledger.
     """
     if isinstance(source, (str, PathLike)) and Path(source).suffix.lower() == ".toml":
-        given = (unit, max_groups, max_rows, bounds, keys, types, neighbours, budget, name, table, *hidden)
+        given = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
         if any(part is not None for part in given):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
         return _from_file(source, ledger, analyst or "")
     engine = open_duckdb(source, table=table)
     called = name or engine.name
+    if public is not None:
+        engine.close()
+        engine = open_tables({called: Opened(source=source, table=table), **_public(public, called)})
     policy = policy_build.build(
         called,
         engine.schema(),
@@ -258,15 +267,41 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         neighbours=neighbours or "add/remove",
     )
     book = _ledger(ledger, budget, policy.neighbours)
-    return Database({called: (policy, engine)}, book, version=policy_build.version(policy), analyst=analyst or "")
+    tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
+    for own in public or ():
+        tables[own] = engine.public(own, engine.schema(own), policy.neighbours), engine
+    return Database(tables, book, version=policy_build.version(policy), analyst=analyst or "")
+
+
+def _public(public: object, called: str) -> dict[str, Opened]:
+    """Return the public tables' sources by their names, or raise InvalidError."""
+    if not isinstance(public, Mapping):
+        raise InvalidError("public", show(public), "a mapping from names to tables")
+    taken = {called.casefold(): called}
+    for name in public:
+        if not policy_build.is_name(name):
+            raise InvalidError("public", f"the name {show(name)}", "a mapping from names that can be printed")
+        twin = taken.setdefault(name.casefold(), name)
+        if twin != name or name == called:
+            raise InvalidError("public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}")
+    return {name: Opened(source=source, public=True) for name, source in public.items()}
 
 
 def _from_file(source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str) -> Database:
     file = policy_file.load(source)
-    tables = {}
-    for called, one in file.tables.items():
-        engine = open_duckdb(one.location(), table=one.table, written=one.source)
-        tables[called] = (one.build(engine.schema()), engine)
+    listed = {**file.tables, **file.public}
+    opened = {
+        name: Opened(source=one.location(), table=one.table, written=one.source, public=name in file.public)
+        for name, one in listed.items()
+    }
+    engine = open_tables(opened)
+    tables: dict[str, tuple[TablePolicy, Engine]] = {}
+    for name, one in listed.items():
+        policy = one.build(engine.schema(name))
+        if name in file.public:
+            kinds = {column: said.kind for column, said in policy.columns.items()}
+            policy = engine.public(name, kinds, file.neighbours)
+        tables[name] = (policy, engine)
     book = _ledger(file.ledger_location() if ledger is None else ledger, file.budget, file.neighbours)
     return Database(tables, book, version=file.version, analyst=analyst)
 

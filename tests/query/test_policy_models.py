@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Folder:
 def test_the_page_documents_every_key_as_the_models_have_it() -> None:
     rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| `(.+?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     documented = {key: (want, example) for key, want, example in rows}
-    nested = {"tables.NAME", "tables.NAME.columns.NAME"}  # the headings of tables, not keys
+    nested = {f"{part}.NAME{more}" for part in ("tables", "public") for more in ("", ".columns.NAME")}  # headings
     assert documented == {key: wanted for key, wanted in WANTED.items() if key not in nested}
 
 
@@ -32,6 +32,9 @@ def test_the_example_of_the_page_is_a_policy(folder: Folder) -> None:
 
 
 BASE = 'budget.rho = 1\n[tables.x]\nsource = "x"\nunit = "u"\nmax_groups = 1\nmax_rows = 1\n'
+
+
+SOURCE = 'source = "y"\n'
 
 
 def without(text: str, key: str) -> str:
@@ -53,5 +56,12 @@ def test_every_example_is_accepted_at_its_place(folder: Folder, key: str, exampl
             folder.opened(f"{BASE}[tables.x.columns]\n{example}")
         case "tables.NAME.columns.NAME":
             folder.opened(f"{BASE}[tables.x.columns.c]\n{example}")
+        case "public" if name == "NAME":
+            folder.opened(f'{BASE}{example}\nsource = "y"')
+        case "public.NAME":
+            folder.opened(f"{BASE}[public.y]\n{'' if name == 'source' else SOURCE}{example if '=' in example else ''}")
+        case "public.NAME.columns" | "public.NAME.columns.NAME":
+            before = "columns" if where.endswith("columns") else "columns.c"
+            folder.opened(f"{BASE}[public.y]\n{SOURCE}[public.y.{before}]\n{example}")
         case _:
             assert example in CLINIC

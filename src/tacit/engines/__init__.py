@@ -7,6 +7,8 @@
 * `duckdb_measures`     measures as integers of rows and of units
 * `duckdb_keep`         which cells a unit keeps
 * `duckdb_plan`         the whole statement
+* `duckdb_joins`        the rows of a join, before the statement
+* `duckdb_public`       what public tables hold
 * `duckdb_sql`          small words of SQL
 """
 

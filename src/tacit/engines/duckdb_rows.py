@@ -12,7 +12,7 @@ comparisons, choices, keys, casts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -64,14 +64,17 @@ class Rows:
         """Return the name of the unit's column, unchanged where that is possible."""
         return self._add(read_unit(column(name), self._type(name), kind), 0)
 
-    def selects(self, source: str) -> list[tuple[str, exp.Select]]:
-        """Return the layers by their names, each with the one before in FROM, and the first over the source."""
+    def selects(self, source: str, *, name: str = "layer", keep: Sequence[str] = ()) -> list[tuple[str, exp.Select]]:
+        """Return the layers by their names, each with the one before in FROM, and the first over the source.
+
+        Columns of the source that are to be kept pass through all of them as they are.
+        """
         selects, below = [], source
         for place, columns in enumerate(self._layers):
-            first = [exp.Star()] if place else []
-            named = [exp.alias_(sql, name, quoted=True) for name, sql in columns]
+            first: list[SQL] = [exp.Star()] if place else [column(one) for one in keep]
+            named = [exp.alias_(sql, called, quoted=True) for called, sql in columns]
             select = exp.select(*(first + named or [exp.true()])).from_(below)
-            below = f"layer{place}"
+            below = f"{name}{place}"
             selects.append((below, select))
         return selects
 

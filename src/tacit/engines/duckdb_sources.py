@@ -56,21 +56,32 @@ def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckd
 
 
 def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | None, written: str | None = None) -> str:
-    """Make a source the view `data`, lock the connection, and return what the table is called.
+    """Make a source the view `data`, lock the connection, and return what the table is called."""
+    name, files = show_as(SOURCE, connection, source, table, written)
+    lock(connection, files)
+    return name
+
+
+def show_as(
+    view: str, connection: duckdb.DuckDBPyConnection, source: object, table: str | None, written: str | None = None
+) -> tuple[str, list[Path]]:
+    """Make a source a view; return what the table is called, and the files that must stay readable.
 
     `written` is the source as a policy writes it, for messages: what is filled in for variables is never shown.
     """
     if isinstance(source, (str, PathLike)):
         _refuse_url(str(source), written or str(source))
-        name, files = _attach_files(connection, Path(source).expanduser(), table, written or str(source))
-    else:
-        if type(source).__name__ not in _TABLES.get(type(source).__module__.partition(".")[0], ()):
-            raise NoSourceError(show(source), _SOURCES)
-        _no_table(table)
-        connection.register(SOURCE, source)
-        name, files = "data", []
-    _lock(connection, files)
-    return name
+        return _attach_files(view, connection, Path(source).expanduser(), table, written or str(source))
+    if type(source).__name__ not in _TABLES.get(type(source).__module__.partition(".")[0], ()):
+        raise NoSourceError(show(source), _SOURCES)
+    _no_table(table)
+    connection.register(view, source)
+    return "data", []
+
+
+def copy(view: str, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Read all of a public table into memory, so that it stays as it is while it is open."""
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {view}")  # noqa: S608 - both are ours
 
 
 def _refuse_url(source: str, written: str) -> None:
@@ -84,7 +95,8 @@ def _shown(written: str) -> str:
     return "a path with a password or a key in it" if holds_secret(written) else show(written)
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
+    """Let DuckDB read these files from now on, and nothing else, and change no setting."""
     connection.execute("SET TimeZone = 'UTC'")
     try:  # see `duckdb_keep`; versions without this rewrite do not know its name
         connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER},top_n_window_elimination'")
@@ -96,7 +108,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
 
 
 def _attach_files(
-    connection: duckdb.DuckDBPyConnection, path: Path, table: str | None, written: str
+    view: str, connection: duckdb.DuckDBPyConnection, path: Path, table: str | None, written: str
 ) -> tuple[str, list[Path]]:
     files = [path] if path.is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - may be absolute
     files = [file.resolve() for file in files if file.is_file()]
@@ -109,19 +121,19 @@ def _attach_files(
         raise InvalidError("source", "files of several sorts", "files of one sort")
     suffix = suffixes.pop()
     if suffix in ("duckdb", "ddb", "db") and len(files) == 1:
-        return _attach_database(connection, files[0], table), []
+        return _attach_database(view, connection, files[0], table), []
     _no_table(table)
     if suffix in ("parquet", "pq"):
-        _view(connection, f"read_parquet({_list(files)}, hive_partitioning = false)")
+        _view(view, connection, f"read_parquet({_list(files)}, hive_partitioning = false)")
     elif suffix in ("csv", "tsv"):
-        _view(connection, _csv(files))
+        _view(view, connection, _csv(files))
     else:
         raise NoSourceError(f"{_shown(written)}, whose name ends in none of .parquet, .csv, .tsv and .duckdb", _SOURCES)
     return _stem(path), files
 
 
-def _view(connection: duckdb.DuckDBPyConnection, relation: str, columns: str = "*") -> None:
-    connection.execute(f"CREATE VIEW {SOURCE} AS SELECT {columns} FROM {relation}")  # noqa: S608 - quoted where it is not ours
+def _view(view: str, connection: duckdb.DuckDBPyConnection, relation: str, columns: str = "*") -> None:
+    connection.execute(f"CREATE VIEW {view} AS SELECT {columns} FROM {relation}")  # noqa: S608 - quoted where it is not ours
 
 
 def _stem(path: Path) -> str:
@@ -139,21 +151,32 @@ def _no_table(table: str | None) -> None:
         raise InvalidError("table", show(table), "left out: only a DuckDB file has tables by name")
 
 
-def _attach_database(connection: duckdb.DuckDBPyConnection, file: Path, table: str | None) -> str:
+def _attach_database(view: str, connection: duckdb.DuckDBPyConnection, file: Path, table: str | None) -> str:
     """Show one table of a DuckDB file, not a view, which could fail on a row; its text is compared by code point."""
-    connection.execute(f"ATTACH {_quoted(str(file))} AS source (READ_ONLY)")
+    catalog = _attached(connection, file)
     listed = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal"
+        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{catalog}' AND NOT internal"  # noqa: S608 - ours
     ).fetchall()
     fits = [one for one in listed if table in (None, one[1], ".".join(one))]
     if len(fits) != 1:
         raise _which(table, [one[1] if _is_alone(one[1], listed) else ".".join(one) for one in listed])
     schema, name = fits[0]
-    relation = exp.table_(name, db=schema, catalog="source", quoted=True).sql("duckdb")
+    relation = exp.table_(name, db=schema, catalog=catalog, quoted=True).sql("duckdb")
     described = connection.execute(f"DESCRIBE {relation}").fetchall()
     columns = [_plainly_compared(column, type_name) for column, type_name, *_ in described]
-    _view(connection, relation, ", ".join(columns))
+    _view(view, connection, relation, ", ".join(columns))
     return str(name)
+
+
+def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
+    """Attach a DuckDB file, once however many of its tables are asked for, and return its name here."""
+    listed = connection.execute("SELECT database_name, path FROM duckdb_databases()").fetchall()
+    known = {Path(path): name for name, path in listed if path is not None}
+    if file in known:
+        return str(known[file])
+    catalog = f"source{len(known)}"
+    connection.execute(f"ATTACH {_quoted(str(file))} AS {catalog} (READ_ONLY)")
+    return catalog
 
 
 def _is_alone(name: str, listed: Sequence[tuple[str, str]]) -> bool:

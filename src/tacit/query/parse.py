@@ -10,10 +10,11 @@ from sqlglot import exp
 from tacit.errors import InvalidError, show
 from tacit.query.domains import domain
 from tacit.query.expressions import Call, Expression, Value, columns
-from tacit.query.parse_from import Scope, base, item_name, source
+from tacit.query.parse_from import base, item_name, source
 from tacit.query.parse_names import distinct, match, plain, title
 from tacit.query.parse_outputs import Asked
 from tacit.query.parse_rows import is_aggregate
+from tacit.query.parse_scope import Scope
 from tacit.query.parse_special import check_name
 from tacit.query.parse_terms import Term, condition
 from tacit.query.parse_tree import read, too_deep
@@ -51,6 +52,11 @@ def parse(sql: str, tables: Mapping[str, TablePolicy], *, keys: Listed | None = 
 
 def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Plan:
     scope = source(select, tables)
+    if scope.table.public:
+        raise refused(
+            f"The table {quoted(scope.table.name)} is public, so nothing of it is answered with noise",
+            "Read it as it is; or join a private table with it.",
+        )
     _check_not_rows(select)
     asked = Asked(scope, _keys(select, scope, listed))
     terms = _items(select, asked)
@@ -71,6 +77,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
         order=order,
         limit=_number(select, "limit"),
         offset=_number(select, "offset") or 0,
+        joins=scope.joins,
     )
 
 

@@ -1,6 +1,6 @@
-"""Where rows come from: a table of the policy, through CTEs and subqueries that work row by row.
+"""Where rows come from: tables of the policy and their joins, through CTEs and subqueries that work row by row.
 
-They are flattened by substitution: each column that is in sight is an expression over the table's own columns, so a
+They are flattened by substitution: each column that is in sight is an expression over the tables' own columns, so a
 bound is never inherited by name. Every such expression is kept twice: over the raw columns, for WHERE and GROUP BY, and
 over columns clamped to their bounds, for what is aggregated.
 """
@@ -8,7 +8,7 @@ over columns clamped to their bounds, for what is aggregated.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from sys import float_info
@@ -17,8 +17,10 @@ from sqlglot import exp
 
 from tacit.query.expressions import Column
 from tacit.query.functions_cast import HIGHEST, LOWEST
+from tacit.query.parse_joins import joined
 from tacit.query.parse_names import match, title
-from tacit.query.parse_rows import is_aggregate, translate
+from tacit.query.parse_rows import is_aggregate
+from tacit.query.parse_scope import Entry, Scope
 from tacit.query.parse_terms import Term, call, condition, constant, leaf
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refuse import quoted, refused, unknown
@@ -31,61 +33,6 @@ _INSIDE = {
     "offset": "OFFSET",
 }
 _MANY_COLUMNS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A column in sight: as it is, and with the table's columns clamped to their bounds."""
-
-    raw: Term
-    bounded: Term
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a SELECT reads: its rows' table, its name, the columns in sight, and the conditions that rows have met."""
-
-    table: TablePolicy
-    name: str | None
-    columns: Mapping[str, Entry]
-    where: tuple[Term, ...] = ()
-    hidden: frozenset[str] = field(default=frozenset())
-
-    def find(self, node: exp.Column) -> Entry:
-        """Return the column that a node names, or raise RefusedError or InvalidError."""
-        name = node.this
-        if not isinstance(name, exp.Identifier):
-            raise refused("* stands for rows", "Name one column, or write count(*).")
-        self.check_owner(node)
-        found = match(name, self.columns)
-        if found is not None:
-            return self.columns[found]
-        raise self.missing(name)
-
-    def missing(self, name: exp.Identifier) -> Exception:
-        """Return the error for a name that is none of the columns in sight."""
-        if match(name, self.hidden) is not None:
-            return refused(f"The column {quoted(name.name)} is hidden by the policy")
-        if self.name is not None and match(name, [self.name]) is not None:
-            return refused(f"{quoted(name.name)} stands for whole rows, which are not answered", "Name one column.")
-        return unknown("column", name.name, self.columns)
-
-    def check_owner(self, node: exp.Column) -> None:
-        """Raise unless the name before the dot, if there is one, is that of the rows."""
-        owner = node.args.get("table")
-        if owner is None or (self.name is not None and match(owner, [self.name]) is not None):
-            return
-        if match(owner, self.columns) is not None:
-            raise refused(f"Fields inside a column, such as {quoted(f'{owner.name}.{node.name}')}, are not answered")
-        raise unknown("table", owner.name, [self.name] if self.name is not None else [])
-
-    def raw(self, node: exp.Expr) -> Term:
-        """Return a row expression over the raw columns."""
-        return translate(node, lambda part: self.find(part).raw if isinstance(part, exp.Column) else None)
-
-    def bounded(self, node: exp.Expr) -> Term:
-        """Return a row expression over columns that are clamped to their bounds."""
-        return translate(node, lambda part: self.find(part).bounded if isinstance(part, exp.Column) else None)
 
 
 Sources = Mapping[str, Scope]
@@ -102,6 +49,8 @@ def source(select: exp.Select, tables: Sources) -> Scope:
     if origin is None:
         raise refused("The question names no table", f"Write FROM {next(iter(tables), 'a table')}.")
     scope = _read(origin.this, known)
+    for join in select.args.get("joins") or ():
+        scope = joined(scope, _read(join.this, known), join)
     where = select.args.get("where")
     if where is None:
         return scope
@@ -184,7 +133,7 @@ def _rows(node: exp.Expr, known: Sources) -> Scope:
     if len(columns) > _MANY_COLUMNS:
         raise refused(f"A subquery has more than {_MANY_COLUMNS:,} columns")
     _check_distinct([name for name, _ in columns], scope.columns)
-    return replace(scope, name=None, columns=dict(columns), hidden=frozenset())
+    return replace(scope, name=None, columns=dict(columns), hidden=frozenset(), sides=(), twice=frozenset())
 
 
 def _is_star(item: exp.Expr) -> bool:
@@ -194,8 +143,10 @@ def _is_star(item: exp.Expr) -> bool:
 def _star(item: exp.Expr, scope: Scope) -> list[tuple[str, Entry]]:
     """Return all columns in sight, without those that EXCLUDE names and with what REPLACE puts in their place."""
     if isinstance(item, exp.Column):
-        scope.check_owner(item)
-        item = item.this
+        scope, item = scope.owner(item), item.this
+    if scope.twice:
+        how = "Name the columns, or join with USING; a.* stands for those of one side."
+        raise refused(f"* over a join has the column {quoted(min(scope.twice))} twice", how)
     columns = dict(scope.columns)
     for column in item.args.get("except_") or ():
         name = column if isinstance(column, exp.Identifier) else column.this

@@ -12,9 +12,9 @@ from sqlglot import exp
 from tacit.errors import TacitError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
-from tacit.query.parse_from import Scope
 from tacit.query.parse_names import match, plain
 from tacit.query.parse_rows import is_aggregate, translate
+from tacit.query.parse_scope import Scope
 from tacit.query.parse_special import AGGREGATE_NAMES
 from tacit.query.parse_terms import Term, leaf
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output

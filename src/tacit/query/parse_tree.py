@@ -25,7 +25,7 @@ _MOST_NODES = 50_000
 _DEEPEST = 24
 _WANTED = "one SELECT statement in DuckDB's SQL"
 
-_STATEMENT = "with_ expressions from_ where group having order limit offset"
+_STATEMENT = "with_ expressions from_ joins where group having order limit offset"
 _BINARY = "this expression"
 
 ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
@@ -38,6 +38,7 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.CTE,), "this alias materialized"),
             ((exp.From, exp.Where, exp.Having), "this"),
             ((exp.Table,), "this alias"),
+            ((exp.Join,), "this on using side kind method"),
             ((exp.TableAlias,), "this columns"),
             ((exp.Group, exp.Order), "expressions"),
             ((exp.Ordered,), "this desc nulls_first"),

@@ -37,6 +37,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from tacit.query.expressions import Expression, Kind, Value
+from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
 
 
@@ -177,6 +178,7 @@ class Plan:
 
     `sql` is the question as we read it, regenerated without comments. `where` keeps the rows for which it is
     true. A cell is one element of the product of the keys' values, in that order; without keys there is one cell.
+    With `joins` the rows are those of `table` with the rows that match of other tables, and `table` has all columns.
     """
 
     sql: str
@@ -190,6 +192,7 @@ class Plan:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     offset: int = 0
+    joins: tuple[Join, ...] = ()
 
     @property
     def open(self) -> bool:

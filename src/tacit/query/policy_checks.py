@@ -70,8 +70,10 @@ def problems(raw: Mapping[str, object], environment: Mapping[str, str]) -> tuple
     found += _budget_problems(raw.get("budget"))
     found += _location_problems(("ledger",), raw.get("ledger"), environment)
     tables = raw.get("tables")
+    found += _table_names(raw)
+    for name, table in _public(raw).items():
+        found += _location_problems(("public", name, "source"), table.get("source"), environment)
     if isinstance(tables, dict):
-        found += _table_names(tables)
         for name, table in tables.items():
             if isinstance(table, dict):
                 found += _location_problems(("tables", name, "source"), table.get("source"), environment)
@@ -107,14 +109,23 @@ def _location_problems(path: Path, location: object, environment: Mapping[str, s
         yield from ((path, complaint) for complaint in complaints(location, environment))
 
 
-def _table_names(tables: Mapping[str, object]) -> Iterator[Problem]:
+def _public(raw: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
+    public = raw.get("public")
+    return {name: one for name, one in public.items() if isinstance(one, dict)} if isinstance(public, dict) else {}
+
+
+def _table_names(raw: Mapping[str, object]) -> Iterator[Problem]:
+    """Yield what is wrong with the names of tables, private and public, which stand together in SQL."""
     seen: dict[str, str] = {}
-    for name in tables:
-        if not is_name(name):
-            yield ("tables", name), "must have a name that can be printed"
-        twin = seen.setdefault(name.lower(), name)
-        if twin != name:
-            yield ("tables", name), f"must differ by more than case from the table {twin!r}; rename one"
+    for section in ("tables", "public"):
+        tables = raw.get(section)
+        for name in tables if isinstance(tables, dict) else ():
+            if not is_name(name):
+                yield (section, name), "must have a name that can be printed"
+            if name.lower() in seen:
+                twin = seen[name.lower()]
+                yield (section, name), f"must differ by more than case from the table {twin!r}; rename one"
+            seen.setdefault(name.lower(), name)
 
 
 def _unit_problems(name: str, table: Mapping[str, object]) -> Iterator[Problem]:
@@ -175,9 +186,9 @@ def _with_null(keys: object) -> object:
     return [None if key == _NULL else key for key in keys] if isinstance(keys, list) else keys
 
 
-def file_path(table: str, fault: Fault) -> Path:
+def file_path(table: str, fault: Fault, section: str = "tables") -> Path:
     """Return where in the file a fault of a table stands."""
-    root: Path = () if fault.argument == "neighbours" else ("tables", table)
+    root: Path = () if fault.argument == "neighbours" else (section, table)
     if fault.column is not None:
         column = (*root, "columns", fault.column)
         return column if fault.entire else (*column, _FILE_KEYS.get(fault.argument, fault.argument))

@@ -26,7 +26,7 @@ from tacit.query.policy import TablePolicy
 from tacit.query.policy_build import Declared, assemble, digest, examine
 from tacit.query.policy_checks import declare, file_path, problems, read
 from tacit.query.policy_errors import Mistake, PolicyError
-from tacit.query.policy_models import BudgetModel, PolicyModel, TableModel, plain
+from tacit.query.policy_models import BudgetModel, PolicyModel, PublicModel, TableModel, plain
 from tacit.query.policy_values import read_bounds
 from tacit.query.toml_lines import Path as Keys
 from tacit.query.toml_lines import line_of, spell
@@ -64,17 +64,18 @@ class PolicyTable:
     source: str
     table: str | None
     declared: Declared
+    section: str = "tables"
     _text: _Text = field(repr=False, compare=False)
 
     def location(self, environment: Mapping[str, str] | None = None) -> str:
         """Return the path or URL of the source, from this environment (by default the process's)."""
-        return self._text.resolve(("tables", self.name, "source"), self.source, environment)
+        return self._text.resolve((self.section, self.name, "source"), self.source, environment)
 
     def build(self, schema: Mapping[str, Kind]) -> TablePolicy:
         """Return the table's policy, given its source's schema, or raise PolicyError with all mistakes and lines."""
         faults = examine(schema, self.declared)
         if faults:
-            raise self._text.error((file_path(self.name, fault), fault.message) for fault in faults)
+            raise self._text.error((file_path(self.name, fault, self.section), fault.message) for fault in faults)
         return assemble(self.name, schema, self.declared)
 
 
@@ -82,6 +83,7 @@ class PolicyTable:
 class PolicyFile:
     """A policy without mistakes, as far as that can be told without the sources.
 
+    Of `public` tables nothing but the types of columns is declared. Each row of them is a unit, as far as that matters.
     `ledger` is as written; `version` is the SHA-256 of the content, the same whatever the comments, the order and the
     spelling of numbers.
     """
@@ -91,6 +93,7 @@ class PolicyFile:
     ledger: str | None
     neighbours: Neighbours
     tables: Mapping[str, PolicyTable]
+    public: Mapping[str, PolicyTable]
     version: str
     _text: _Text = field(repr=False, compare=False)
 
@@ -122,6 +125,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         ledger=model.ledger,
         neighbours=model.neighbours,
         tables=MappingProxyType({name: _table(name, table, model, text) for name, table in model.tables.items()}),
+        public=MappingProxyType({name: _public(name, table, text) for name, table in model.public.items()}),
         version=digest(_content(model)),
         _text=text,
     )
@@ -130,6 +134,13 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
 def _table(name: str, table: TableModel, policy: PolicyModel, text: _Text) -> PolicyTable:
     declared = declare(plain(table), policy.neighbours)
     return PolicyTable(name=name, source=table.source, table=table.table, declared=declared, _text=text)
+
+
+def _public(name: str, table: PublicModel, text: _Text) -> PolicyTable:
+    declared = declare(plain(table) | {"each_row": True}, "add/remove")
+    return PolicyTable(
+        name=name, source=table.source, table=table.table, declared=declared, section="public", _text=text
+    )
 
 
 def _budget(budget: BudgetModel) -> Budget:
@@ -145,7 +156,8 @@ def _budget(budget: BudgetModel) -> Budget:
 def _content(policy: PolicyModel) -> dict[str, object]:
     """Return what the version depends on: all keys with their defaults, bounds as rationals."""
     exact = {name: plain(table) | {"columns": _columns(table)} for name, table in policy.tables.items()}
-    return plain(policy) | {"tables": exact}
+    content = plain(policy) | {"tables": exact}
+    return content if policy.public else {name: value for name, value in content.items() if name != "public"}
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:

@@ -92,6 +92,31 @@ class TableModel(_Model):
     )
 
 
+class PublicColumnModel(_Model):
+    """How a column of a public table is read."""
+
+    type: Kind | None = Field(
+        None, description="integer, real, text, boolean, date or timestamp, in quotes", examples=['type = "integer"']
+    )
+
+
+class PublicModel(_Model):
+    """A table that is not private."""
+
+    source: _Text = Field(
+        description="the path of a Parquet, CSV or DuckDB file, or a glob of the first two, in quotes",
+        examples=['source = "regions.csv"'],
+    )
+    table: _Text | None = Field(
+        None, description="the table's name in its database, in quotes", examples=['table = "regions"']
+    )
+    columns: dict[str, PublicColumnModel] = Field(
+        default_factory=dict,
+        description="a table of columns",
+        examples=["[public.regions.columns]"],
+    )
+
+
 class PolicyModel(_Model):
     """A policy file."""
 
@@ -110,6 +135,9 @@ class PolicyModel(_Model):
     tables: Annotated[dict[str, TableModel], Field(min_length=1)] = Field(
         description="at least one table", examples=["[tables.visits]"]
     )
+    public: dict[str, PublicModel] = Field(
+        default_factory=dict, description="tables that are not private", examples=["[public.regions]"]
+    )
 
 
 _MODELS: Final[dict[str, type[_Model]]] = {
@@ -117,6 +145,8 @@ _MODELS: Final[dict[str, type[_Model]]] = {
     "budget.": BudgetModel,
     "tables.NAME.": TableModel,
     "tables.NAME.columns.NAME.": ColumnModel,
+    "public.NAME.": PublicModel,
+    "public.NAME.columns.NAME.": PublicColumnModel,
 }
 
 
@@ -140,6 +170,8 @@ def _wanted() -> dict[str, tuple[str, str]]:
     found = {
         "tables.NAME": ("a table", "[tables.visits]"),
         "tables.NAME.columns.NAME": ("a table", "cost = { bounds = [0, 20_000] }"),
+        "public.NAME": ("a table", "[public.regions]"),
+        "public.NAME.columns.NAME": ("a table", 'population = { type = "integer" }'),
     }
     for where, model in _MODELS.items():
         for name, info in model.model_fields.items():
@@ -157,5 +189,5 @@ def place(path: tuple[str | int, ...]) -> str:
     >>> place(("tables", "visits", "columns", "cost", "bounds"))
     'tables.NAME.columns.NAME.bounds'
     """
-    names = (1, 3) if path[:1] == ("tables",) else ()
+    names = (1, 3) if path[:1] in (("tables",), ("public",)) else ()
     return ".".join("NAME" if at in names else str(part) for at, part in enumerate(path))

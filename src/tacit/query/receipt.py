@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.joins import Join
 from tacit.query.plan import Bundle, Measure, Plan
 from tacit.query.price import Price
 from tacit.query.table import say
@@ -27,6 +28,7 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "schema": SCHEMA,
         "question": plan.sql,
         "table": plan.table.name,
+        **({"joins": [_join(join) for join in plan.joins]} if plan.joins else {}),
         "privacy": _privacy(plan, price),
         "mechanisms": [_mechanism(plan, price, place) for place in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
@@ -46,6 +48,11 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
         "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys if key.values is not None},
         "noise": price.why,
     }
+
+
+def _join(join: Join) -> dict[str, object]:
+    """A joined table: which, how, and whose."""
+    return {"table": join.table, "kind": join.kind, "rows": "private" if join.private else "public"}
 
 
 def promise(guarantee: PureDP | ApproxDP | ZCDP) -> dict[str, float]:
