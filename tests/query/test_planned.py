@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -78,5 +79,13 @@ def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
     assert repr(asked).endswith("<r> ± ?>")
     assert "<r>" not in asked._repr_html_()
     assert "costs ε = 1." in asked._repr_html_()
-    wide = planned("SELECT " + ", ".join(f"count(*) AS n{i}" for i in range(100)) + " FROM t")
+    wide = planned("SELECT " + ", ".join(f"count(*) AS n{i}" for i in range(100)) + " FROM t")  # noqa: S608 - a question is text
     assert len(repr(wide)) < 200
+
+
+def test_groups_that_are_found_are_said_to_be() -> None:
+    free = replace(TABLE, columns={**TABLE.columns, "note": ColumnPolicy(kind="text")})
+    plan = parse("SELECT region, note, count(*) AS n FROM t GROUP BY region, note", {"t": free})
+    said = str(Planned(plan, price(plan, epsilon=1, delta=1e-6), 0.95, None))
+    assert "Groups: 2 values of region. Rows with another value are left out" in said
+    assert "Groups of note are found in the data, privately" in said

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, TacitError
 from tacit.guarantees.values import PureDP
 from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
@@ -221,7 +221,7 @@ def test_more_confidence_is_wider() -> None:
     assert widths == sorted(set(widths))
 
 
-@pytest.mark.parametrize("bad", [0, 1, 95, 1.0, 0.0, -0.1, inf, "0.95", None, True])
+@pytest.mark.parametrize("bad", [0, 1, 95, 1.0, 0.0, -0.1, inf, "0.95", True])
 def test_a_bad_confidence_is_refused(bad: float) -> None:
     answer = noisy(plan_of(policy(), COUNT))
     with pytest.raises(InvalidError, match="confidence"):
@@ -232,10 +232,43 @@ def test_a_bad_confidence_is_refused(bad: float) -> None:
 
 def test_an_answer_is_shown_with_its_intervals() -> None:
     answer = noisy(plan_of(policy(), COUNT, keys=[key("k", "<b>")]))
-    assert str(answer) == str(answer.intervals())
-    assert answer._repr_html_() == answer.intervals()._repr_html_()
+    assert "95% interval of a0" in str(answer)
+    assert "<th>95% interval of a0</th>" in answer._repr_html_()
     assert "<b>" not in answer._repr_html_()
-    assert "a0_low" in str(answer)
+
+
+def test_an_answer_keeps_the_confidence_of_its_question() -> None:
+    answer = replace(noisy(plan_of(policy(), COUNT)), confidence=0.5)
+    assert answer.intervals() == answer.intervals(0.5) != answer.intervals(0.95)
+    assert "50% interval of a0" in str(answer)
+    assert "50% interval of a0" in answer._repr_html_()
+
+
+def test_an_answer_says_what_it_is_in_one_line() -> None:
+    answer = noisy(plan_of(policy(), COUNT, keys=KEYS))
+    assert repr(answer) == "<Release: 40 rows of k, a0; cost ε = 0.05>"
+    wide = noisy(plan_of(policy(), COUNT, more={f"column_{n}": N for n in range(1000)}))
+    assert len(repr(wide)) < 200
+
+
+def test_intervals_take_names_that_are_free() -> None:
+    plan = plan_of(policy(), COUNT, more={"a0_low": N, "a0_high_1": N, "a0_high": N})
+    found = noisy(plan).intervals()
+    assert len(set(found.names)) == len(found.names) == 12
+    assert found.names[:4] == ("a0", "a0_low_1", "a0_high_2", "a0_low")
+    low, value, high = (found.dicts()[0][name] for name in ("a0_low_1", "a0", "a0_high_2"))
+    assert low < value < high  # type: ignore[operator]
+    assert found.dicts()[0]["a0_low"] == value
+    assert list(found.to_polars().columns) == list(found.names)
+
+
+def test_a_chart_of_nothing_says_so_and_not_that_nothing_was_released() -> None:
+    plan = plan_of(policy(), COUNT, keys=KEYS)
+    for empty in (replace(plan, limit=0), replace(plan, outputs=plan.outputs[:1])):
+        with pytest.raises(TacitError, match="nothing to draw") as caught:
+            noisy(empty).plot()
+        assert "not lost" in str(caught.value)
+        assert "nothing was" not in str(caught.value)
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SCHEMA = 1
+_WIDE = 10_000
 
 
 def console() -> Console:
@@ -27,10 +28,11 @@ def console() -> Console:
 
 
 def paper() -> Console:
-    """Return where data go."""
+    """Return where data go: as wide as a terminal is, and as wide as need be elsewhere."""
     from rich.console import Console  # noqa: PLC0415 - heavy
 
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    width = None if sys.stdout.isatty() else _WIDE
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
 
 
 def answer_table(answer: Release) -> Table:

@@ -7,7 +7,7 @@ from math import prod
 
 from sqlglot import exp
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, RefusedError, show
 from tacit.query.domains import domain
 from tacit.query.expressions import Call, Expression, Value, columns
 from tacit.query.parse_from import base, item_name, source
@@ -62,7 +62,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
     terms = _items(select, asked)
     names = distinct(item_name(item, scope) for item in select.expressions)
     having, order = _having(select, asked, terms), _order(select, asked, terms)
-    if not asked.asks:
+    if not asked.asks and all(key.values is not None for key in asked.keys):
         raise refused("The question asks nothing of the data: the groups are public", "Add an aggregate: count(*).")
     bundles, aggregates = asked.measured()
     return Plan(
@@ -113,9 +113,28 @@ def _keys(select: exp.Select, scope: Scope, listed: Listed) -> list[Key]:
     for name in listed:
         if name not in used:
             raise InvalidError("keys", f"keys for {show(name)}", "keys of what the question groups by")
-    keys = [Key(name=name, expression=e, values=domain(e, name, scope.table, own)) for e, (name, own) in found.items()]
+    keys = [Key(name=name, expression=e, values=_values(e, name, scope, own)) for e, (name, own) in found.items()]
+    _check_shadowed(keys, select, scope)
     _check_cells(keys)
     return keys
+
+
+def _values(expression: Expression, name: str, scope: Scope, own: Sequence[Value] | None) -> tuple[Value, ...] | None:
+    """Return the public values of a key; None if there are none, so that its groups must be found privately, with δ."""
+    try:
+        return domain(expression, name, scope.table, own)
+    except RefusedError:
+        return None  # `price` says why, where there is no δ
+
+
+def _check_shadowed(keys: Sequence[Key], select: exp.Select, scope: Scope) -> None:
+    """Raise where groups would be found by a column of which the question shows something else under its name."""
+    aliases = {one.alias.casefold(): one for one in select.expressions if isinstance(one, exp.Alias)}
+    for key in keys:
+        own, alias = _own_name(key.expression), aliases.get(key.name.casefold())
+        if key.values is None and own and alias is not None and scope.raw(alias.this).expression != key.expression:
+            how = f"Write GROUP BY {select.expressions.index(alias) + 1}, or give the item another alias."
+            raise refused(f"GROUP BY {key.name} means the column of that name, not the item {quoted(alias.alias)}", how)
 
 
 def _check_cells(keys: Sequence[Key]) -> None:

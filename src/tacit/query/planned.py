@@ -96,10 +96,11 @@ class Planned:
     def _groups(self) -> list[str]:
         """Say which groups there are, and which rows are in none of them."""
         keys = [key for key in self.plan.keys if key.values is not None]
-        if not keys:
-            return []
+        found = [key.name for key in self.plan.keys if key.values is None]
+        lines = [f"Groups of {listed(found)} are found in the data, privately; those of few units do not show."]
         named = listed([_of_key(key) for key in keys])
-        return [f"Groups: {named}. Rows with another value are left out{_nulls(keys)}."]
+        said = f"Groups: {named}. Rows with another value are left out{_nulls(keys)}."
+        return [*([said] if keys else []), *(lines if found else [])]
 
     def __str__(self) -> str:
         """What is asked, its cost, an error for each output, and what is left out."""

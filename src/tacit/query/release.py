@@ -6,20 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import product
+from math import isfinite
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tacit import plots
+from tacit.errors import InvalidError, TacitError, show
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.table_count import Fitted, around
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.intervals import interval, read_confidence
+from tacit.query.margins import Fit, whole_table
 from tacit.query.noise_law import NoiseLaw
+from tacit.query.parse_names import distinct
 from tacit.query.plan import Bundle, Grouped, Measure, Noisy, Order, Output, Plan
 from tacit.query.price import Price
 from tacit.query.receipt import receipt
+from tacit.query.selection import Find, Places, Units, answered
+from tacit.query.shown import Answered, as_html, as_table, as_text
 from tacit.query.table import Table
+from tacit.query.truncated import Shown
+from tacit.query.words import spell
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,6 +41,13 @@ if TYPE_CHECKING:
 
 Integers = Sequence[Sequence[int]]
 """For every measure of a plan, in order, one integer a cell."""
+
+_MOST_NAMES = 8
+_NO_CHART = (
+    "There is nothing to draw: the answer has no row with a number and a finite interval. The answer itself is not "
+    "lost: print it, or use .rows()."
+)
+NONE: Mapping[int, list[int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +59,7 @@ class Cell:
     estimates: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """A private answer: a table, its intervals, its cost and its receipt.
 
@@ -51,6 +70,7 @@ class Release:
     price: Price
     context: Mapping[str, object]
     cells: tuple[Cell, ...]
+    confidence: float = 0.95
 
     @property
     def table(self) -> Table:
@@ -82,29 +102,61 @@ class Release:
         """Offer the answer to any library that reads Arrow streams."""
         return self.table.__arrow_c_stream__(requested_schema)
 
-    def intervals(self, confidence: float = 0.95) -> Table:
+    def intervals(self, confidence: float | None = None) -> Table:
         """Return the answer with the low and high end of every noisy value, each with this confidence.
 
         They are for the statistic of the bounded data: values clamped, units reaching no further than the
-        policy lets them.
+        policy lets them. Each holds for itself; that all of them hold together is less likely. Without a confidence it
+        is that of the question.
         """
-        confidence = read_confidence(confidence)
-        names: list[str] = []
-        kinds, columns = [], []
-        for name, output in self.plan.outputs:
-            names.append(name)
-            kinds.append(output.kind)
-            columns.append(tuple(self._value(output, cell) for cell in self.cells))
-            found = [self._interval(output, cell, confidence) for cell in self.cells]
-            if any(ends is not None for ends in found):
-                for side, end in enumerate(("low", "high")):
-                    names.append(f"{name}_{end}")
-                    kinds.append("real")
-                    columns.append(tuple(None if ends is None else ends[side] for ends in found))
-        return Table(tuple(names), tuple(kinds), tuple(columns))
+        return as_table(self.columns(confidence))
+
+    def columns(self, confidence: float | None = None) -> list[Answered]:
+        """Return the columns of the answer, each noisy one with its intervals."""
+        confidence = self.confidence if confidence is None else read_confidence(confidence)
+        return [self._column(name, output, confidence) for name, output in self.plan.outputs]
+
+    def _column(self, name: str, output: Output, confidence: float) -> Answered:
+        found = tuple(self._interval(output, cell, confidence) for cell in self.cells)
+        values = tuple(self._value(output, cell) for cell in self.cells)
+        return Answered(name, output.kind, values, found if any(ends is not None for ends in found) else None)
 
     def _interval(self, output: Output, cell: Cell, confidence: float) -> Interval | None:
         return interval(self.plan, output, cell.released, cell.keys, confidence)
+
+    def margin(self, *names: str, confidence: float = 0.95) -> Table:
+        """Return a margin of a table that adds up: its counts by some of its keys, with intervals.
+
+        The counts are the sums of the table's cells; the intervals are those of the fitted margin itself, which are
+        narrower than what the cells' intervals would add up to.
+        """
+        ((aggregate,), keys) = self.plan.aggregates or (None,), [key.name for key in self.plan.keys]
+        if aggregate is None or aggregate.ask.function != "table_count":
+            raise InvalidError("margin", "an answer that is no such table", "of a crosstab or a histogram")
+        for name in names:
+            if name not in keys:
+                raise InvalidError("margin", show(name), f"of some of {', '.join(keys)}")
+        over = tuple(place for place, name in enumerate(keys) if name in names)
+        fit = Fit.of(aggregate.ask.sizes, self.plan.bundles, self.price.noise)
+        sums: dict[tuple[Value, ...], list[float]] = {}
+        for cell in self.cells:
+            last = cell.released[-1]
+            own = sums.setdefault(tuple(cell.keys[place] for place in over), [0, 0.0])
+            own[0] += last.integers[0]
+            own[1] += last.center if isinstance(last, Fitted) else 0.0
+        ends = [around(center, fit, over, read_confidence(confidence)) for _, center in sums.values()]
+        by_key = zip(*sums, strict=True) if over else ()
+        columns = [
+            *map(tuple, by_key),
+            tuple(int(count) for count, _ in sums.values()),
+            *map(tuple, zip(*ends, strict=True)),
+        ]
+        kinds = [self.plan.keys[place].expression.kind for place in over]
+        return Table(
+            tuple(distinct([*(keys[place] for place in over), "count", "count_low", "count_high"])),
+            (*kinds, "integer", "real", "real"),
+            tuple(columns),
+        )
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
@@ -116,9 +168,9 @@ class Release:
         """What was promised and how, as JSON: enough for another person to recompute the guarantee."""
         return receipt(self.plan, self.price, self.context)
 
-    def plot(self, confidence: float = 0.95) -> alt.FacetChart:
+    def plot(self, confidence: float | None = None) -> alt.FacetChart:
         """Draw every noisy value with its interval; it needs the extra `tacit[plot]`."""
-        confidence = read_confidence(confidence)
+        confidence = self.confidence if confidence is None else read_confidence(confidence)
         bars = [
             (name, self._label(cell), float(value), ends)
             for name, output in self.plan.outputs
@@ -126,6 +178,8 @@ class Release:
             if (ends := self._interval(output, cell, confidence)) is not None
             and isinstance(value := self._value(output, cell), (int, float))
         ]
+        if not any(isfinite(value) and isfinite(ends[1] - ends[0]) for *_, value, ends in bars):
+            raise TacitError(_NO_CHART)
         return plots.estimates(
             [name for name, *_ in bars],
             [label for _, label, *_ in bars],
@@ -139,20 +193,70 @@ class Release:
         return ", ".join(str(value) for value in shown) or "all"
 
     def __str__(self) -> str:
-        """The answer with its 95 % intervals."""
-        return str(self.intervals())
+        """The answer with its intervals."""
+        return as_text(self.columns(), self.confidence)
+
+    def __repr__(self) -> str:
+        """What it is, in one line; `print` shows the answer."""
+        rows = f"{len(self.cells):,} row{'' if len(self.cells) == 1 else 's'}"
+        names = [name for name, _ in self.plan.outputs]
+        more = ", …" if len(names) > _MOST_NAMES else ""
+        return f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>"
 
     def _repr_html_(self) -> str:
-        """The answer with its 95 % intervals, for notebooks."""
-        return self.intervals()._repr_html_()
+        """The answer with its intervals, for notebooks."""
+        return as_html(self.columns(), self.confidence)
 
 
 def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, object]) -> Release:
     """Add fresh noise to exact integers and make them an answer; HAVING, ORDER BY and LIMIT see noisy values only."""
-    noisy = _noisy(plan, price, exact)
-    cells = [
-        _cell(plan, price, noisy, place, keys) for place, keys in enumerate(product(*(key.listed for key in plan.keys)))
+    noisy = _noisy(plan, price, exact, plan.listed)
+    groups = enumerate(product(*(key.listed for key in plan.keys)))
+    if any(one.ask.function == "table_count" for one in plan.aggregates):
+        return _answer(plan, price, _fitted(plan, price, [measures[0] for measures in noisy]), context)
+    return _answer(plan, price, [_cell(plan, price.noise, noisy, place, keys) for place, keys in groups], context)
+
+
+def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
+    """Return the cells of a table that adds up, from the noisy integers of its margins."""
+    (one,) = plan.aggregates
+    fit = Fit.of(one.ask.sizes, plan.bundles, price.noise)
+    table = fit.table(noisy)
+    others = [Released(*part) for part in zip(plan.bundles[:-1], [()] * len(plan.bundles), price.noise, strict=False)]
+    cells = []
+    for keys, count, center in zip(
+        product(*(key.listed for key in plan.keys)), whole_table(table).ravel(), table.ravel(), strict=True
+    ):
+        last = Fitted(plan.bundles[-1], (int(count),), price.noise[-1], float(center))
+        cells.append(Cell(keys, (*others, last), (int(count),)))
+    return cells
+
+
+def release_found(plan: Plan, price: Price, find: Find, context: Mapping[str, object]) -> Release:
+    """Do the same with groups that are found in the data: choose them by noisy numbers of units, which are released."""
+    law = price.choice
+    if law is None:
+        raise ValueError("the groups are listed")
+    chosen: list[Shown] = []
+
+    def choose(units: Units) -> Places:
+        chosen.append(law.shown(units))
+        return chosen[0].places
+
+    found = find(plan, choose)
+    order = np.searchsorted(chosen[0].places, found.places)
+    units = dict.fromkeys(answered(plan), chosen[0].noisy[order].tolist())
+    noisy = _noisy(plan, price, found.integers, len(found.keys), units)
+    laws = [
+        tuple(law.lower if one is law else one for one in price.noise) if lower else price.noise for lower in (0, 1)
     ]
+    lower = chosen[0].lower[order].tolist()
+    cells = [_cell(plan, laws[lower[place]], noisy, place, keys) for place, keys in enumerate(found.keys)]
+    return _answer(plan, price, cells, context)
+
+
+def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
+    """Keep, order and cut as the question says."""
     kept = [
         cell for cell in cells if plan.having is None or evaluate_output(plan.having, cell.estimates, cell.keys) is True
     ]
@@ -162,15 +266,20 @@ def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, obj
     return Release(plan, price, context, tuple(kept[plan.offset : last]))
 
 
-def _noisy(plan: Plan, price: Price, exact: Integers) -> list[list[list[int]]]:
-    """Return the noisy integers of each measure of each bundle."""
-    asked = [measure.bins * plan.listed for bundle in plan.bundles for measure in bundle.measures]
+def _noisy(
+    plan: Plan, price: Price, exact: Integers, cells: int, told: Mapping[int, list[int]] = NONE
+) -> list[list[list[int]]]:
+    """Return the noisy integers of each measure of each bundle; `told` are bundles that have their noise already."""
+    asked = [measure.bins * cells for bundle in plan.bundles for measure in bundle.measures]
     if list(map(len, exact)) != asked:
         raise ValueError("the engine's answer has another shape than the plan")
     given = iter(exact)
     return [
-        [_added(coarse(plan, bundle, measure, next(given)), law) for measure in bundle.measures]
-        for bundle, law in zip(plan.bundles, price.noise, strict=True)
+        [
+            told[place] if place in told else _added(coarse(plan, bundle, measure, integers), law)
+            for measure, integers in zip(bundle.measures, given, strict=False)
+        ]
+        for place, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
     ]
 
 
@@ -200,9 +309,11 @@ def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int
     return [x for own in sums.values() for x in own]
 
 
-def _cell(plan: Plan, price: Price, noisy: list[list[list[int]]], place: int, keys: tuple[Value, ...]) -> Cell:
+def _cell(
+    plan: Plan, noise: Sequence[NoiseLaw], noisy: list[list[list[int]]], place: int, keys: tuple[Value, ...]
+) -> Cell:
     released = []
-    for bundle, law, measures in zip(plan.bundles, price.noise, noisy, strict=True):
+    for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
         integers: list[int] = []
         for measure, found in zip(bundle.measures, measures, strict=True):
             width = -(-measure.bins // bundle.block)
