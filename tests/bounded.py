@@ -91,7 +91,7 @@ def with_reach(bundle: Bundle, reach: int) -> Bundle:
 
 
 def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:
-    """For every measure, one integer a cell."""
+    """For every measure, one integer a cell, or one for each bin of each cell."""
     cells = list(product(*(one.listed for one in plan.keys)))
     units: dict[Value, dict[tuple[Value, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
     for number, row in enumerate(rows):
@@ -102,16 +102,38 @@ def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:
         if unit is not None and cell in cells:
             units[unit][cell].append(row)
     measures = [measure for bundle in plan.bundles for measure in bundle.measures]
-    totals = [dict.fromkeys(cells, 0) for _ in measures]
+    totals = [{cell: [0] * measure.bins for cell in cells} for measure in measures]
+    brought: dict[tuple[int, tuple[Value, ...]], set[Value]] = defaultdict(set)
     for unit, found in units.items():
         for cell in sorted(found, key=lambda cell: _hashed(unit, cell))[: plan.groups]:
-            for total, measure in zip(totals, measures, strict=True):
-                total[cell] += contribution(measure, found[cell], plan.table.rows)
-    return [[total[cell] for cell in cells] for total in totals]
+            for place, (total, measure) in enumerate(zip(totals, measures, strict=True)):
+                if measure.per == "value":
+                    kept = sorted(different(measure, found[cell]), key=lambda v: _hashed(unit, (*cell, v)))
+                    brought[place, cell].update(kept[: plan.table.rows])
+                    total[cell] = [len(brought[place, cell])]
+                    continue
+                own = contributions(measure, found[cell], plan.table.rows)
+                total[cell] = [a + b for a, b in zip(total[cell], own, strict=True)]
+    return [[x for cell in cells for x in total[cell]] for total in totals]
 
 
 def _hashed(unit: Value, cell: tuple[Value, ...]) -> bytes:
     return sha256(repr((unit, cell)).encode()).digest()
+
+
+def different(measure: Measure, rows: Sequence[Row]) -> set[Value]:
+    """The different values of some rows; -0.0 and 0.0 are equal in Python too."""
+    return {value for row in rows if not _is_null(value := _of(measure, row))}
+
+
+def contributions(measure: Measure, rows: Sequence[Row], max_rows: int) -> list[int]:
+    """One unit's integers in one cell: one for each bin."""
+    if measure.bins == 1:
+        return [contribution(measure, rows, max_rows)]
+    there = [value for row in rows if not _is_null(value := _of(measure, row))]
+    numbers = [there.count(number) for number in range(measure.bins)]
+    shares = [Fraction(n) if len(there) <= max_rows else Fraction(n * max_rows, len(there)) for n in numbers]
+    return [trunc(share * (1 << measure.fraction_bits)) for share in shares]
 
 
 def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import nan
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_a_plan_says_what_it_costs_how_far_off_it_is_and_why() -> None:
     assert planned.error["n"] == pytest.approx(12 * 4.0104052, rel=1e-6)
     assert planned.error["mean"] == pytest.approx(12 * 2.302585 * 100 / 1000, rel=0.01)
     said = str(planned)
-    assert "PureDP(epsilon=0.5)" in said
+    assert "costs ε = 0.5." in said
     assert "n: off by at most 48.1249 with 90% confidence" in said
     assert planned.why in said
     wide = database(Untouchable()).plan(QUESTION, epsilon=0.5)
@@ -176,8 +177,8 @@ def refusals() -> list[tuple[str, dict[str, Any], type[TacitError], str]]:
         (COUNT, {"epsilon": "1"}, InvalidError, "epsilon"),
         (COUNT, {"epsilon": 1e-20}, InvalidError, "epsilon"),
         (COUNT, {"epsilon": 0.1, "delta": 2}, InvalidError, "delta"),
-        (COUNT, {"epsilon": 0.1, "rho": 0.1}, InvalidError, "neither or both"),
-        (COUNT, {"rho": 0.1}, InvalidError, "event"),  # a budget in ε cannot price Gaussian noise
+        (COUNT, {"epsilon": 0.1, "rho": 0.1}, InvalidError, "this budget is in ε: use epsilon"),
+        (COUNT, {"rho": 0.1}, InvalidError, "this budget is in ε: use epsilon"),
     ]
 
 
@@ -355,3 +356,55 @@ def test_a_database_lets_go_of_its_sources_and_tells_what_is_public() -> None:
     with database(Engine(seen)) as db:
         assert db.tables == {"visits": VISITS, "staff": STAFF}
     assert seen == ["let go", "let go"]
+
+
+def test_a_closed_database_refuses_before_the_charge() -> None:
+    db = database(Engine([]))
+    db.sql(COUNT, epsilon=0.25)
+    db.close()
+    with pytest.raises(RefusedError, match="database is closed; nothing was spent"):
+        db.sql(COUNT, epsilon=0.25)
+    assert db.spent == PureDP(epsilon=0.25)
+    assert repr(db) == "<Database: visits, staff; left: ε = 0.75 of ε = 1, closed>"
+
+
+def test_a_database_shows_what_may_be_asked_and_what_is_left() -> None:
+    page = database(Untouchable())._repr_html_()
+    assert "left: ε = 1 of ε = 1" in page
+    assert "keys A, B" in page
+
+    class Broken(MemoryLedger):
+        @property
+        def spent(self) -> Any:  # noqa: ANN401
+            raise SourceError("gone")
+
+    assert "left: unknown" in repr(database(Untouchable(), Broken(PureDP(epsilon=1), "add/remove")))
+
+
+def test_an_answer_has_the_confidence_that_was_asked_for() -> None:
+    answer = database(Engine([])).sql(QUESTION, epsilon=0.5, confidence=0.5)
+    assert answer.confidence == 0.5
+    assert "50% interval of n" in str(answer)
+
+
+def test_what_is_left_can_be_compared_before_asking() -> None:
+    db = database(Untouchable())
+    db.check(db.plan(COUNT, epsilon=1))
+    with pytest.raises(BudgetError, match=r"only 1\.0 is left"):
+        db.check(db.plan(COUNT, epsilon=1.5))
+    assert db.ledger.entries() == ()
+
+
+def test_a_cost_that_the_budget_cannot_pay_is_refused_in_plain_words() -> None:
+    with pytest.raises(InvalidError, match=r"epsilon or rho must be given.*rho=0\.01"):
+        database(Untouchable(), MemoryLedger(ZCDP(rho=1), "add/remove")).plan(COUNT)
+    many = "SELECT cost, count(*) FROM visits GROUP BY cost"
+    for budget in (PureDP(epsilon=1), ZCDP(rho=1)):
+        db = database(Untouchable(), MemoryLedger(budget, "add/remove"))
+        wide = Database(
+            {"visits": (replace(VISITS, max_groups=50), Untouchable())},  # type: ignore[dict-item]
+            db.ledger,
+            version="v1",
+        )
+        with pytest.raises(InvalidError, match="this budget has no δ"):
+            wide.sql(many, epsilon=0.1, delta=1e-3)

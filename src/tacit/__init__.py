@@ -31,11 +31,13 @@ from tacit.mechanisms import (
 )
 from tacit.mechanisms.calibrate import Calibration, calibrate
 from tacit.query.policy import ROW
+from tacit.version import VERSION
 
 if TYPE_CHECKING:
+    from tacit.declared import declare
     from tacit.session import open  # noqa: A004 - the name is the public surface's
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ROW",
@@ -65,6 +67,7 @@ __all__ = [
     "calibrate",
     "compare_noise",
     "compose",
+    "declare",
     "open",
     "parallel",
     "sensitivity",
@@ -78,6 +81,10 @@ def __getattr__(name: str) -> object:
         from tacit import session  # noqa: PLC0415 - heavy
 
         return session.open
+    if name == "declare":
+        from tacit import declared  # noqa: PLC0415 - heavy
+
+        return declared.declare
     raise AttributeError(f"module 'tacit' has no attribute {name!r}")
 
 

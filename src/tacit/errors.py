@@ -7,6 +7,7 @@
     ├── RefusedError    the question cannot be answered privately, or not any more
     ├── BudgetError     the question is fine, but what is left of the budget is too small
     └── SourceError     the engine behind the data failed; its text never carries data
+        └── LedgerError    the ledger could not be read or written, or is not what it should be
 
 A message says what happened, that nothing was lost, and what to do next. It may repeat a parameter
 that the caller chose, never a value of the data.
@@ -57,6 +58,10 @@ class BudgetError(TacitError):
 
 class SourceError(TacitError):
     """The engine behind the data failed; the text is constant, since details could carry data."""
+
+
+class LedgerError(SourceError):
+    """The ledger could not be read or written, or is not what it should be; nothing was answered."""
 
 
 class NoSourceError(InvalidError, SourceError):

@@ -383,6 +383,35 @@ def estimates(
     return drawn
 
 
+def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerChart:
+    """Draw what is left of a budget after each question, as steps down.
+
+    >>> burn_down([1, 0.5], ["", "ann"], unit="ε").to_dict()["title"]["text"]
+    'What is left of the budget'
+
+    Args:
+        left: what is left at first and after each question.
+        names: who asked, "" for nobody.
+        unit: of what: ε or ρ.
+    """
+    (values,) = _columns({"left": left})
+    _require(len(names) == values.size, "names", f"a length of {len(names)}", "as long as left")
+    rows: list[Row] = [
+        {"question": float(place), "left": values[place], "analyst": names[place] or "–"}
+        for place in range(values.size)
+    ][:: max(1, values.size // _MOST_ROWS)]
+    across = alt.X("question:Q", axis=_AXIS | {"title": "questions asked", "tickMinStep": 1})
+    up = alt.Y("left:Q", axis=_AXIS | {"title": f"{unit} left"}, scale=alt.Scale(zero=True))
+    tips = [_tooltip("question", "question"), _tooltip("left", f"{unit} left"), alt.Tooltip("analyst:N")]
+    area = alt.Chart().mark_area(interpolate="step-after", color=_BLUE, opacity=0.2)
+    line = alt.Chart().mark_line(interpolate="step-after", color=_BLUE, point=values.size < 60)  # noqa: PLR2004
+    layers = [one.encode(x=across, y=up, tooltip=tips) for one in (area, line)]
+    heading = alt.TitleParams(text="What is left of the budget", anchor="start", fontSize=17)
+    layered = alt.LayerChart(layer=layers, data=_inline(rows))
+    drawn: alt.LayerChart = layered.properties(width=_WIDTH, title=heading)
+    return drawn
+
+
 def _lines(curves: Curves, kind: str, across: _Measure, up: _Measure) -> Drawing:
     """Draw named lines, each with its name at its end; one named "tight" in broad ink behind the others."""
     others = [name for name in curves if name != _BROAD]

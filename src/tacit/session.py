@@ -8,32 +8,42 @@ Whatever is refused is refused before the charge. What fails after it stays char
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
-import tacit
+from tacit.declared import Declared
 from tacit.engines import Engine
 from tacit.engines.duckdb import Opened, open_duckdb, open_tables
-from tacit.errors import InvalidError, SourceError, show
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number
-from tacit.guarantees.filters import ApproxZCDP, Budget, limit
+from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from tacit.ledger import Ledger
+from tacit.ledger import ANSWERED, Ledger, Request, Ticket
+from tacit.ledger import FAILED as FAILED_OUTCOME
 from tacit.ledger.memory import MemoryLedger
-from tacit.query import policy_build, policy_file
-from tacit.query.aggregates import STATISTICS
+from tacit.query import catalog, policy_build, policy_file, recorded
 from tacit.query.expressions import Kind, Value
 from tacit.query.intervals import read_confidence
+from tacit.query.margins import tabulated, with_margins
 from tacit.query.parse import parse
-from tacit.query.plan import Noisy, Plan
+from tacit.query.plan import Plan
+from tacit.query.planned import Planned
 from tacit.query.policy import TablePolicy, _Row
-from tacit.query.price import Price, price
+from tacit.query.price import price
+from tacit.query.receipt import promise
 from tacit.query.refuse import refused
-from tacit.query.release import Release, release
+from tacit.query.release import Release, release, release_found
+from tacit.query.solve import read_errors, solve
+from tacit.query.words import spell
+from tacit.verbs import Costs, Verbs, one_count
+from tacit.version import VERSION
 
 FAILED = (
     "The data source failed while it was read. The question stays charged, since reading had begun; no answer was lost "
@@ -41,57 +51,36 @@ FAILED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A question before it is asked: what it would cost and how far off its answer would be."""
-
-    plan: Plan
-    price: Price
-    confidence: float
-    assume: int | None
-
-    @property
-    def cost(self) -> PureDP | ApproxDP | ZCDP:
-        """What the whole question would cost."""
-        return self.price.guarantee
-
-    @property
-    def error(self) -> dict[str, float]:
-        """For every output that is one aggregate: how far off it will be at most, with the asked confidence.
-
-        That of an average depends on how many units a group has, which is private: say how many to assume. Without
-        that it is the width of the bounds.
-        """
-        found = {}
-        for name, output in self.plan.outputs:
-            if isinstance(output, Noisy):
-                one = self.plan.aggregates[output.place]
-                bundles = [self.plan.bundles[i] for i in one.bundles]
-                noise = [self.price.noise[i] for i in one.bundles]
-                found[name] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, self.confidence, self.assume)
-        return found
-
-    @property
-    def why(self) -> str:
-        """Which noise, and why."""
-        return self.price.why
-
-    def __str__(self) -> str:
-        """One line on the cost, one for each error."""
-        lines = [f"{self.plan.sql}", f"costs {self.cost}. {self.why}"]
-        share = f"{self.confidence:.0%}"
-        lines += [f"{name}: off by at most {error:.6g} with {share} confidence" for name, error in self.error.items()]
-        return "\n".join(lines)
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-class Database:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a question may cost, as it was said: ε and δ, or ρ, or the error that it shall have."""
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    error: Number | Mapping[str, Number] | None = None
+    request: str | None = None
+
+
+class Database(Verbs):
     """Private tables behind one budget; see `open`."""
 
     def __init__(
-        self, tables: Mapping[str, tuple[TablePolicy, Engine]], ledger: Ledger, *, version: str, analyst: str = ""
+        self,
+        tables: Mapping[str, tuple[TablePolicy, Engine]],
+        ledger: Ledger,
+        *,
+        version: str,
+        analyst: str = "",
+        data_version: str = "",
     ) -> None:
         """Keep what `open` put together."""
         self._tables, self._ledger, self._version, self._analyst = dict(tables), ledger, version, analyst
+        self._data_version = data_version
+        self._closed = False
 
     def plan(
         self,
@@ -100,6 +89,7 @@ class Database:
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
@@ -111,62 +101,178 @@ class Database:
             epsilon: ε of the whole question.
             delta: δ of the whole question; with some, Gaussian noise is used where it errs less.
             rho: ρ instead of ε, for a budget in zCDP.
+            error: instead of both, how far off the answer may be: one number for all aggregates, or one for each by
+                its name. The cheapest noise that keeps to it is found.
             keys: public values for what is grouped by, where the policy has none; by the name in the answer.
             confidence: how often the errors hold.
             assume: how many units a group is assumed to have, for the error of averages.
         """
-        planned = self._price(query, keys, epsilon=epsilon, delta=delta, rho=rho)
-        return Planned(*planned, read_confidence(confidence), _assumed(assume))
+        plan = self._parse(query, keys)
+        cost = Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+        return self._priced(plan, cost, read_confidence(confidence), _assumed(assume))
 
-    def sql(
+    def sql(  # noqa: PLR0913 - as `plan`, and a name
         self,
         query: str,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
+        request: str | None = None,
     ) -> Release:
-        """Ask a question and pay for it; the arguments are those of `plan`."""
-        planned = self.plan(
-            query, epsilon=epsilon, delta=delta, rho=rho, keys=keys, confidence=confidence, assume=assume
-        )
-        _, engine = self._tables[planned.plan.table.name]
-        number = self._ledger.charge(planned.plan.sql, planned.price.events, analyst=self._analyst)
+        """Ask a question and pay for it; the arguments are those of `plan`.
+
+        With `request`, a name of your own for this very question, asking again under it gives the recorded answer at no
+        cost: for programs that cannot tell whether they were answered before they broke off.
+        """
+        plan = self._parse(query, keys)
+        cost = Cost(epsilon=epsilon, delta=delta, rho=rho, error=error, request=request)
+        return self._answer(self._priced(plan, cost, read_confidence(confidence), _assumed(assume)), cost)
+
+    def _tabulated(self, query: str, costs: Costs, *, margins: bool) -> Release:
+        """Ask for a table of counts that adds up."""
+        plan = self._parse(query, costs.get("keys"))
+        one_count(plan)
+        cost = Cost(**{name: costs.get(name) for name in ("epsilon", "delta", "rho", "error")})  # type: ignore[arg-type]
+        plan = tabulated(plan)
+        by_rho = cost.rho is not None or isinstance(self._ledger.budget, (ZCDP, ApproxZCDP))
+        plan = with_margins(plan, "gaussian" if by_rho else "laplace") if margins else plan
+        confidence, assume = read_confidence(costs.get("confidence", 0.95)), _assumed(costs.get("assume"))
+        return self._answer(self._priced(plan, cost, confidence, assume), cost)
+
+    def _answer(self, planned: Planned, cost: Cost) -> Release:
+        """Charge, read, add noise: in that order."""
+        self._check_open()
         try:
-            exact = engine.measure(planned.plan)
-            answer = release(planned.plan, planned.price, exact, self._context(planned, number))
+            ticket = self._ledger.charge(self._request(planned, cost.request))
+        except BudgetError as refusal:
+            if cost.error is None:
+                raise
+            raise self._too_dear(planned, refusal) from None
+        if ticket.answer is not None:
+            before = recorded.from_text(ticket.answer, planned.plan, planned.price, self._context(planned, ticket))
+            return replace(before, confidence=planned.confidence)
+        (answer,) = self._released([planned], ticket)
+        self._ended(ticket, ANSWERED, recorded.to_text(answer) if self._data_version or cost.request else None)
+        return answer
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RefusedError("The database is closed; nothing was spent. Open it again to ask.")
+
+    def _released(
+        self, questions: Sequence[Planned], ticket: Ticket, more: Mapping[str, object] = NOTHING
+    ) -> list[Release]:
+        """Read and add noise, for questions that are charged; a failure stays charged and says one sentence."""
+        answers = []
+        try:
+            for planned in questions:
+                _, engine = self._tables[planned.plan.table.name]
+                context = {**self._context(planned, ticket), **more}
+                if planned.plan.open:
+                    answer = release_found(planned.plan, planned.price, engine.find, context)
+                else:
+                    answer = release(planned.plan, planned.price, engine.measure(planned.plan), context)
+                answers.append(replace(answer, confidence=planned.confidence))
         except BaseException as error:
-            self._ledger.close(number, "failed")
+            self._ended(ticket, FAILED_OUTCOME)
             if isinstance(error, Exception):
                 raise SourceError(FAILED) from None
             raise
-        self._ledger.close(number, "answered")
-        return answer
+        return answers
 
-    def _price(
-        self,
-        query: str,
-        keys: Mapping[str, Sequence[Value]] | None,
-        *,
-        epsilon: Number | None,
-        delta: Number | None,
-        rho: Number | None,
-    ) -> tuple[Plan, Price]:
+    def ask_declared(self, declared: Declared) -> list[Release]:
+        """Charge a declared plan as one, read, and answer every question; see `tc.declare`."""
+        self._check_open()
+        text = ";\n".join(one.plan.sql for one in declared.questions)
+        ticket = self._ledger.charge(Request(question=text, events=declared.events, analyst=self._analyst))
+        more = {"declared_plan": {"questions": len(declared.questions), "promise": promise(declared.cost)}}
+        answers = self._released(declared.questions, ticket, more)
+        self._ended(ticket, ANSWERED)
+        return answers
+
+    def _request(self, planned: Planned, key: str | None) -> Request:
+        """Return what is charged; a question asked twice is one only under a declared version of the data."""
+        return Request(
+            question=planned.plan.sql,
+            events=planned.price.events,
+            analyst=self._analyst,
+            digest=recorded.digest(planned.plan, planned.price, self._data_version),
+            key=key,
+            repeats=bool(self._data_version),
+        )
+
+    def _ended(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
+        """Record how a question ended; it is charged already, so an answer is not held back if that fails."""
+        try:
+            self._ledger.finish(ticket.number, outcome, answer)
+        except LedgerError as error:
+            warnings.warn(f"The charge is recorded, but not how it ended. {error}", stacklevel=4)
+
+    def _parse(self, query: str, keys: Mapping[str, Sequence[Value]] | None) -> Plan:
         plan = parse(query, self.tables, keys=keys)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
-            raise refused("Tables of different engines cannot be joined", "Copy the public table to where the private is.")
+            raise refused(
+                "Tables of different engines cannot be joined", "Copy the public table to where the private is."
+            )
         self._tables[plan.table.name][1].check(plan)
-        return plan, price(plan, epsilon=epsilon, delta=0 if delta is None else delta, rho=rho)
+        return plan
 
-    def _context(self, planned: Planned, number: int) -> dict[str, object]:
+    def _priced(self, plan: Plan, cost: Cost, confidence: float, assume: int | None) -> Planned:
+        """Price a plan by what is paid, or by the errors that are wanted."""
+        delta = 0 if cost.delta is None else cost.delta
+        self._check_currency(cost)
+        if cost.error is None:
+            found = price(plan, epsilon=cost.epsilon, delta=delta, rho=cost.rho)
+            self._check_delta(found.guarantee)
+            return Planned(plan, found, confidence, assume, self)
+        if cost.epsilon is not None or cost.rho is not None:
+            raise InvalidError("error", "an error and an ε or ρ", "given alone: what it costs is then found")
+        by_rho, wanted = isinstance(self._ledger.budget, (ZCDP, ApproxZCDP)), read_errors(plan, cost.error)
+        solved = solve(plan, wanted, confidence=confidence, assume=assume, delta=delta, by_rho=by_rho)
+        return Planned(*solved, confidence, assume, self)
+
+    def _check_currency(self, cost: Cost) -> None:
+        """Raise unless the cost is said once, and in a currency in which this budget can be spent."""
+        if cost.epsilon is None and cost.rho is None and cost.error is None:
+            how = "epsilon=0.5 or --epsilon 0.5" if limit(self._ledger.budget).currency == "basic" else "rho=0.01"
+            raise InvalidError("epsilon or rho", "neither", f"given, to say what the question may cost, such as {how}")
+        if cost.rho is not None and limit(self._ledger.budget).currency == "basic":
+            raise InvalidError("rho", show(cost.rho), "left out, since this budget is in ε: use epsilon")
+
+    def _check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
+        if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self._ledger.budget).delta == 0:
+            raise InvalidError("delta", show(guarantee.delta), "left out, since this budget has no δ")
+
+    def check(self, planned: Planned) -> None:
+        """Raise BudgetError if a planned question costs more than is left now; nothing is read or spent."""
+        admit_all(self._ledger.spent, self._ledger.budget, planned.price.events)
+
+    def _too_dear(self, planned: Planned, refusal: BudgetError) -> BudgetError:
+        """Say what the rest of the budget would buy, where a wanted error costs more."""
+        match self.left:
+            case PureDP(epsilon=rest) | ApproxDP(epsilon=rest) if rest > 0:
+                could = price(planned.plan, epsilon=Exact(rest))
+            case ZCDP(rho=rest) if rest > 0:
+                could = price(planned.plan, rho=Exact(rest))
+            case _:
+                return refusal
+        errors = Planned(planned.plan, could, planned.confidence, planned.assume).error
+        listed = ", ".join(f"{name} ± {error:.4g}" for name, error in errors.items())
+        return BudgetError(f"{refusal} The wanted error costs {spell(planned.cost)}; what is left would buy {listed}.")
+
+    def _context(self, planned: Planned, ticket: Ticket) -> dict[str, object]:
         return {
             "policy": policy_build.version(planned.plan.table),
             "policy_file": self._version,
-            "ledger_entry": number,
-            "software": f"tacit {tacit.__version__}",
+            "data_version": self._data_version or None,
+            "ledger_entry": ticket.number,
+            "ledger_link": ticket.head or None,
+            "software": f"tacit {VERSION}",
         }
 
     @property
@@ -191,8 +297,24 @@ class Database:
         """What is public about each table."""
         return {name: policy for name, (policy, _) in self._tables.items()}
 
+    def __repr__(self) -> str:
+        """The tables, and what is left."""
+        return f"<Database: {', '.join(self._tables)}; {self._said()}>"
+
+    def _repr_html_(self) -> str:
+        """What may be asked about, and what is left, for notebooks."""
+        return f"<p>{self._said()}</p>{catalog.as_html(self.tables)}"
+
+    def _said(self) -> str:
+        try:
+            left = spell(self.left)
+        except TacitError:  # a ledger that cannot be read must not make a representation fail
+            left = "unknown"
+        return f"left: {left} of {spell(self._ledger.budget)}{', closed' if self._closed else ''}"
+
     def close(self) -> None:
-        """Let go of the sources."""
+        """Let go of the sources; what was spent and is left can still be read."""
+        self._closed = True
         for _, engine in self._tables.values():
             engine.close()
 
@@ -211,7 +333,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     unit: str | _Row | None = None,
     max_groups: int | None = None,
     max_rows: int | None = None,
-    bounds: Mapping[str, tuple[Number, Number]] | None = None,
+    bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
     keys: Mapping[str, Sequence[Value]] | None = None,
     hidden: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
@@ -222,6 +344,9 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     name: str | None = None,
     table: str | None = None,
     analyst: str | None = None,
+    analysts: Mapping[str, Budget] | None = None,
+    data_version: str | None = None,
+    accept: bool = False,
 ) -> Database:
     """Open private data under a policy.
 
@@ -231,7 +356,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: in how many groups of one answer a unit may count.
         max_rows: as how many rows a unit may count in one group.
-        bounds: of number columns, the least and the largest value; public knowledge, never read from the data.
+        bounds: of number columns, the least and the largest value; of dates, the first and the last day to group by;
+            public knowledge, never read from the data.
         keys: of columns to group by, their public values.
         hidden: columns that no question may name.
         types: kinds that are to hold instead of the source's.
@@ -243,12 +369,17 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         name: the table's name in SQL; by default the file's.
         table: the table's name in a DuckDB file.
         analyst: who asks, for the ledger.
+        analysts: what some analysts may spend, under the budget of all.
+        data_version: a name for this version of the data; under it a question asked again is answered from the
+            ledger, at no cost.
+        accept: whether bounds or a budget that changed since the ledger's last charge are meant to.
     """
     if isinstance(source, (str, PathLike)) and Path(source).suffix.lower() == ".toml":
         given = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
+        given += (analysts, data_version)
         if any(part is not None for part in given):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
-        return _from_file(source, ledger, analyst or "")
+        return _from_file(source, ledger, analyst or "", accept=accept)
     engine = open_duckdb(source, table=table)
     called = name or engine.name
     if public is not None:
@@ -266,11 +397,13 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         types=types,
         neighbours=neighbours or "add/remove",
     )
-    book = _ledger(ledger, budget, policy.neighbours)
+    terms = Terms(analysts=analysts or {}, version=data_version, accept=accept)
+    book = _ledger(ledger, budget, [policy], terms)
     tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
     for own in public or ():
         tables[own] = engine.public(own, engine.schema(own), policy.neighbours), engine
-    return Database(tables, book, version=policy_build.version(policy), analyst=analyst or "")
+    version = policy_build.version(policy)
+    return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
 
 
 def _public(public: object, called: str) -> dict[str, Opened]:
@@ -283,11 +416,15 @@ def _public(public: object, called: str) -> dict[str, Opened]:
             raise InvalidError("public", f"the name {show(name)}", "a mapping from names that can be printed")
         twin = taken.setdefault(name.casefold(), name)
         if twin != name or name == called:
-            raise InvalidError("public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}")
+            raise InvalidError(
+                "public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}"
+            )
     return {name: Opened(source=source, public=True) for name, source in public.items()}
 
 
-def _from_file(source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str) -> Database:
+def _from_file(
+    source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool
+) -> Database:
     file = policy_file.load(source)
     listed = {**file.tables, **file.public}
     opened = {
@@ -302,22 +439,45 @@ def _from_file(source: str | PathLike[str], ledger: Ledger | str | PathLike[str]
             kinds = {column: said.kind for column, said in policy.columns.items()}
             policy = engine.public(name, kinds, file.neighbours)
         tables[name] = (policy, engine)
-    book = _ledger(file.ledger_location() if ledger is None else ledger, file.budget, file.neighbours)
-    return Database(tables, book, version=file.version, analyst=analyst)
+    place = file.ledger_location() if ledger is None else ledger
+    terms = Terms(analysts=file.analysts, version=file.data_version or None, accept=accept)
+    book = _ledger(place, file.budget, [policy for name, (policy, _) in tables.items() if name in file.tables], terms)
+    return Database(tables, book, version=file.version, analyst=analyst, data_version=file.data_version)
 
 
-def _ledger(given: Ledger | str | PathLike[str] | None, budget: Budget | None, neighbours: Neighbours) -> Ledger:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is said of a ledger beside its budget."""
+
+    analysts: Mapping[str, Budget]
+    version: str | None
+    accept: bool
+
+
+def _ledger(
+    given: Ledger | str | PathLike[str] | None, budget: Budget | None, policies: Sequence[TablePolicy], terms: Terms
+) -> Ledger:
+    neighbours = policies[0].neighbours
     if budget is None:
         raise InvalidError("budget", "none", "given: what may be spent in all, e.g. tacit.PureDP(epsilon=1)")
     if isinstance(budget, (GaussianDP, RenyiDP)):
         raise InvalidError("budget", show(budget), "a PureDP, an ApproxDP or a ZCDP")
     limit(budget)
     if given is None:
-        return MemoryLedger(budget, neighbours)
+        return MemoryLedger(budget, neighbours, terms.analysts)
     if isinstance(given, (str, PathLike)):
-        from tacit.ledger.durable import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+        from tacit.ledger.opening import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
-        return open_ledger(given, budget, neighbours)
+        promised = {policy.name: policy_build.promised(policy) for policy in policies}
+        return open_ledger(
+            given,
+            budget,
+            neighbours,
+            policies=promised,
+            analysts=terms.analysts,
+            version=terms.version,
+            accept=terms.accept,
+        )
     if limit(given.budget) != limit(budget) or given.spent.neighbours not in (None, neighbours):
         raise InvalidError(
             "ledger", "one with another budget or relation", "one that was begun with this budget and relation"

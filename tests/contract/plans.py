@@ -10,7 +10,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from bounded import contribution
+from bounded import contributions
 from contract.tables import KINDS, Row
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Column, Constant, Expression, Kind, Value
@@ -67,6 +67,9 @@ def is_unit(unit: Value) -> Measure:
 
 LARGE = call("multiply", "real", X, Constant(1e300, "real"))
 VALUES: list[Expression] = [X, A, LARGE, call("abs", "real", X), call("modulo", "integer", A, Constant(7, "integer"))]
+REMAINDER = call("abs", "integer", call("modulo", "integer", A, Constant(7, "integer")))
+"""A number from 0 to 6."""
+
 PRESENT: list[Expression] = [*VALUES, NAME, B, D, M]
 
 
@@ -74,7 +77,7 @@ PRESENT: list[Expression] = [*VALUES, NAME, B, D, M]
 def measures(draw: st.DrawFn, max_rows: int) -> Measure:
     """A measure whose reach stays within 2^62."""
     fine = draw(st.integers(0, 20))
-    match draw(st.sampled_from(["row", "present", "value", "value", "value", "units", "units with"])):
+    match draw(st.sampled_from(["row", "present", "value", "value", "value", "units", "units with", "bins", "bins"])):
         case "row":
             return Measure(value=None, fraction_bits=fine)
         case "present":
@@ -83,8 +86,22 @@ def measures(draw: st.DrawFn, max_rows: int) -> Measure:
             return Measure(value=None, per="unit")
         case "units with":
             return Measure(value=draw(st.sampled_from(PRESENT)), per="unit")
+        case "bins":
+            return draw(bins(fine))
         case _:
             return draw(sums(max_rows, fine))
+
+
+@st.composite
+def bins(draw: st.DrawFn, fine: int) -> Measure:
+    """Rows counted by bins: of a value's steps, or of a number that is there already; some bins stay empty."""
+    low = draw(st.integers(-5, 5) | st.sampled_from([-(2**40), 2**40]))
+    count = draw(st.integers(2, 40))
+    exponent = draw(st.integers(-4, 6) | st.sampled_from([-1000, 60]))
+    ends = (Constant(part, "integer") for part in (exponent, low, low + count - 1))
+    value = draw(st.sampled_from([call("steps", "integer", draw(st.sampled_from(VALUES)), *ends), REMAINDER]))
+    more = draw(st.integers(0, 3)) if value != REMAINDER else 0
+    return Measure(value=value, fraction_bits=fine, bins=7 if value == REMAINDER else count + more)
 
 
 @st.composite
@@ -161,9 +178,10 @@ def cells(asked: Plan, rows: Sequence[Row]) -> Cells:
 def added_up(asked: Plan, found: Cells) -> list[list[int]]:
     """Return for each measure the sum over units, in each cell, of the unit's integer."""
     measures_ = [measure for bundle in asked.bundles for measure in bundle.measures]
-    totals = [[0] * asked.listed for _ in measures_]
+    totals = [[0] * (asked.listed * measure.bins) for measure in measures_]
     for kept in found.values():
         for number, rows in kept.items():
             for total, measure in zip(totals, measures_, strict=True):
-                total[number] += contribution(measure, rows, asked.table.max_rows or 1)
+                for one, integer in enumerate(contributions(measure, rows, asked.table.max_rows or 1)):
+                    total[number * measure.bins + one] += integer
     return totals

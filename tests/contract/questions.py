@@ -73,6 +73,24 @@ SPELLINGS: dict[str, list[str]] = {
     "avg": ["avg({number})", "mean({number})"],
     "count": ["count(*)", "count({any})", "count(CASE WHEN {condition} THEN 1 END)", "count(1)"],
     "count_units": ["count(DISTINCT u)"],
+    "corr": ["corr({number} + n, p)", "corr(x, {number} / 7 + n)"],
+    "count_distinct": ["count(DISTINCT {any})", "count(DISTINCT CASE WHEN {condition} THEN note END)"],
+    "covar_pop": ["covar_pop({number}, {number})"],
+    "covar_samp": ["covar_samp({number}, {number})"],
+    "stddev_pop": ["stddev_pop({number})"],
+    "stddev_samp": ["stddev({number})", "stddev_samp({number})"],
+    "var_pop": ["var_pop({number})"],
+    "var_samp": ["variance({number})", "var_samp({number})"],
+    "max": ["max({number})", "quantile_cont({number}, 1)"],
+    "min": ["min({number})", "quantile({number}, 0)"],
+    "quantile": [
+        *("median({number})", "quantile_cont({number}, 0.1)", "quantile_cont({number}, 1 / 4)"),
+        "percentile_cont(0.9) WITHIN GROUP (ORDER BY {number} DESC)",
+    ],
+    "quantile_disc": [
+        *("quantile_disc({number}, 0.5)", "quantile({number}, 0.99)"),
+        "percentile_disc(0.3) WITHIN GROUP (ORDER BY {number})",
+    ],
     "sum": ["sum({number})", "sum(CASE WHEN {condition} THEN {number} ELSE 0 END)"],
 }
 """Every aggregate, as it may be written."""
@@ -146,6 +164,19 @@ GROUPINGS: list[Grouping] = [
     Grouping("b OR ({condition})"),
     Grouping("CASE WHEN {condition} THEN 'yes' WHEN b THEN 'no' END"),
 ]
+FOUND: list[Grouping] = [
+    *[Grouping("note")] * 4,
+    Grouping("w"),
+    Grouping("x"),
+    Grouping("z"),
+    Grouping("d"),
+    Grouping("lower(note)"),
+    Grouping("g || note"),
+    Grouping("round(z, 1)"),
+    Grouping("date_trunc('month', d)"),
+]
+"""What may be grouped by although its values are not public: the groups are found in the data."""
+
 ITEMS: list[str] = ["{0}", "{0}", "2 * {0} + 1", "{0} / {1}", "CASE WHEN {0} > 3 THEN {1} END", "coalesce({0}, 0)"]
 """What is selected: post-processing of one or two aggregates."""
 
@@ -208,15 +239,19 @@ def filled(draw: st.DrawFn, word: str, more: Mapping[str, Sequence[str]], depth:
 
 
 @st.composite
-def _groupings(draw: st.DrawFn) -> list[Grouping]:
+def _groupings(draw: st.DrawFn, *, found: bool) -> list[Grouping]:
     count = draw(st.sampled_from([0, 1, 1, 1, 2, 3]))
-    found = {one.sql: one for one in (draw(st.sampled_from(GROUPINGS)) for _ in range(count))}
-    return list(found.values())
+    chosen = [draw(st.sampled_from(FOUND))] if found else []
+    chosen += [draw(st.sampled_from(GROUPINGS)) for _ in range(count // 2 if found else count)]
+    return list({one.sql: one for one in chosen}.values())
 
 
 @st.composite
-def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str]) -> Question:
-    """A question of some aggregates, with up to three keys, and some of all other clauses."""
+def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str], *, found: bool = False) -> Question:
+    """A question of some aggregates, with up to three keys, and some of all other clauses.
+
+    If groups are to be found in the data, one key at least has no public values.
+    """
     source = draw(st.sampled_from(SOURCES))
     more = {"where": ["{condition}", UNIT_CONDITIONS[unit]]}
     fill_row = partial(filled, draw, more=more)
@@ -230,7 +265,7 @@ def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str]) -> Question:
     def with_aggregates(word: str) -> str:
         return word.format(*(aggregate() for _ in range(word.count("{"))))
 
-    groupings = draw(_groupings())
+    groupings = draw(_groupings(found=found))
     by = [(fill(one.sql), one.listed) for one in groupings]
     items = [with_aggregates(draw(st.sampled_from(ITEMS))) for _ in range(draw(st.integers(1, 2)))]
     selected = [f"{sql} AS k{i}" for i, (sql, _) in enumerate(by)] + [f"{sql} AS a{i}" for i, sql in enumerate(items)]
@@ -268,6 +303,7 @@ def trials(
     of: Collection[str] = frozenset(SPELLINGS),
     most: int = 3,
     relations: Sequence[Neighbours] = ("add/remove", "change one"),
+    found: bool = False,
 ) -> Trial:
     """A question of some aggregates, a table, and some neighbours of it under the relation that the policy has."""
     unit = draw(st.sampled_from(units))
@@ -278,7 +314,7 @@ def trials(
     rows = draw(some_rows(values, [8, 12, 4, 1]))
     neighbour = _other_row if unit == "row" else _other_unit
     others = [draw(neighbour(rows, unit, relation)) for _ in range(most)]
-    return Trial(unit, table, draw(questions(unit, of)), rows, _different(rows, others))
+    return Trial(unit, table, draw(questions(unit, of, found=found)), rows, _different(rows, others))
 
 
 def _different(rows: Sequence[Row], others: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:

@@ -186,7 +186,7 @@ def test_the_order_of_groups_is_that_of_their_keys_not_of_rows(engine: Opener, d
         with engine(KINDS, some) as source:
             found.append(list(source.find(question, everything).keys))
     assert found[0] == found[1]
-    assert found[0] == sorted(found[0], key=lambda group: [(one is None, one or "") for one in group])  # type: ignore[type-var]
+    assert found[0] == sorted(found[0], key=lambda group: [(one is None, one or "") for one in group])
 
 
 def test_only_chosen_groups_are_handed_on_each_with_its_own_integers(engine: Opener) -> None:

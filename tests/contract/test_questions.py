@@ -235,9 +235,13 @@ SEARCH = settings(
 )
 
 
+PLAIN = frozenset({"avg", "count", "count_units", "sum"})
+"""Aggregates that attain their sensitivity often, so that a search is short; below, each is searched for itself."""
+
+
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_planted_error_is_found(name: str) -> None:
-    find(trials(["integer"]), partial(is_found, ERRORS[name]), settings=SEARCH)
+    find(trials(["integer"], of=PLAIN), partial(is_found, ERRORS[name]), settings=SEARCH)
 
 
 def test_a_sum_that_is_wrongly_claimed_to_be_of_one_sign_is_found() -> None:

@@ -13,7 +13,7 @@ from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expressi
 from tacit.query.parse import parse
 from tacit.query.parse_rows import LISTED
 from tacit.query.parse_tree import ALLOWED
-from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Order, Output, Plan
+from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Order, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 
 SURVEY = TablePolicy(
@@ -399,9 +399,39 @@ def test_outputs_are_called_as_duckdb_calls_them_and_no_two_alike() -> None:
     ]
 
 
-def test_a_unit_that_is_a_row_is_counted_by_rows() -> None:
-    with pytest.raises(RefusedError, match=r"count\(\*\) counts the units"):
-        asked("SELECT count(DISTINCT x) FROM rows")
+def test_different_values_are_told_apart_as_they_are_and_not_clamped() -> None:
+    for sql, counted in (("age", Column("age", "integer")), ("income", Column("income", "real"))):
+        (one,) = asked(f"SELECT count(DISTINCT {sql}) FROM survey").aggregates
+        assert one.ask == Ask(function="count_distinct", values=(counted,))
+    (one,) = asked("SELECT count(DISTINCT x) FROM rows").aggregates
+    assert one.ask.function == "count_distinct"
+    (one,) = asked("SELECT count(DISTINCT person_id) FROM survey").aggregates
+    assert one.ask == Ask(function="count_units")
+
+
+@pytest.mark.parametrize(
+    ("sql", "function"),
+    [
+        ("var_pop(age)", "var_pop"),
+        ("var_samp(age)", "var_samp"),
+        ("variance(age)", "var_samp"),
+        ("stddev_pop(age)", "stddev_pop"),
+        ("stddev_samp(age)", "stddev_samp"),
+        ("stddev(age)", "stddev_samp"),
+        ("covar_pop(age, income)", "covar_pop"),
+        ("covar_samp(age, income)", "covar_samp"),
+        ("corr(age, income)", "corr"),
+    ],
+)
+def test_spreads_by_their_names_in_duckdb(sql: str, function: str) -> None:
+    (one,) = asked(f"SELECT {sql} FROM survey").aggregates
+    assert one.ask.function == function
+    assert len(one.ask.values) == len(one.ask.bounds) == 1 + sql.count(",")
+
+
+def test_variances_and_deviations_of_one_value_share_their_sums() -> None:
+    plan = asked("SELECT var_pop(age), var_samp(age), stddev(age), stddev_pop(age) FROM survey")
+    assert (len(plan.bundles), len(plan.aggregates)) == (1, 4)
 
 
 def test_a_cte_hides_a_table_only_where_it_is_in_sight() -> None:

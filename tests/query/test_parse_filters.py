@@ -64,4 +64,4 @@ def test_filters_count_what_they_say() -> None:
     data = pd.DataFrame({"x": [1, 2, 3, 99, None], "urban": [True, False, True, True, False]})
     db = tc.open(data, name="t", unit=tc.ROW, bounds={"x": (0, 10)}, budget=tc.PureDP(epsilon=1000))
     asked = "SELECT count(*) FILTER (WHERE x > 10), sum(x) FILTER (WHERE urban), count_if(urban), sum(urban) FROM t"
-    assert [round(float(value)) for value in db.sql(asked, epsilon=400).rows()[0]] == [1, 14, 3, 3]
+    assert [round(float(str(value))) for value in db.sql(asked, epsilon=400).rows()[0]] == [1, 14, 3, 3]

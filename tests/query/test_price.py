@@ -11,16 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from bounded import REAL, WHOLE, Row, ask_for, bounds, key, measured, plan_of, policy, with_reach
+from bounded import REAL, WHOLE, Bounds, Row, ask_for, bounds, key, measured, plan_of, policy, with_reach
 from tacit.errors import InvalidError, TooMuchNoiseError
 from tacit.guarantees import filters
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import DiscreteGaussianNoise, Neighbours
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.expressions import Expression
 from tacit.query.noise_law import Law
 from tacit.query.plan import Ask, Bundle, Key, Plan
 from tacit.query.price import price, sensitivity
+
+
+def pair_of(function: str, *values: tuple[Expression, Bounds]) -> Ask:
+    return Ask(function=function, values=tuple(one for one, _ in values), bounds=tuple(ends for _, ends in values))
+
 
 COUNT, UNITS = ask_for("count"), ask_for("count_units")
 ASKS = {
@@ -33,6 +39,12 @@ ASKS = {
     "sum of reals": ask_for("sum", REAL, bounds(-0.3, 0.7)),
     "avg": ask_for("avg", WHOLE, bounds(-5, 3)),
     "avg of reals": ask_for("avg", REAL, bounds(0.1, 0.4)),
+    "variance": ask_for("var_pop", WHOLE, bounds(-5, 3)),
+    "variance of reals": ask_for("stddev_samp", REAL, bounds(0.1, 0.4)),
+    "covariance": pair_of("covar_pop", (REAL, bounds(-0.3, 0.7)), (WHOLE, bounds(-5, 3))),
+    "correlation": pair_of("corr", (REAL, bounds(-0.3, 0.7)), (WHOLE, bounds(-5, 3))),
+    "count(distinct n)": ask_for("count_distinct", WHOLE),
+    "count(distinct x)": ask_for("count_distinct", REAL),
 }
 KEYS: tuple[tuple[Key, ...], ...] = (
     (),
@@ -117,6 +129,12 @@ ATTAINED = [
     ("avg", "add/remove", 2, 2),
     ("avg", "change one", 1, 2),
     ("avg of reals", "change one", 2, 1),
+    ("variance", "add/remove", 2, 2),
+    ("variance of reals", "change one", 1, 2),
+    ("covariance", "add/remove", 1, 2),
+    ("covariance", "change one", 2, 2),
+    ("count(distinct n)", "add/remove", 2, 2),
+    ("count(distinct x)", "change one", 1, 2),
 ]
 
 

@@ -135,6 +135,43 @@ def query(  # noqa: PLR0913 - one for each option
     raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
 
 
+@app.command()
+def ledger(  # noqa: PLR0913 - one for each option
+    policy: Policy,
+    action: Annotated[
+        str, typer.Argument(help="show, verify, export, import, accept (a changed policy or budget) or renew.")
+    ] = "show",
+    file: Annotated[str | None, typer.Argument(help="What to import; - for standard input.")] = None,
+    *,
+    receipt: Annotated[list[str] | None, typer.Option(help="With verify: a receipt that must be in it.")] = None,
+    place: Annotated[
+        str | None,
+        typer.Option("--ledger", envvar="TACIT_LEDGER", help="Another ledger than the policy's: a file or a URL."),
+    ] = None,
+    disjoint: Annotated[
+        bool, typer.Option("--disjoint-units", help="With renew: no unit was in any version of the data before.")
+    ] = False,
+    delta: Annotated[float | None, typer.Option(help="Show what all would cost as one plan at this δ.")] = None,
+    chart: Annotated[str | None, typer.Option(help="Draw what was left after each question to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what was spent and by whom; check, copy or renew the ledger of a policy."""
+    from tacit.cli import books  # noqa: PLC0415 - heavy
+
+    code = books.run(
+        policy,
+        action,
+        file=file,
+        receipts=receipt or (),
+        ledger=place,
+        disjoint=disjoint,
+        delta=delta,
+        chart=chart,
+        json=json,
+    )
+    raise typer.Exit(code)
+
+
 def main() -> None:
     """Run the command line.
 

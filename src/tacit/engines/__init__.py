@@ -7,6 +7,7 @@
 * `duckdb_measures`     measures as integers of rows and of units
 * `duckdb_keep`         which cells a unit keeps
 * `duckdb_plan`         the whole statement
+* `duckdb_open`         the same for groups that are found in the data
 * `duckdb_joins`        the rows of a join, before the statement
 * `duckdb_public`       what public tables hold
 * `duckdb_sql`          small words of SQL
@@ -19,6 +20,7 @@ from typing import Protocol, TypeAlias
 
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
+from tacit.query.selection import Choose, Found
 
 Answer: TypeAlias = Sequence[Sequence[int]]
 """For every measure of a plan's bundles, in order, one exact integer a cell: the product of the keys' values, the first
@@ -43,6 +45,15 @@ class Engine(Protocol):
 
     def measure(self, plan: Plan) -> Answer:
         """Read the rows and return the plan's exact integers."""
+
+    def find(self, plan: Plan, choose: Choose) -> Found:
+        """Read the rows of a plan whose groups are not listed, and return those groups that are chosen.
+
+        Args:
+            plan: the question.
+            choose: says which groups to show, from the number of units that each has: a unit counts in at most
+                `plan.groups` groups, chosen as for a plan whose groups are listed, and once in each.
+        """
 
     def close(self) -> None:
         """Let go of the source."""

@@ -23,6 +23,7 @@ from tacit.query.expressions import Call, Constant
 
 Write: TypeAlias = Callable[[Call, Sequence[SQL]], SQL]
 
+_MOST_STEPS = 2**62
 _LONGEST = 2**31 - 1  # of a text; DuckDB refuses larger places and lengths
 
 
@@ -126,9 +127,9 @@ def _date_trunc(node: Call, arguments: Sequence[SQL]) -> SQL:
 
 
 def _steps(node: Call, arguments: Sequence[SQL]) -> SQL:
-    """The place on a grid, of which the ends are within what `on_grid` is exact for."""
+    """The place on a grid, of which the ends are within what `on_grid` is exact for, and all places fit 64 bits."""
     exponent, low, high = (_constant(node, place) for place in (1, 2, 3))
-    if low > high or max(abs(low), abs(high)) > FARTHEST:
+    if not 0 <= high - low <= _MOST_STEPS or max(abs(low), abs(high)) > FARTHEST:
         raise InvalidError("bounds", "an empty or a far too large range of steps", "an increasing range of steps")
     return cast(on_grid(arguments[0], Grid(node.arguments[0], Fraction(2) ** exponent, low, high)), "BIGINT")
 

@@ -22,7 +22,7 @@ Several words for more cells were slower than `row_number` from 100 cells on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 MOST_BITS = 63
 """How many cells fit one word, whose sign is left alone."""
@@ -58,7 +58,19 @@ KEPT = "located JOIN kept ON u = unit WHERE (bits >> CAST(cell AS BIGINT)) & 1 =
 """The rows whose cell is among the bits of their unit."""
 
 
-def numbered(max_groups: int) -> str:
-    """Return the pairs of `pairs` (u, cell, …) that are kept."""
-    order = f"HASH(HASH(u, cell, {_KEYS[0]}), {_KEYS[1]}) DESC, cell"
+def numbered(max_groups: int, by: Sequence[str] = ("cell",)) -> str:
+    """Return the pairs of `pairs` (u, cell, …) that are kept; a cell may be several columns."""
+    order = f"HASH(HASH(u, {', '.join(by)}, {_KEYS[0]}), {_KEYS[1]}) DESC, {', '.join(by)}"
     return f"SELECT * FROM pairs QUALIFY ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) <= {max_groups}"
+
+
+def values(max_rows: int, source: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts that turn rows (u, cell, v) into `brought`, the different values that each unit brings to a cell.
+
+    Those with the largest hashes are kept, and ties are broken by the value: exactly min(max_rows, different values).
+    """
+    yield "there", f"SELECT * FROM (SELECT u, cell, v FROM {source}) WHERE v IS NOT NULL"
+    yield "different", "SELECT DISTINCT u, cell, v FROM there"
+    order = f"HASH(HASH(u, cell, v, {_KEYS[0]}), {_KEYS[1]}) DESC, v"
+    kept = f"QUALIFY ROW_NUMBER() OVER (PARTITION BY u, cell ORDER BY {order}) <= {max_rows}"
+    yield "brought", f"SELECT cell, v FROM different {kept}"

@@ -35,7 +35,10 @@ from tacit.query.expressions import Call, Case, Constant, Expression
 from tacit.query.plan import Measure
 
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
-_NEAR, _FAR, _MOST, _BEYOND = 2**60, 2**120, 2**62, 2**64
+_NEAR, _MOST, _BEYOND = 2**60, 2**62, 2**64
+FARTHEST = 2**120
+"""As far from 0, in steps, as a grid may reach."""
+
 _HALF = Fraction(1, 2)
 _LAST = float_info.max
 
@@ -83,7 +86,7 @@ def check(measure: Measure, max_rows: int) -> None:
     step = measure.step
     if step <= 0 or not (_is_power(step.numerator) and _is_power(step.denominator)):
         raise InvalidError("step", str(step), "a power of two")
-    if measure.low > measure.high or max(abs(measure.low), abs(measure.high)) > _FAR:
+    if measure.low > measure.high or max(abs(measure.low), abs(measure.high)) > FARTHEST:
         raise InvalidError("bounds", "an empty or a far too large range of steps", "an increasing range of steps")
     if _largest(measure) * max_rows << measure.fraction_bits > _MOST:
         raise InvalidError(
@@ -128,7 +131,7 @@ def _integer_steps(value: SQL, grid: Grid) -> _Steps:
     first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
     ends = whole(_within_reach(first), target), whole(_within_reach(last), target)
     steps = value
-    if down > _BEYOND or up > _FAR:
+    if down > _BEYOND or up > FARTHEST:
         steps = whole(0, target)
     elif up > 1:
         steps = infix(exp.Mul, value, whole(up, target))

@@ -31,7 +31,7 @@ from tacit.engines import duckdb_keep as keep
 from tacit.engines import duckdb_measures as measures
 from tacit.engines.duckdb_measures import Grid, Share, Tally
 from tacit.engines.duckdb_rows import Rows
-from tacit.engines.duckdb_sql import SQL, TYPES, cast, column, infix, not_null, when, whole
+from tacit.engines.duckdb_sql import SQL, TYPES, cast, column, infix, not_null, real, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Key, Measure, Plan
@@ -152,14 +152,23 @@ def _codes(place: int, key: Key) -> str:
     return f"SELECT {listed} AS k{place}, UNNEST(RANGE({len(key.listed)})) AS c{place}"
 
 
-def _located(plan: Plan, types: Mapping[str, str], wanted: _Wanted, *, coded: bool) -> _Parts:
-    """Return the lists of keys, the layers, and over them the rows that count, with their cell's code or their keys."""
+def _located(
+    plan: Plan, types: Mapping[str, str], wanted: _Wanted, *, coded: bool, counted: Expression | None = None
+) -> _Parts:
+    """Return the lists of keys, the layers, and over them the rows that count, with their cell's code or their keys.
+
+    `counted` is a value to tell apart, v; -0.0 is 0.0 there.
+    """
     values = [grid.value for grid in wanted.grids] + [*wanted.present] + [key.expression for key in plan.keys]
+    values += [] if counted is None else [counted]
     rows = Rows(types, values if plan.where is None else [*values, plan.where])
     columns = {name: measures.on_grid(rows.raw_value(grid.value), grid) for grid, name in wanted.grids.items()}
     for value, name in wanted.present.items():
         if name not in columns:
             columns[name] = when((not_null(rows.value(value)), exp.true()))
+    if counted is not None:
+        v = rows.value(counted)
+        columns["v"] = when((infix(exp.EQ, v, real(0.0)), real(0.0)), otherwise=v) if counted.kind == "real" else v
     tests = [] if plan.where is None else [rows.value(plan.where)]
     keys = [rows.value(key.expression) for key in plan.keys]
     if plan.table.unit is not None:
@@ -171,7 +180,7 @@ def _located(plan: Plan, types: Mapping[str, str], wanted: _Wanted, *, coded: bo
     select = exp.select(*(exp.alias_(sql, name) for name, sql in columns.items())).from_(layers[-1][0]).where(*tests)
     for place, key in enumerate(plan.keys if coded else ()):
         select = select.join(f"key{place}", on=_equal(_text(keys[place]), f"k{place}", key), dialect="duckdb")
-    lists = [(f"key{place}", "", _codes(place, key)) for place, key in enumerate(plan.keys)]
+    lists = [(f"key{place}", "", _codes(place, key)) for place, key in enumerate(plan.keys) if key.values is not None]
     return [*lists, *((name, "", _text(layer)) for name, layer in layers), ("located", "", _text(select))]
 
 

@@ -1,29 +1,79 @@
 """What has been spent: append-only, charged before a row is read.
 
-A ledger belongs to the data. `charge` admits a question's events by the one filter that its budget fixes, all
-or none, and records them before it returns; only then may the data be read. `close` records how it ended.
-Nothing is ever given back once reading began.
+A ledger belongs to the data. `charge` admits a question's events by the one filter that its budget fixes, all or none,
+and records them before it returns; only then may the data be read. `finish` records how it ended. Nothing is ever
+given back once reading began.
+
+* `memory`    a ledger that lives as long as its process
+* `durable`   one that survives: a SQLite file, or PostgreSQL for many machines
+* `records`   what is written: records, each chained to the one before
+* `tables`    where they are written, and by which version
+* `stores`    databases, and what their failures mean
+* `checking`  `verify`: the chain and all totals computed again
+* `copies`    export and import as JSON lines
+* `history`   what was spent, by whom, and what it would have cost as one plan
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, Spent
+
+PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be charged.
+
+    `digest` stands for the question with all its parameters, the policy and the declared version of the data. If it
+    `repeats`, the same digest by the same analyst is answered from the record. `key` is the asker's own name for this
+    very question: asked again under it, it is answered from the record too, and no other question may have it.
+    """
+
+    question: str
+    events: tuple[Event, ...]
+    analyst: str = ""
+    digest: str = ""
+    key: str | None = None
+    repeats: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse names that could deceive a reader."""
+        check_name(self.analyst, "analyst")
+        if self.key is not None:
+            check_name(self.key, "request")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """Leave to read the data once: the record's number, and the head of the chain after it.
+
+    With an `answer` nothing was charged and nothing may be read: it is the one that was recorded.
+    """
+
+    number: int
+    head: str
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One charge: what was asked, what it ran, and how it ended ("pending" until it has)."""
+    """One charge: what was asked, what it ran, when, and how it ended ("pending" until it has)."""
 
     number: int
     question: str
     analyst: str
     events: tuple[Event, ...]
     outcome: str
+    time: str = ""
+    total: Spent | None = field(default=None, compare=False)
 
 
 class Ledger(Protocol):
@@ -37,16 +87,42 @@ class Ledger(Protocol):
     def spent(self) -> Spent:
         """What has been spent."""
 
-    def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
-        """Admit all events or none, durably, and return the entry's number; BudgetError if they do not fit."""
+    def spent_by(self, analyst: str) -> Spent:
+        """Return what one analyst has spent."""
 
-    def close(self, number: int, outcome: str) -> None:
-        """Record how an entry ended: "answered" or "failed"; it stays charged either way."""
+    def limit_of(self, analyst: str) -> Budget | None:
+        """Return what one analyst may spend, if that is limited."""
+
+    def charge(self, request: Request) -> Ticket:
+        """Admit all events or none, durably; BudgetError if they do not fit. A recorded answer comes back free."""
+
+    def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
+        """Record how a charge ended: "answered", with the answer, or "failed"; it stays charged either way."""
 
     def entries(self) -> Sequence[Entry]:
-        """Return the history, oldest first."""
+        """Return the charges, oldest first."""
+
+    def close(self) -> None:
+        """Let go of what is open; the record stays."""
+
+
+def check_name(name: object, argument: str) -> str:
+    """Return a name that a person can read, or raise InvalidError.
+
+    >>> check_name("Ann Lee", "analyst")
+    'Ann Lee'
+    """
+    if not isinstance(name, str) or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
+        raise InvalidError(argument, show(name), f"a name of up to {_LONGEST} printable characters")
+    return name
 
 
 def described(entry: Entry) -> Mapping[str, object]:
     """Return an entry for people: never a value of the data."""
-    return {"number": entry.number, "question": entry.question, "analyst": entry.analyst, "outcome": entry.outcome}
+    return {
+        "number": entry.number,
+        "time": entry.time,
+        "analyst": entry.analyst,
+        "question": entry.question,
+        "outcome": entry.outcome,
+    }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from tacit.guarantees.events import Event, Neighbours
+from tacit.errors import BudgetError, InvalidError, RefusedError, show
+from tacit.guarantees.events import Neighbours
 from tacit.guarantees.filters import Budget, Spent, admit_all, start
-from tacit.ledger import Entry
+from tacit.ledger import ANSWERED, FAILED, PENDING, Entry, Request, Ticket
 
 
 class MemoryLedger:
@@ -20,10 +21,15 @@ class MemoryLedger:
     0.0
     """
 
-    def __init__(self, budget: Budget, neighbours: Neighbours) -> None:
+    def __init__(self, budget: Budget, neighbours: Neighbours, analysts: Mapping[str, Budget] | None = None) -> None:
         """Begin with nothing spent."""
-        self._budget, self._spent = budget, start(budget, neighbours)
+        self._budget, self._nothing = budget, start(budget, neighbours)
+        self._spent, self._limits = self._nothing, dict(analysts or {})
+        self._by: dict[str, Spent] = {}
         self._entries: list[Entry] = []
+        self._answers: dict[tuple[str, str], Ticket] = {}
+        self._keys: dict[tuple[str, str], str] = {}
+        self._names: dict[int, list[tuple[str, str]]] = {}
         self._lock = Lock()
 
     @property
@@ -36,22 +42,77 @@ class MemoryLedger:
         """What has been spent."""
         return self._spent
 
-    def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
-        """Admit all events or none, and return the entry's number."""
-        with self._lock:
-            total = admit_all(self._spent, self._budget, events)
-            number = len(self._entries) + 1
-            entry = Entry(number=number, question=question, analyst=analyst, events=tuple(events), outcome="pending")
-            self._entries.append(entry)
-            self._spent = total
-            return number
+    def spent_by(self, analyst: str) -> Spent:
+        """Return what one analyst has spent."""
+        return self._by.get(analyst, self._nothing)
 
-    def close(self, number: int, outcome: str) -> None:
-        """Record how an entry ended; it stays charged."""
+    def limit_of(self, analyst: str) -> Budget | None:
+        """Return what one analyst may spend, if that is limited."""
+        return self._limits.get(analyst)
+
+    def charge(self, request: Request) -> Ticket:
+        """Admit all events or none; or return the answer that this very question got before."""
         with self._lock:
+            before = self._before(request)
+            if before is not None:
+                return before
+            total = admit_all(self._spent, self._budget, request.events)
+            own = self._admitted(request, total)
+            number = len(self._entries) + 1
+            entry = Entry(
+                number=number,
+                question=request.question,
+                analyst=request.analyst,
+                events=request.events,
+                outcome=PENDING,
+            )
+            self._entries.append(entry)
+            self._spent, self._by[request.analyst] = total, own
+            self._names[number] = _names(request)
+            if request.key is not None:
+                self._keys[request.analyst, request.key] = request.digest
+            return Ticket(number=number, head="")
+
+    def _before(self, request: Request) -> Ticket | None:
+        named = (request.analyst, request.key or "")
+        if request.key is not None and named in self._keys and self._keys[named] != request.digest:
+            raise RefusedError(
+                f"The request {show(request.key)} was made before with another question or other parameters. Nothing "
+                "was spent. Give this one another name."
+            )
+        return next((self._answers[name] for name in _names(request) if name in self._answers), None)
+
+    def _admitted(self, request: Request, total: Spent) -> Spent:
+        own, most = self.spent_by(request.analyst), self.limit_of(request.analyst)
+        if most is None:
+            loss, delta = total.loss - self._spent.loss, total.delta - self._spent.delta
+            return replace(own, loss=own.loss + loss, delta=own.delta + delta)
+        try:
+            return admit_all(own, most, request.events)
+        except BudgetError as error:
+            raise BudgetError(f"{error} This is the analyst's own budget, under that of the data.") from None
+
+    def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
+        """Record how a charge ended; it stays charged."""
+        if outcome not in (ANSWERED, FAILED):
+            raise InvalidError("outcome", show(outcome), "'answered' or 'failed'")
+        with self._lock:
+            if not 1 <= number <= len(self._entries) or self._entries[number - 1].outcome != PENDING:
+                raise InvalidError("number", show(number), "the number of a charge that has not ended")
             self._entries[number - 1] = replace(self._entries[number - 1], outcome=outcome)
+            for name in self._names[number] if answer is not None else ():
+                self._answers[name] = Ticket(number=number, head="", answer=answer)
 
     def entries(self) -> Sequence[Entry]:
-        """Return the history, oldest first."""
+        """Return the charges, oldest first."""
         with self._lock:
             return tuple(self._entries)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _names(request: Request) -> list[tuple[str, str]]:
+    """Return the names under which an answer can be found again."""
+    names = [(request.analyst, f"question {request.digest}")] if request.repeats else []
+    return names + ([] if request.key is None else [(request.analyst, f"key {request.key}")])

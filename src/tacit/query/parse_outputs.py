@@ -13,10 +13,11 @@ from tacit.errors import TacitError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
 from tacit.query.parse_names import match, plain
+from tacit.query.parse_quantiles import Spelled, share_of, spelled
 from tacit.query.parse_rows import is_aggregate, translate
 from tacit.query.parse_scope import Scope
 from tacit.query.parse_special import AGGREGATE_NAMES
-from tacit.query.parse_terms import Term, leaf
+from tacit.query.parse_terms import Term, as_number, leaf
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refuse import quoted, refused, refused_node
 from tacit.query.share import arrange
@@ -84,14 +85,38 @@ class Asked:
         self._leaves[stand_in] = output
         return leaf(stand_in, released=True)
 
+    def _quantile(self, node: exp.Expr, written: Spelled) -> Term:
+        """Return a quantile; at the shares 0 and 1 it is `min` or `max`."""
+        if any(is_aggregate(part) for part in written.value.walk()):
+            raise refused("An aggregate inside an aggregate is not answered")
+        if isinstance(written.value, exp.Distinct):
+            raise refused(f"DISTINCT inside {written.name} is not answered")
+        value = self.scope.bounded(written.value)
+        self._check_value(written.name, value)
+        bounds = (self._bounds(written.name, value),)
+        function = written.function
+        if function in ("min", "max"):
+            return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
+        share = share_of(written, None if written.share is None else self.scope.raw(written.share))
+        if share in (0, 1):
+            end = "min" if share == 0 else "max"
+            return self._measured(node, Ask(function=end, values=(value.expression,), bounds=bounds))
+        return self._measured(
+            node, Ask(function=function, values=(value.expression,), bounds=bounds, parameter=share)
+        )
+
     def _aggregate(self, node: exp.Expr) -> Term:
+        written = spelled(node)
+        if written is not None:
+            return self._quantile(node, written)
         function, argument = _function(node)
         if argument is not None and any(is_aggregate(part) for part in argument.walk()):
             raise refused("An aggregate inside an aggregate is not answered")
         if isinstance(argument, exp.Distinct):
-            self._check_units(function, argument)
-            return self._measured(node, Ask(function="count_units"))
-        value = None if argument is None else self.scope.bounded(argument)
+            return self._distinct(node, function, argument)
+        if isinstance(node, _PAIRS):
+            return self._pair(node, function)
+        value = None if argument is None else as_number(self.scope.bounded(argument), function)
         if value is not None:
             self._check_value(function, value)
         if function == "count":
@@ -104,14 +129,33 @@ class Asked:
         bounds = (self._bounds(function, value),)
         return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
 
-    def _check_units(self, function: str, argument: exp.Distinct) -> None:
-        """Raise unless it is count(DISTINCT unit)."""
+    def _distinct(self, node: exp.Expr, function: str, argument: exp.Distinct) -> Term:
+        """Return a count of units or of different values, which are told apart as they are, not clamped."""
         unit = self.scope.table.unit
-        hint = "count(*) counts the units, since each row is one." if unit is None else f"count(DISTINCT {unit}) is."
-        if function != "count" or len(argument.expressions) != 1:
-            raise refused(f"DISTINCT inside {function} is not answered", hint)
-        if unit is None or self.scope.raw(argument.expressions[0]).expression != self._unit_column(unit):
-            raise refused("DISTINCT is answered for the unit column alone", hint)
+        if function != "count":
+            raise refused(f"DISTINCT inside {function} is not answered", "count(DISTINCT x) is.")
+        if len(argument.expressions) != 1 or argument.args.get("on") is not None:
+            raise refused("count(DISTINCT …) takes one value", "Count a text of both: count(DISTINCT x || '-' || y).")
+        value = self.scope.raw(argument.expressions[0])
+        if unit is not None and value.expression == self._unit_column(unit):
+            return self._measured(node, Ask(function="count_units"))
+        self._check_value(function, value)
+        return self._measured(node, Ask(function="count_distinct", values=(value.expression,)))
+
+    def _pair(self, node: exp.Expr, function: str) -> Term:
+        """Return an aggregate of two values."""
+        nodes = [node.this, node.expression]
+        if any(is_aggregate(part) for one in nodes for part in one.walk()):
+            raise refused("An aggregate inside an aggregate is not answered")
+        if any(isinstance(one, exp.Distinct) for one in nodes):
+            raise refused(f"DISTINCT inside {function} is not answered")
+        values = [self.scope.bounded(one) for one in nodes]
+        for value in values:
+            self._check_value(function, value)
+        bounds = tuple(self._bounds(function, value) for value in values)
+        return self._measured(
+            node, Ask(function=function, values=tuple(value.expression for value in values), bounds=bounds)
+        )
 
     def _unit_column(self, unit: str) -> Column:
         return Column(unit, self.scope.table.columns[unit].kind)
@@ -122,8 +166,9 @@ class Asked:
             hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
             raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
         if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
-            to = "INTEGER" if value.kind == "boolean" else "DOUBLE"
-            raise refused(f"{function} takes numbers, not {value.kind}", f"Write {function}(CAST(x AS {to})).")
+            number = f"CAST({getattr(value.expression, 'name', 'x')} AS DOUBLE)"
+            how = f"If it holds numbers, write {function}(clamp({number}, low, high)) with what is publicly known."
+            raise refused(f"{function} takes numbers, not {value.kind}", how)
 
     def _bounds(self, function: str, value: Term) -> tuple[Fraction, Fraction]:
         """Return the proved range of what is aggregated, or raise RefusedError and say what lacks bounds."""
@@ -131,10 +176,12 @@ class Asked:
             return value.known.ends
         named = [(name, self.scope.table.columns[name]) for name in sorted(columns(value.expression))]
         bare = [name for name, policy in named if policy.bounds is None and policy.kind in ("integer", "real")]
-        what = f"{', '.join(bare)} has no bounds" if bare else "the range of what it takes cannot be proved"
+        lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
+        computed = f"the range of what is computed from {', '.join(name for name, _ in named)} cannot be proved"
+        x = getattr(value.expression, "name", "x")
         raise refused(
-            f"{function} needs bounds, and {what}",
-            f"Write {function}(clamp(x, low, high)) with what is publicly known, or have the steward declare bounds.",
+            f"{function} needs bounds, and {lack if bare else computed}",
+            f"Write {function}(clamp({x}, low, high)) with what is publicly known, or have the steward declare bounds.",
         )
 
     def _measured(self, node: exp.Expr, ask: Ask) -> Term:
@@ -145,7 +192,8 @@ class Asked:
 
     def measured(self) -> tuple[tuple[Bundle, ...], tuple[Aggregate, ...]]:
         """Return the bundles of all that was asked, and the aggregates with their places among them."""
-        bundles, places = arrange(list(self.asks), self.scope.table)
+        found = any(key.values is None for key in self.keys)
+        bundles, places = arrange(list(self.asks), self.scope.table, found=found)
         named = zip(self.asks.items(), places, strict=True)
         return bundles, tuple(Aggregate(ask=ask, bundles=own, sql=text) for (ask, text), own in named)
 
@@ -157,7 +205,20 @@ def _aliased(node: exp.Expr, aliases: Aliases) -> Term | None:
     return None if name is None else aliases[name]
 
 
-_ANSWERED: dict[type[exp.Expr], str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
+_ANSWERED: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.VariancePop: "var_pop",
+    exp.Variance: "var_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.Corr: "corr",
+}
+_PAIRS = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
 
 def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:

@@ -40,7 +40,7 @@ def translate(node: exp.Expr, leaf: Leaf) -> Term:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is an aggregate, answered or not."""
-    return isinstance(node, exp.AggFunc) or (
+    return isinstance(node, (exp.AggFunc, exp.WithinGroup)) or (
         isinstance(node, exp.Anonymous) and node.name.casefold() in special.AGGREGATE_NAMES
     )
 

@@ -120,7 +120,8 @@ def named(node: exp.Expr, go: Go) -> Term:
 def check_name(node: exp.Expr) -> None:
     """Raise if a node is a call by a name that is not listed."""
     if isinstance(node, exp.Anonymous) and node.name.casefold() not in {*_NAMES, *AGGREGATE_NAMES}:
-        raise refused_function(node.name, [*FUNCTIONS, "count", "sum", "avg"])
+        named = [name for name, function in FUNCTIONS.items() if not function.ours]
+        raise refused_function(node.name, [*named, "count", "sum", "avg"])
 
 
 def _clamp(terms: Sequence[Term]) -> Term:

@@ -40,7 +40,8 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.Table,), "this alias"),
             ((exp.Join,), "this on using side kind method"),
             ((exp.TableAlias,), "this columns"),
-            ((exp.Group, exp.Order), "expressions"),
+            ((exp.Group,), "expressions"),
+            ((exp.Order,), "this expressions"),
             ((exp.Ordered,), "this desc nulls_first"),
             ((exp.Limit, exp.Offset), "expression"),
             ((exp.Star,), "except_ replace"),
@@ -78,7 +79,12 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.Anonymous,), "this expressions"),
             ((exp.Count,), "this big_int"),
             ((exp.Sum, exp.Avg), "this"),
+            ((exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp), "this"),
+            ((exp.CovarPop, exp.CovarSamp, exp.Corr), _BINARY),
             ((exp.Distinct,), "expressions"),
+            ((exp.Median, exp.Min, exp.Max), "this"),
+            ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
+            ((exp.Quantile,), "this quantile"),
         )
         for node in nodes
     }
@@ -91,6 +97,8 @@ def read(sql: object) -> exp.Select:
     text = _text(sql)
     _check_tokens(_tokens(text))
     tree = _tree(text)
+    _keep_words(tree, text)
+    tree = without_filters(tree)
     while isinstance(tree, exp.Subquery) and set(_set_arguments(tree)) == {"this"}:
         tree = tree.this
     if not isinstance(tree, exp.Select):
@@ -98,16 +106,7 @@ def read(sql: object) -> exp.Select:
     _check(tree)
     return tree
 
-    _keep_words(tree, text)
-    tree = without_filters(tree)
 
-def _text(sql: object) -> str:
-    if not isinstance(sql, str):
-        raise InvalidError("sql", show(sql), f"text: {_WANTED}")
-    if len(sql) > _MOST_CHARACTERS:
-        raise InvalidError("sql", f"a text of {len(sql):,} characters", f"at most {_MOST_CHARACTERS:,} characters long")
-    if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
-        raise InvalidError("sql", "a text with NUL or with half a character", "text that UTF-8 can hold, without NUL")
 def _keep_words(tree: exp.Expr, text: str) -> None:
     """Let every call remember the word by which the question names it: the parser has names of its own."""
     for node in tree.walk():
@@ -116,6 +115,13 @@ def _keep_words(tree: exp.Expr, text: str) -> None:
             node.meta[WRITTEN] = text[start : end + 1]
 
 
+def _text(sql: object) -> str:
+    if not isinstance(sql, str):
+        raise InvalidError("sql", show(sql), f"text: {_WANTED}")
+    if len(sql) > _MOST_CHARACTERS:
+        raise InvalidError("sql", f"a text of {len(sql):,} characters", f"at most {_MOST_CHARACTERS:,} characters long")
+    if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
+        raise InvalidError("sql", "a text with NUL or with half a character", "text that UTF-8 can hold, without NUL")
     return sql
 
 
@@ -132,6 +138,9 @@ def _check_tokens(tokens: list[Token]) -> None:
         tokens = tokens[:-1]
     if not tokens:
         raise InvalidError("sql", "no statement", _WANTED)
+    if tokens[0].token_type == TokenType.VAR:
+        near = " (did you mean SELECT?)" if get_close_matches(tokens[0].text.upper(), ["SELECT", "WITH"]) else ""
+        raise InvalidError("sql", f"a text that begins with {quoted(tokens[0].text)}", f"{_WANTED}{near}")
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
         raise refused(f"Only SELECT is answered, not {quoted(tokens[0].text.upper())}")
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
@@ -139,9 +148,6 @@ def _check_tokens(tokens: list[Token]) -> None:
     _check_nesting(tokens)
 
 
-    if tokens[0].token_type == TokenType.VAR:
-        near = " (did you mean SELECT?)" if get_close_matches(tokens[0].text.upper(), ["SELECT", "WITH"]) else ""
-        raise InvalidError("sql", f"a text that begins with {quoted(tokens[0].text)}", f"{_WANTED}{near}")
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 

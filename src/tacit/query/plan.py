@@ -110,12 +110,16 @@ Bounds: TypeAlias = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What an aggregate is asked: which it is, of what values with what bounds, and its parameter: a quantile's q."""
+    """What an aggregate is asked: which it is, of what values with what bounds, and its parameter: a quantile's q.
+
+    Of a table that adds up, `sizes` are how many values its keys have.
+    """
 
     function: str
     values: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
     parameter: Fraction | None = None
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import nextafter
 
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.notes import notes
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
 from tacit.query.price import Price
 from tacit.query.words import listed, percent, plain, spell
@@ -25,6 +26,8 @@ class Planned:
     price: Price
     confidence: float
     assume: int | None
+    owner: object = field(default=None, compare=False)
+    """The database that it was planned for."""
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
@@ -106,6 +109,7 @@ class Planned:
         """What is asked, its cost, an error for each output, and what is left out."""
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {said}" for name, said in self._errors()]
+        lines += [f"{said[0].upper()}{said[1:]}." for said in notes(self.plan, self.price).values()]
         return "\n".join([*lines, *self._groups()])
 
     def __repr__(self) -> str:

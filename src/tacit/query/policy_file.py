@@ -95,6 +95,8 @@ class PolicyFile:
     tables: Mapping[str, PolicyTable]
     public: Mapping[str, PolicyTable]
     version: str
+    data_version: str = ""
+    analysts: Mapping[str, Budget] = field(default_factory=dict)
     _text: _Text = field(repr=False, compare=False)
 
     def ledger_location(self, environment: Mapping[str, str] | None = None) -> str | None:
@@ -127,6 +129,8 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         tables=MappingProxyType({name: _table(name, table, model, text) for name, table in model.tables.items()}),
         public=MappingProxyType({name: _public(name, table, text) for name, table in model.public.items()}),
         version=digest(_content(model)),
+        data_version=model.data_version or "",
+        analysts=MappingProxyType({name: _budget(one) for name, one in model.analysts.items()}),
         _text=text,
     )
 
@@ -157,7 +161,8 @@ def _content(policy: PolicyModel) -> dict[str, object]:
     """Return what the version depends on: all keys with their defaults, bounds as rationals."""
     exact = {name: plain(table) | {"columns": _columns(table)} for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": exact}
-    return content if policy.public else {name: value for name, value in content.items() if name != "public"}
+    later = ("public", "analysts", "data_version")  # keys that came later, so that a policy without them stays the same
+    return {name: value for name, value in content.items() if value or name not in later}
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:

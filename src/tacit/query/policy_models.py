@@ -125,7 +125,15 @@ class PolicyModel(_Model):
         examples=["budget = { epsilon = 1.0, delta = 1e-6 }"],
     )
     ledger: _Text | None = Field(
-        None, description="the path of a file, in quotes", examples=['ledger = "clinic.ledger"']
+        None,
+        description="the path of a file, or a postgresql:// URL, in quotes",
+        examples=['ledger = "clinic.ledger"'],
+    )
+    data_version: _Text | None = Field(
+        None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
+    )
+    analysts: dict[str, BudgetModel] = Field(
+        default_factory=dict, description="budgets of analysts, under that of all", examples=["[analysts.ann]"]
     )
     neighbours: Neighbours = Field(
         default="add/remove",
@@ -143,6 +151,7 @@ class PolicyModel(_Model):
 _MODELS: Final[dict[str, type[_Model]]] = {
     "": PolicyModel,
     "budget.": BudgetModel,
+    "analysts.NAME.": BudgetModel,
     "tables.NAME.": TableModel,
     "tables.NAME.columns.NAME.": ColumnModel,
     "public.NAME.": PublicModel,
@@ -170,6 +179,7 @@ def _wanted() -> dict[str, tuple[str, str]]:
     found = {
         "tables.NAME": ("a table", "[tables.visits]"),
         "tables.NAME.columns.NAME": ("a table", "cost = { bounds = [0, 20_000] }"),
+        "analysts.NAME": ("a table", "[analysts.ann]"),
         "public.NAME": ("a table", "[public.regions]"),
         "public.NAME.columns.NAME": ("a table", 'population = { type = "integer" }'),
     }

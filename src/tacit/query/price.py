@@ -39,6 +39,9 @@ from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Plan
+from tacit.query.selection import CHOICE, answered, said, select
+from tacit.query.selection_refusals import refuse_found, refuse_zcdp
+from tacit.query.truncated import Truncated
 
 _MOST_NOISE = 2**56
 _TRIES = 40
@@ -51,6 +54,7 @@ class Price:
     """What a plan costs and the noise of each of its bundles.
 
     `events` are what the ledger is charged, `guarantee` what they promise together; `why` says how the law was chosen.
+    `choice` is the law by which groups are chosen, where they are found in the data.
     """
 
     guarantee: PureDP | ApproxDP | ZCDP
@@ -58,6 +62,7 @@ class Price:
     shares: tuple[Fraction, ...]
     events: tuple[Event, ...]
     why: str
+    choice: Truncated | None = None
 
 
 def price(plan: Plan, *, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None) -> Price:
@@ -73,12 +78,15 @@ def price(plan: Plan, *, epsilon: Number | None = None, delta: Number = 0, rho: 
         raise InvalidError("epsilon", "neither or both of epsilon and rho", "given for a budget in ε, or else rho")
     weights = _shares(plan.bundles)
     if rho is not None:
+        refuse_zcdp(plan)
         if delta != 0:
             raise InvalidError("delta", show(delta), "left out where rho is given")
         return _by_rho(plan, positive(rho, "rho"), weights)
     size, slack = positive(epsilon, "epsilon"), to_fraction(delta, "delta", "a number from 0 to below 1")
     if not 0 <= slack < 1:
         raise InvalidError("delta", show(delta), "a number from 0 to below 1")
+    if plan.open:
+        return _found(plan, size, slack)
     laplace = _by_epsilon(plan, size, weights)
     if slack == 0:
         return laplace
@@ -102,6 +110,42 @@ def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> P
     return replace(laplace, why=f"Laplace noise: the 95 % error of Gaussian noise would be {ratio:.2f} times as large.")
 
 
+def _found(plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
+    """Return the price of groups that are found in the data, and of their values: see `selection`."""
+    refuse_found(plan, delta)
+    told = answered(plan)
+    rest = replace(plan, bundles=tuple(b for place, b in enumerate(plan.bundles) if place not in told))
+    choice, values = (
+        _choice_and_values(plan, rest, epsilon, delta) if rest.bundles else (select(plan, epsilon, delta), None)
+    )
+    own = iter([] if values is None else zip(values.noise, values.shares, strict=True))
+    laws = [(choice, Fraction(0)) if place in told else next(own) for place in range(len(plan.bundles))]
+    return Price(
+        guarantee=ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta)),
+        noise=tuple(law for law, _ in laws),
+        shares=tuple(share * (1 - CHOICE) for _, share in laws),
+        events=(choice.event, *(() if values is None else values.events)),
+        why=said(choice) if values is None else f"{said(choice)} Their values: {values.why}",
+        choice=choice,
+    )
+
+
+def _choice_and_values(plan: Plan, rest: Plan, epsilon: Fraction, delta: Fraction) -> tuple[Truncated, Price]:
+    """Split (ε, δ) between the choice of groups and their values.
+
+    Gaussian noise for values takes half of δ, and fewer groups are shown: its error must be less by more than that.
+    """
+    chosen = epsilon * CHOICE
+    laplace = _by_epsilon(rest, epsilon - chosen, _shares(rest.bundles))
+    choice, values = select(plan, chosen, delta), _better(laplace, rest, epsilon - chosen, delta / 2)
+    if isinstance(values.guarantee, PureDP):
+        return choice, values
+    stricter = select(plan, chosen, delta / 2)
+    if _ratio(laplace.noise, values.noise) * stricter.most < choice.most:
+        return stricter, values
+    return choice, replace(laplace, why="Laplace noise: with the δ that Gaussian noise takes, more groups are shown.")
+
+
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return how far one unit can move a bundle: in L1 for Laplace noise, in L2 squared for Gaussian."""
     cells, size = (plan.groups, bundle.reach) if bundle.over is None else (1, plan.groups * bundle.reach)
@@ -121,8 +165,13 @@ def _touched(plan: Plan, bundle: Bundle) -> int:
 
 
 def _moving(plan: Plan, bundle: Bundle) -> int:
-    """Return how many of a bundle's integers one unit can move."""
-    return _touched(plan, bundle) * bundle.width
+    """Return how many of a bundle's integers can differ between neighbouring tables.
+
+    A unit's integers in a cell are whole and sum to at most the reach, so no more of them than that are not 0.
+    """
+    units = 2 if plan.table.neighbours == "change one" else 1
+    nonzero = units * plan.groups * min(bundle.width, bundle.reach)
+    return min(_touched(plan, bundle) * bundle.width, nonzero)
 
 
 def _shares(bundles: Sequence[Bundle]) -> tuple[Fraction, ...]:
@@ -146,6 +195,16 @@ def _gaussian(plan: Plan, bundle: Bundle, unit_variance: Fraction) -> NoiseLaw:
     """Return Gaussian noise of this variance for each unit of squared sensitivity."""
     square = sensitivity(plan, bundle, "gaussian")
     return NoiseLaw(law="gaussian", amount=square * unit_variance, sensitivity=square, moving=_moving(plan, bundle))
+
+
+def noise_of(plan: Plan, bundle: Bundle, law: Law, amount: Fraction) -> NoiseLaw | None:
+    """Return the noise that ε, or precision for each unit of squared sensitivity, buys a bundle; None: too much."""
+    if law == "laplace":
+        l1 = sensitivity(plan, bundle, "laplace")
+        noise = NoiseLaw(law="laplace", amount=l1 / amount, sensitivity=l1, moving=_moving(plan, bundle))
+    else:
+        noise = _gaussian(plan, bundle, 1 / amount)
+    return noise if _fits(noise) else None
 
 
 def _fits(noise: NoiseLaw) -> bool:

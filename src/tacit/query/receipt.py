@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tacit.guarantees.events import to_json
+from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.joins import Join
+from tacit.query.notes import notes
 from tacit.query.plan import Bundle, Measure, Plan
 from tacit.query.price import Price
 from tacit.query.table import say
+from tacit.query.truncated import Truncated
 
 SCHEMA = 1
 
@@ -32,6 +35,7 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "privacy": _privacy(plan, price),
         "mechanisms": [_mechanism(plan, price, place) for place in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
+        **({"notes": said} if (said := notes(plan, price)) else {}),
         **context,
     }
 
@@ -47,6 +51,27 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
         "groups_a_unit_can_reach": plan.groups,
         "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys if key.values is not None},
         "noise": price.why,
+        **({} if price.choice is None else {"groups": _groups(price, price.choice)}),
+    }
+
+
+def _groups(price: Price, choice: Truncated) -> dict[str, object]:
+    """How groups were found: the law, and what of ε and δ it took; the rest is for values."""
+    if not isinstance(price.guarantee, ApproxDP):
+        raise TypeError("groups are found with δ")
+    epsilon, delta = to_fraction(price.guarantee.epsilon, "epsilon"), to_fraction(price.guarantee.delta, "delta")
+    return {
+        "found": "in the data, by numbers of units with noise",
+        "epsilon": float(choice.epsilon),
+        "delta": float(choice.delta),
+        "epsilon_of_values": float(epsilon - choice.epsilon),
+        "delta_of_values": float(delta - choice.delta),
+        "counts_a_unit_can_move": choice.moving,
+        "law": "discrete laplace, cut off beyond the limit; a group is shown if its noisy number is above the limit",
+        "scale": str(choice.amount),
+        "limit": choice.most,
+        "chance_of_a_limit_lower_by_one": str(choice.coin),
+        "event": to_json(choice.event),
     }
 
 
@@ -73,10 +98,16 @@ def promise(guarantee: PureDP | ApproxDP | ZCDP) -> dict[str, float]:
 def _mechanism(plan: Plan, price: Price, place: int) -> dict[str, object]:
     """One bundle: what it measures, the bounds of its integers, its law, scale, sensitivity and share."""
     bundle, law = plan.bundles[place], price.noise[place]
+    if law is price.choice:
+        return {
+            "for": [one.sql for one in plan.aggregates if place in one.bundles],
+            "law": "told by the choice of groups",
+        }
     return {
         "for": [one.sql for one in plan.aggregates if place in one.bundles],
         "measures": [_measure(measure) for measure in bundle.measures],
         "reach_in_one_group": bundle.reach,
+        **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
         "law": f"discrete {law.law}",
         "scale" if law.law == "laplace" else "variance": str(law.amount),
         "sensitivity_l1" if law.law == "laplace" else "sensitivity_l2_squared": law.sensitivity,
@@ -93,6 +124,7 @@ def _measure(measure: Measure) -> dict[str, object]:
         "bounds_in_steps": [measure.low, measure.high],
         "row_adds": [measure.sign * end + measure.offset for end in (measure.low, measure.high)],
         "fraction_bits": measure.fraction_bits,
+        **({"bins": measure.bins} if measure.bins > 1 else {}),
     }
 
 

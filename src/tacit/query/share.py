@@ -17,25 +17,39 @@ so the three together are as sensitive as A and B alone, and nothing has to be s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.query.aggregates import bundles_of
 from tacit.query.aggregates.avg import balanced
 from tacit.query.expressions import Expression
-from tacit.query.plan import Ask, Bounds, Bundle
+from tacit.query.plan import Ask, Bounds, Bundle, Plan
 from tacit.query.policy import TablePolicy
+from tacit.query.selection import is_told
 
 Places = tuple[int, ...]
 
 
-def arrange(asks: Sequence[Ask], table: TablePolicy) -> tuple[tuple[Bundle, ...], tuple[Places, ...]]:
-    """Return the bundles to measure, and for each aggregate the places of those that it is computed from."""
-    shared = _shared(asks, table)
+def arrange(
+    asks: Sequence[Ask], table: TablePolicy, *, found: bool = False, share: bool = True
+) -> tuple[tuple[Bundle, ...], tuple[Places, ...]]:
+    """Return the bundles to measure, and for each aggregate the places of those that it is computed from.
+
+    Where the groups are `found` in the data, what is told by that stays apart; without `share` everything does.
+    """
+    shared = _shared([ask for ask in asks if share and not (found and is_told(ask, table))], table)
     bundles: dict[Bundle, int] = {}
     places = []
     for ask in asks:
         own = (shared[ask],) if ask in shared else bundles_of(ask, table)
         places.append(tuple(bundles.setdefault(bundle, len(bundles)) for bundle in own))
     return tuple(bundles), tuple(places)
+
+
+def apart(plan: Plan) -> Plan:
+    """Return a plan whose aggregates are measured each on its own, which is cheaper where one may err much more."""
+    bundles, places = arrange([one.ask for one in plan.aggregates], plan.table, found=plan.open, share=False)
+    aggregates = tuple(replace(one, bundles=own) for one, own in zip(plan.aggregates, places, strict=True))
+    return replace(plan, bundles=bundles, aggregates=aggregates)
 
 
 def _shared(asks: Sequence[Ask], table: TablePolicy) -> dict[Ask, Bundle]:

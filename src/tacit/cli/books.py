@@ -1,0 +1,200 @@
+"""`tacit ledger`: what was spent and by whom; checking, copying and changing a ledger."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.cli import charts
+from tacit.cli.show import SCHEMA, console, paper
+from tacit.errors import InvalidError, LedgerError, RefusedError, show
+from tacit.guarantees.filters import Spent
+from tacit.ledger import check_name, described, history
+from tacit.ledger.checking import verify
+from tacit.ledger.copies import export, load
+from tacit.ledger.durable import DurableLedger
+from tacit.ledger.opening import read_ledger
+from tacit.query import policy_file
+from tacit.query.words import amounts, spell
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
+_SHOWN = 20
+_REFUSED = 3
+
+
+def run(  # noqa: PLR0913 - one for each option
+    policy: str,
+    action: str,
+    *,
+    file: str | None,
+    receipts: Sequence[str],
+    ledger: str | None,
+    disjoint: bool,
+    delta: float | None,
+    chart: str | None,
+    json: bool,
+) -> int:
+    """Do one thing with the ledger of a policy."""
+    said = policy_file.load(policy)
+    place = ledger or said.ledger_location()
+    if place is None:
+        raise RefusedError(
+            'The policy has no ledger; nothing was changed. Add a line such as ledger = "policy.ledger" above its '
+            "first table."
+        )
+    match action:
+        case "show":
+            return _with(place, lambda book: _show(book, delta=delta, chart=chart, json=json))
+        case "verify":
+            return _with(place, lambda book: _verify(book, receipts, json=json))
+        case "export":
+            return _with(place, _export)
+        case "import":
+            return _import(file, place)
+        case "accept":
+            return _accept(policy, place)
+        case "renew":
+            return _with(place, lambda book: _renew(book, said.data_version, disjoint=disjoint))
+    raise InvalidError("action", show(action), f"one of {', '.join(ACTIONS)}")
+
+
+def _with(place: str, do: Callable[[DurableLedger], int]) -> int:
+    book = read_ledger(place)
+    try:
+        return do(book)
+    finally:
+        book.close()
+
+
+def _show(book: DurableLedger, *, delta: float | None, chart: str | None, json: bool) -> int:
+    """Print the budget, what is spent and left, by whom, and the last questions."""
+    charts.check(chart)
+    entries, shares = book.entries(), history.by_analyst(book)
+    number, link = book.head
+    left = history.left(book)
+    if json:
+        said = {
+            "schema": SCHEMA,
+            "budget": amounts(book.budget),
+            "left": amounts(left),
+            "records": number + 1,
+            "head": link,
+            "analysts": [{"analyst": one.analyst, "questions": one.questions, **_amounts(one.spent)} for one in shares],
+            "entries": [dict(described(one)) for one in entries],
+        }
+        if delta is not None and entries:
+            declared = history.as_plan(book, delta)
+            said["as_one_plan"] = {"delta": delta, "epsilon": declared.upper}
+        print(json_module.dumps(said))
+    else:
+        paper().print(_table(book, shares, len(entries)))
+        for one in entries[-_SHOWN:]:
+            who = one.analyst or "–"
+            paper().print(f"{one.number:>6}  {one.time:.19}  {who}  {one.outcome}  {one.question}", markup=False)
+        console().print(f"Left: {spell(left)} of {spell(book.budget)}. Head of the chain: {link}", markup=False)
+        if delta is not None and entries:
+            declared = history.as_plan(book, delta)
+            console().print(
+                f"Declared in advance as one plan, all this would have cost ε = {declared.upper:.4g} at δ = {delta:g}. "
+                "That is for display: what was asked one by one is paid one by one.",
+                markup=False,
+            )
+    if chart is not None:
+        history.burn_down(book).save(chart)
+        console().print(f"Drew {chart}.", markup=False)
+    return 0
+
+
+def _amounts(spent: Spent) -> dict[str, float]:
+    return {"epsilon" if spent.currency == "basic" else "rho": float(spent.loss), "delta": float(spent.delta)}
+
+
+def _table(book: DurableLedger, shares: Sequence[history.Share], questions: int) -> Table:
+    """Return what each analyst spent, and all together."""
+    from rich.table import Table  # noqa: PLC0415 - heavy
+    from rich.text import Text  # noqa: PLC0415 - heavy
+
+    unit = "ε" if book.spent.currency == "basic" else "ρ"
+    table = Table()
+    for heading in ("analyst", "questions", unit, "δ", "limit"):
+        table.add_column(Text(heading), justify="left" if heading == "analyst" else "right")
+    for one in shares:
+        limit = book.limit_of(one.analyst)
+        row = (one.analyst or "–", f"{one.questions}", f"{float(one.spent.loss):g}", f"{float(one.spent.delta):g}")
+        table.add_row(*map(Text, (*row, "" if limit is None else spell(limit))))
+    spent = book.spent
+    whole = ("all", f"{questions}", f"{float(spent.loss):g}", f"{float(spent.delta):g}", spell(book.budget))
+    table.add_section()
+    table.add_row(*map(Text, whole))
+    return table
+
+
+def _verify(book: DurableLedger, receipts: Sequence[str], *, json: bool) -> int:
+    """Compute the chain and all totals again."""
+    report = verify(book, [_receipt(file) for file in receipts])
+    if json:
+        said = {"schema": SCHEMA, "holds": report.holds, "records": report.records}
+        print(json_module.dumps({**said, "wrong": report.wrong, "why": report.why}))
+    else:
+        paper().print(str(report), markup=False)
+    return 0 if report.holds else _REFUSED
+
+
+def _receipt(file: str) -> dict[str, object]:
+    """Return a receipt from a file: itself, or what `tacit query --json` printed."""
+    try:
+        said = json_module.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidError("receipt", show(file), "a file with a receipt in JSON") from None
+    found = said.get("receipt", said) if isinstance(said, dict) else None
+    if not isinstance(found, dict):
+        raise InvalidError("receipt", show(file), "a file with a receipt in JSON")
+    return found
+
+
+def _export(book: DurableLedger) -> int:
+    for line in export(book):
+        print(line)
+    return 0
+
+
+def _import(file: str | None, place: str) -> int:
+    if file is None:
+        raise InvalidError("file", "none", "given: the JSON lines that `tacit ledger … export` printed")
+    try:
+        lines = sys.stdin if file == "-" else Path(file).read_text(encoding="utf-8").splitlines()
+        report = load(lines, place)
+    except (OSError, UnicodeError):
+        raise LedgerError(f"The file {show(file)} cannot be read. Nothing was written.") from None
+    console().print(str(report), markup=False)
+    return 0 if report.holds else _REFUSED
+
+
+def _accept(policy: str, place: str) -> int:
+    """Record that a changed policy or budget is meant."""
+    from tacit import session  # noqa: PLC0415 - heavy
+
+    with session.open(policy, ledger=place, accept=True) as db:
+        console().print(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.", markup=False)
+    return 0
+
+
+def _renew(book: DurableLedger, version: str, *, disjoint: bool) -> int:
+    """Record another version of the data, with a fresh budget if its units are others."""
+    check_name(version, "data_version")
+    if not version:
+        raise RefusedError('The policy declares no data_version; nothing was changed. Add: data_version = "2026-01"')
+    if not disjoint:
+        raise RefusedError(
+            "A new version of the data has the old budget, since a unit is all its rows in all versions; nothing was "
+            "changed. Only if no unit was in any version before, say so: --disjoint-units"
+        )
+    book.set_version(version, disjoint=True)
+    console().print(f"The data are {version} now, of other units. Left: {spell(history.left(book))}.", markup=False)
+    return 0

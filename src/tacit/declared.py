@@ -1,0 +1,100 @@
+"""A list of questions that is fixed in advance, priced and charged as one.
+
+Asked one by one, questions may be chosen by the answers before, and only a filter is sound: their ε add up. A list that
+is fixed before any answer is one mechanism: the independent composition of all its noise, whose privacy-loss law gives
+the least ε at δ. That is what a declared list costs; the noise and the answers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.composition import compose
+from tacit.guarantees.events import ApproxRelease, Event
+from tacit.guarantees.exact import Exact, Number, to_fraction
+from tacit.guarantees.filters import Spent, limit
+from tacit.guarantees.filters import price as cost_of
+from tacit.guarantees.values import ApproxDP
+from tacit.query.planned import Planned
+from tacit.query.words import spell
+
+if TYPE_CHECKING:
+    from tacit.query.release import Release
+    from tacit.session import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Questions that are asked all together or not at all, and what they cost as one plan."""
+
+    questions: tuple[Planned, ...]
+    events: tuple[Event, ...]
+    together: Spent
+    apart: Spent
+    _database: Database
+
+    @property
+    def cost(self) -> ApproxDP:
+        """What all questions cost together."""
+        return ApproxDP(epsilon=Exact(self.together.loss), delta=Exact(self.together.delta))
+
+    @property
+    def saves(self) -> float:
+        """Which share of ε is saved against asking one by one."""
+        return 1 - float(self.together.loss / self.apart.loss) if self.apart.loss else 0.0
+
+    def ask(self) -> list[Release]:
+        """Charge the whole plan, read, and answer every question, in order."""
+        return self._database.ask_declared(self)
+
+    def __str__(self) -> str:
+        """What it costs, and what it saves."""
+        one_by_one = ApproxDP(epsilon=Exact(self.apart.loss), delta=Exact(self.apart.delta))
+        return (
+            f"{len(self.questions)} questions as one declared plan cost {spell(self.cost)}; one by one "
+            f"{spell(one_by_one)}. That saves {self.saves:.0%} of ε. All are asked together, or none."
+        )
+
+
+def declare(questions: Sequence[Planned], *, delta: Number | None = None) -> Declared:
+    """Price questions as one plan that is fixed before any is answered.
+
+    Args:
+        questions: what `db.plan(...)` gave, all of one database.
+        delta: δ of the whole plan; by default what is left of the budget's δ. Without any, ε only adds up.
+    """
+    planned = tuple(questions)
+    if not planned or not all(isinstance(one, Planned) for one in planned):
+        raise InvalidError("questions", show(questions), "a list of what db.plan(...) gives")
+    owners = {id(one.owner): one.owner for one in planned}
+    database = next(iter(owners.values()))
+    if len(owners) != 1 or database is None:
+        raise InvalidError("questions", "plans of several databases", "plans of one database")
+    return _priced(planned, database, delta)  # type: ignore[arg-type]
+
+
+def _noise(planned: Planned) -> Sequence[Event]:
+    """Return what is run for one question: each bundle's noise; where groups are found, what that was priced as."""
+    return planned.price.events if planned.plan.open else [law.event for law in planned.price.noise]
+
+
+def _priced(planned: tuple[Planned, ...], database: Database, delta: Number | None) -> Declared:
+    budget = database.ledger.budget
+    most, spent = limit(budget), database.ledger.spent
+    single = tuple(event for one in planned for event in one.price.events)
+    apart = [cost_of(budget, event) for event in single]
+    sums = [sum((getattr(one, part) for one in apart), Fraction(0)) for part in ("loss", "delta")]
+    alone = Spent(currency=most.currency, loss=sums[0], delta=sums[1])
+    slack = most.delta - spent.delta if delta is None else to_fraction(delta, "delta", "a number from 0 to below 1")
+    if most.currency != "basic" or slack <= 0:
+        return Declared(planned, single, alone, alone, database)
+    noise = [event for one in planned for event in _noise(one)]
+    epsilon = Fraction(compose(noise).epsilon(delta=Exact(slack)).upper)
+    if epsilon >= alone.loss:
+        return Declared(planned, single, alone, alone, database)
+    whole = ApproxRelease(epsilon=epsilon, delta=slack)
+    return Declared(planned, (whole,), Spent(currency="basic", loss=epsilon, delta=slack), alone, database)

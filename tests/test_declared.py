@@ -1,0 +1,104 @@
+"""Declared plans: one charge for a list of questions that is fixed in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pytest
+
+import tacit as tc
+from tacit.errors import BudgetError, InvalidError, SourceError
+from tacit.guarantees.composition import compose
+from tacit.guarantees.filters import Budget
+from tacit.query.plan import Plan
+from tacit.session import Database
+
+ROWS = pd.DataFrame({"u": [n // 2 for n in range(400)], "x": [n % 100 for n in range(400)], "g": ["a", "b"] * 200})
+COUNT = "SELECT g, count(*) AS n FROM data GROUP BY g"
+
+
+def opened(budget: Budget, rows: pd.DataFrame = ROWS) -> Database:
+    keys, bounds = {"g": ["a", "b"]}, {"x": (0, 100)}
+    return tc.open(rows, unit="u", max_groups=2, max_rows=2, bounds=bounds, keys=keys, budget=budget)
+
+
+def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once() -> None:
+    db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
+    declared = tc.declare([db.plan(COUNT, epsilon=0.1) for _ in range(40)])
+    noise = compose([(declared.questions[0].price.noise[0].event, 40)])
+    assert declared.cost.epsilon == pytest.approx(noise.epsilon(delta=1e-6).upper)
+    assert declared.cost.delta == 1e-6
+    assert 0.25 < declared.saves < 0.4
+    answers = declared.ask()
+    assert len(answers) == 40
+    assert len({tuple(answer.rows()) for answer in answers}) > 1  # each has noise of its own
+    assert len(db.ledger.entries()) == 1
+    assert db.spent == declared.cost
+    receipt = answers[0].receipt
+    assert receipt["declared_plan"] == {
+        "questions": 40,
+        "promise": {"epsilon": float(declared.cost.epsilon), "delta": 1e-6},
+    }
+    with pytest.raises(BudgetError):
+        declared.ask()
+
+
+def test_questions_of_several_kinds_are_composed_together() -> None:
+    db = opened(tc.ApproxDP(epsilon=30, delta=1e-5))
+    planned = [
+        db.plan(COUNT, epsilon=0.2),
+        db.plan("SELECT g, avg(x) AS m, count(*) AS n, sum(x) AS s FROM data GROUP BY g", epsilon=0.5, delta=1e-6),
+        db.plan("SELECT count(DISTINCT u) AS n FROM data", epsilon=0.3),
+    ]
+    declared = tc.declare(planned * 10, delta=1e-5)
+    assert float(declared.cost.epsilon) < 10.0 == float(declared.apart.loss)
+    assert [len(answer.rows()) for answer in declared.ask()] == [2, 2, 1] * 10
+
+
+@pytest.mark.parametrize("budget", [tc.PureDP(epsilon=10), tc.ZCDP(rho=10)])
+def test_without_delta_or_in_another_currency_nothing_is_saved(budget: Budget) -> None:
+    db = opened(budget)
+    cost = {"rho": 0.1} if isinstance(budget, tc.ZCDP) else {"epsilon": 0.1}
+    declared = tc.declare([db.plan(COUNT, **cost)] * 3)  # type: ignore[arg-type]
+    assert declared.saves == 0
+    declared.ask()
+    assert float(db.ledger.spent.loss) == pytest.approx(0.3)
+
+
+def test_one_question_costs_no_more_as_a_plan() -> None:
+    db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
+    assert tc.declare([db.plan(COUNT, epsilon=0.1)]).together.loss <= db.plan(COUNT, epsilon=0.1).cost.epsilon  # type: ignore[union-attr]
+
+
+class Failing:
+    """An engine that fails at the second question."""
+
+    def __init__(self, engine: object) -> None:
+        self._engine, self.asked = engine, 0
+
+    def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
+        self.asked += 1
+        if self.asked > 1:
+            raise OSError("secret")
+        return self._engine.measure(plan)  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_failure_in_the_middle_stays_charged_and_shows_no_answer() -> None:
+    db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
+    declared = tc.declare([db.plan(COUNT, epsilon=0.1) for _ in range(3)])
+    policy, engine = db._tables["data"]
+    db._tables["data"] = policy, Failing(engine)  # type: ignore[assignment]
+    with pytest.raises(SourceError) as caught:
+        declared.ask()
+    assert "secret" not in str(caught.value)
+    assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+    assert db.spent == declared.cost
+
+
+def test_what_is_declared_must_be_plans_of_one_database() -> None:
+    one, two = opened(tc.PureDP(epsilon=1)), opened(tc.PureDP(epsilon=1))
+    for wrong in ([], [COUNT], [one.plan(COUNT, epsilon=0.1), two.plan(COUNT, epsilon=0.1)], None):
+        with pytest.raises((InvalidError, TypeError)):
+            tc.declare(wrong)  # type: ignore[arg-type]
+    assert not one.ledger.entries()
