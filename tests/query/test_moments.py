@@ -27,7 +27,7 @@ from tacit.query.aggregates.covariance import Correlation, Covariance, _correlat
 from tacit.query.aggregates.statistic import Released
 from tacit.query.aggregates.steps import steps
 from tacit.query.aggregates.variance import Variance
-from tacit.query.expressions import Call, Column, Expression
+from tacit.query.expressions import Call, Expression, walk
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Bounds
 from tacit.query.policy import TablePolicy
@@ -50,7 +50,7 @@ def ask_of(function: str, low: float = 0, high: float = 10) -> Ask:
     return ask_for(function, REAL, bounds(low, high))
 
 
-# --- bundles ----------------------------------------------------------------------------------------------------------
+# --- bundles --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", ["var_pop", "covar_pop", "corr"])
@@ -103,7 +103,7 @@ def test_integers_fit_whatever_the_bounds_and_the_rows(
     if function in SPREADS:
         ask = Ask(function=function, values=(REAL,), bounds=((low, low + width),))
     (bundle,) = bundles_of(ask, policy(rows=most))
-    assert bundle.reach <= 2**62
+    assert bundle.reach <= 2**63
     for measure in bundle.measures:
         duckdb_measures.check(measure, most)
         assert measure.value is not None
@@ -123,7 +123,7 @@ def test_steps_are_fine_and_hold_the_bounds(low: Fraction, width: Fraction, valu
         assert isinstance(found.d, Call)
 
 
-# --- without noise ------------------------------------------------------------------------------------------------------
+# --- without noise --------------------------------------------------------------------------------------------------
 
 
 def silent(ask: Ask, table: TablePolicy, rows: Sequence[Row]) -> float:
@@ -143,7 +143,8 @@ def weighted(drawn: Sequence[tuple[int, float, int]], most: int) -> list[tuple[F
     ]
 
 
-def moments(data: Sequence[tuple[Fraction, Fraction, Fraction]]) -> dict[str, float]:
+def moments(data: Sequence[tuple[Fraction, Fraction, Fraction]], least: int = 0) -> dict[str, float]:
+    """The statistics of weighted rows; the correlation only if there is more than some spread."""
     rows = sum((w for *_, w in data), Fraction(0))
     m, k = (sum((row[i] * row[2] for row in data), Fraction(0)) / rows for i in (0, 1))
     xx, nn, xn = (
@@ -155,7 +156,7 @@ def moments(data: Sequence[tuple[Fraction, Fraction, Fraction]]) -> dict[str, fl
         found |= {"var_samp": xx / (rows - 1), "covar_samp": xn / (rows - 1)}
     shown = {name: float(value) for name, value in found.items()}
     shown |= {name.replace("var", "stddev"): sqrt(value) for name, value in shown.items() if name.startswith("var")}
-    return shown | ({"corr": float(xn) / sqrt(xx * nn)} if xx > 1 and nn > 1 else {})
+    return shown | ({"corr": float(xn) / sqrt(xx * nn)} if min(xx, nn) > least else {})
 
 
 @given(
@@ -164,7 +165,7 @@ def moments(data: Sequence[tuple[Fraction, Fraction, Fraction]]) -> dict[str, fl
 )
 def test_estimates_without_noise_are_the_bounded_statistics(drawn: list[tuple[int, float, int]], most: int) -> None:
     rows: list[Row] = [{"id": unit, "x": x, "n": n} for unit, x, n in drawn]
-    for function, truth in moments(weighted(drawn, most)).items():
+    for function, truth in moments(weighted(drawn, most), least=1).items():
         found = silent(ask_of(function), policy(rows=most), rows)
         slack = 0.05 if function.startswith("stddev") else 0.002
         assert found == pytest.approx(truth, abs=slack)
@@ -194,15 +195,15 @@ def test_infinities_are_at_the_bounds() -> None:
     assert silent(ask_of("corr"), ROW, rows) == pytest.approx(1, abs=1e-6)
 
 
-# --- intervals ------------------------------------------------------------------------------------------------------------
+# --- intervals ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Case:
     """Rows by their values in [0, 10], with how many there are of each; noise for ε, or for ρ.
 
-    It is `sharp` if there are ten times as many rows as the standard deviation of their noisy number, and no end of what
-    is possible is near.
+    It is `sharp` if there are ten times as many rows as the standard deviation of their noisy number, and no end of
+    what is possible is near.
     """
 
     function: str
@@ -407,7 +408,7 @@ def test_bounds_of_no_width_leave_no_doubt(function: str) -> None:
     assert STATISTICS[function].error(ask, plan.bundles, [SILENT], 0.95, 100) == 0
 
 
-# --- before anything is read ------------------------------------------------------------------------------------------------
+# --- before anything is read ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", sorted(POSSIBLE))
@@ -446,7 +447,7 @@ def test_the_error_that_is_foretold_is_kept(function: str, data: dict[tuple[floa
     assert binom.cdf(within, runs, 0.945) > FALSE_ALARM
 
 
-# --- the machinery --------------------------------------------------------------------------------------------------------
+# --- the machinery --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -458,7 +459,7 @@ def test_the_tail_of_a_sum_of_laplace_variables(scales: list[float]) -> None:
     law = np.prod([1 / (1 + (b * u) ** 2) for b in scales], axis=0)
     for t in (0.5, 2.0, 5.0, 9.0):
         inside = 2 / np.pi * np.trapezoid(law * np.sin(u * t) / u, u)
-        assert _laplace(sorted(scales), t) == pytest.approx(1 - inside, abs=2e-3)
+        assert _laplace(sorted(scales), t) == pytest.approx(1 - inside, abs=5e-3)
         assert _laplace(sorted(scales), t) > 1 - inside - 1e-4  # to the safe side
 
 
@@ -484,7 +485,7 @@ def test_sums_are_counted_in_rows() -> None:
     assert z.scales[0] == pytest.approx(0.001 / unit)
 
 
-def test_the_column_that_is_measured_twice_is_read_once() -> None:
+def test_the_three_sums_of_a_variance_share_the_steps_of_their_value() -> None:
     (bundle,) = bundles_of(ask_of("var_pop"), ROW)
-    grids = {part.arguments[0] for measure in bundle.measures for part in [measure.value] if isinstance(part, Call)}
-    assert Column("x", "real") not in grids  # d is a part of its own, shared by the three
+    parts = [part for measure in bundle.measures if measure.value is not None for part in walk(measure.value)]
+    assert len({part for part in parts if isinstance(part, Call) and part.function == "steps"}) == 1
