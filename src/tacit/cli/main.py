@@ -49,6 +49,11 @@ Error = Annotated[
 Rho = Annotated[float | None, typer.Option(help="ρ instead of ε, for a budget in zCDP.")]
 Confidence = Annotated[float, typer.Option(help="How often the errors hold.")]
 Assume = Annotated[int | None, typer.Option(help="How many units a group is assumed to have, for averages.")]
+Analyst = Annotated[str, typer.Option(envvar="TACIT_ANALYST", help="Who asks, for the ledger.")]
+Place = Annotated[
+    str | None,
+    typer.Option("--ledger", envvar="TACIT_LEDGER", help="Another ledger than the policy's: a file or a URL."),
+]
 
 
 @app.command()
@@ -86,6 +91,8 @@ def plan(  # noqa: PLR0913 - one for each option
     error: Error = None,
     confidence: Confidence = 0.95,
     assume: Assume = None,
+    analyst: Analyst = "",
+    place: Place = None,
     json: Json = False,
 ) -> None:
     """Say what a question costs and how far off its answer will be; spends nothing."""
@@ -100,6 +107,8 @@ def plan(  # noqa: PLR0913 - one for each option
         error=error,
         confidence=confidence,
         assume=assume,
+        analyst=analyst,
+        ledger=place,
     )
     questions.plan(asked, json=json)
 
@@ -115,6 +124,9 @@ def query(  # noqa: PLR0913 - one for each option
     error: Error = None,
     confidence: Confidence = 0.95,
     assume: Assume = None,
+    analyst: Analyst = "",
+    place: Place = None,
+    request: Annotated[str | None, typer.Option(help="Your own name for this very question; repeats are free.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
     chart: Annotated[str | None, typer.Option(help="Save a chart of the answer to this file.")] = None,
     json: Json = False,
@@ -131,6 +143,9 @@ def query(  # noqa: PLR0913 - one for each option
         error=error,
         confidence=confidence,
         assume=assume,
+        analyst=analyst,
+        ledger=place,
+        request=request,
     )
     raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
 
@@ -144,10 +159,7 @@ def ledger(  # noqa: PLR0913 - one for each option
     file: Annotated[str | None, typer.Argument(help="What to import; - for standard input.")] = None,
     *,
     receipt: Annotated[list[str] | None, typer.Option(help="With verify: a receipt that must be in it.")] = None,
-    place: Annotated[
-        str | None,
-        typer.Option("--ledger", envvar="TACIT_LEDGER", help="Another ledger than the policy's: a file or a URL."),
-    ] = None,
+    place: Place = None,
     disjoint: Annotated[
         bool, typer.Option("--disjoint-units", help="With renew: no unit was in any version of the data before.")
     ] = False,

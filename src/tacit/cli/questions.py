@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tacit import session
 from tacit.cli import charts
-from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json
+from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json, working
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.exact import Number
@@ -39,6 +39,13 @@ class Asked:
     confidence: float
     assume: int | None
     error: Number | Mapping[str, Number] | None = None
+    analyst: str = ""
+    ledger: str | None = None
+    request: str | None = None
+
+    def open(self) -> session.Database:
+        """Open the policy, with what the environment or an option puts in place of what it says."""
+        return session.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
 
 
 def init(source: str, table: str | None) -> None:
@@ -63,7 +70,7 @@ def _say(text: str) -> None:
 
 def plan(asked: Asked, *, json: bool) -> None:
     """Print cost, expected error and whether it fits what is left; read nothing, spend nothing."""
-    with session.open(asked.policy) as db:
+    with asked.open() as db:
         planned = _planned(db, asked)
         short = _short(db, planned)
         if json:
@@ -100,7 +107,7 @@ def _short(db: session.Database, planned: Planned) -> str | None:
 def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
     """Show the plan, ask, spend, and print the answer with its intervals."""
     charts.check(chart)
-    with session.open(asked.policy) as db:
+    with asked.open() as db:
         if _forgets(db):
             raise RefusedError(_NO_LEDGER)
         planned = _planned(db, asked)
@@ -110,7 +117,8 @@ def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
                 _say("Nothing was spent.")
                 return _STOPPED if agreed is None else 0
         try:
-            answer = _answer(db, asked)
+            with working("Reading the data …"):
+                answer = _answer(db, asked)
         except KeyboardInterrupt:
             _say("Interrupted. If the question had been charged, it stays charged.")
             return _STOPPED
@@ -152,6 +160,7 @@ def _answer(db: session.Database, asked: Asked) -> Release:
         error=asked.error,
         confidence=asked.confidence,
         assume=asked.assume,
+        request=asked.request,
     )
 
 

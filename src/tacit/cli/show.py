@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -33,6 +35,16 @@ def paper() -> Console:
 
     width = None if sys.stdout.isatty() else _WIDE
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something takes its time; elsewhere say nothing."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console().status(what):
+        yield
 
 
 def answer_table(answer: Release) -> Table:

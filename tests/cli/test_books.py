@@ -1,0 +1,201 @@
+"""`tacit ledger` as a steward runs it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli_runs import Done, run
+from tacit.cli import survey
+
+POLICY = """
+budget = { epsilon = 1.0, delta = 1e-6 }
+ledger = "survey.ledger"
+VERSION
+
+[analysts.ann]
+epsilon = 0.5
+
+[tables.survey]
+source = "survey.csv"
+unit = "person_id"
+max_groups = 1
+max_rows = 2
+
+[tables.survey.columns]
+income = { bounds = [0, 200_000] }
+region = { keys = ["north", "south", "east", "west"] }
+"""
+COUNT = "SELECT count(*) AS n FROM survey"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    survey.write(tmp_path)
+    declare(tmp_path, "")
+    return tmp_path
+
+
+def declare(folder: Path, version: str, **changed: str) -> None:
+    """Write the policy, with a version of the data and some texts in the place of others."""
+    text = POLICY.replace("VERSION", version)
+    for old, new in changed.items():
+        text = text.replace({"epsilon": "epsilon = 1.0", "bounds": "200_000", "unit": '"person_id"'}[old], new)
+    (folder / "policy.toml").write_text(text, encoding="utf-8")
+
+
+def ask(folder: Path, *more: str, epsilon: str = "0.2", sql: str = COUNT) -> Done:
+    return run(folder, "query", "policy.toml", sql, "--epsilon", epsilon, "--yes", *more)
+
+
+def ledger(folder: Path, *words: str) -> Done:
+    return run(folder, "ledger", "policy.toml", *words)
+
+
+def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
+    assert ask(folder, "--analyst", "ann").returncode == 0
+    assert ask(folder, epsilon="0.3").returncode == 0
+    shown = ledger(folder)
+    assert shown.returncode == 0
+    assert "ann" in shown.stdout
+    assert "SELECT COUNT(*) AS n FROM survey" in shown.stdout
+    assert "Left: ε = 0.5, δ = 1e-06 of ε = 1" in shown.stderr
+    said = json.loads(ledger(folder, "show", "--json", "--delta", "1e-6").stdout)
+    assert [(one["analyst"], one["epsilon"]) for one in said["analysts"]] == [("", 0.3), ("ann", 0.2)]
+    assert said["left"]["epsilon"] == 0.5
+    assert [one["outcome"] for one in said["entries"]] == ["answered", "answered"]
+    assert said["as_one_plan"]["epsilon"] <= 0.5
+
+
+def test_an_analysts_own_budget_holds_beside_that_of_all(folder: Path) -> None:
+    assert ask(folder, "--analyst", "ann", epsilon="0.5").returncode == 0
+    refused = ask(folder, "--analyst", "ann", epsilon="0.1")
+    assert refused.returncode == 3
+    assert "analyst's own budget" in refused.stderr
+    assert ask(folder, "--analyst", "ben", epsilon="0.5").returncode == 0
+    assert ask(folder, "--analyst", "cat", epsilon="0.1").returncode == 3
+
+
+def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> None:
+    ask(folder)
+    copy = (folder / "survey.ledger").read_bytes()
+    answer = ask(folder, "--json")
+    (folder / "receipt.json").write_text(answer.stdout, encoding="utf-8")
+    held = ledger(folder, "verify", "--receipt", "receipt.json")
+    assert (held.returncode, "hold" in held.stdout) == (0, True)
+    with closing(sqlite3.connect(folder / "survey.ledger")) as connection, connection:
+        connection.execute("UPDATE tacit_records SET body = replace(body, '1/5', '1/6') WHERE number = 3")
+    told = ledger(folder, "verify")
+    assert told.returncode == 3
+    assert "at record 3" in told.stdout
+    for file in folder.glob("survey.ledger*"):
+        file.unlink()
+    (folder / "survey.ledger").write_bytes(copy)
+    assert ledger(folder, "verify").returncode == 0
+    old = json.loads(ledger(folder, "verify", "--receipt", "receipt.json", "--json").stdout)
+    assert (old["holds"], "old" in old["why"]) == (False, True)
+
+
+def test_it_moves_house_as_json_lines(folder: Path) -> None:
+    ask(folder)
+    lines = ledger(folder, "export").stdout
+    (folder / "copy.jsonl").write_text(lines, encoding="utf-8")
+    taken = ledger(folder, "import", "copy.jsonl")
+    assert taken.returncode == 4
+    assert "already" in taken.stderr
+    assert ledger(folder, "import", "copy.jsonl", "--ledger", "other.ledger").returncode == 0
+    assert ledger(folder, "export", "--ledger", "other.ledger").stdout == lines
+    (folder / "copy.jsonl").write_text(lines.replace('\\"1/5\\"', '\\"1/50\\"'), encoding="utf-8")
+    assert ledger(folder, "import", "copy.jsonl", "--ledger", "third.ledger").returncode == 4
+    assert not (folder / "third.ledger").exists() or ledger(folder, "show", "--ledger", "third.ledger").returncode == 4
+
+
+def test_changed_bounds_and_budgets_are_accepted_only_when_meant(folder: Path) -> None:
+    ask(folder)
+    declare(folder, "", bounds="300_000")
+    refused = ask(folder)
+    assert refused.returncode == 3
+    assert "bounds.income" in refused.stderr
+    assert ledger(folder, "accept").returncode == 0
+    assert ask(folder).returncode == 0
+    declare(folder, "", bounds="300_000", epsilon="epsilon = 2.0")
+    assert ask(folder).returncode == 3
+    assert "ε = 1.6" in ledger(folder, "accept").stderr
+    declare(folder, "", bounds="300_000", epsilon="epsilon = 0.1")
+    lower = ledger(folder, "accept")
+    assert lower.returncode == 3
+    assert "below what is spent" in lower.stderr
+    declare(folder, "", bounds="300_000", epsilon="epsilon = 2.0", unit='"region"')
+    never = ledger(folder, "accept")
+    assert never.returncode in (2, 3)
+    declare(folder, "", bounds="300_000", epsilon="epsilon = 2.0")
+    assert ask(folder).returncode == 0
+
+
+def test_a_question_is_free_the_second_time_under_one_version_of_the_data(folder: Path) -> None:
+    declare(folder, 'data_version = "one"')
+    first, second = ask(folder, "--json"), ask(folder, "--json")
+    assert json.loads(first.stdout)["rows"] == json.loads(second.stdout)["rows"]
+    assert json.loads(second.stdout)["left"]["epsilon"] == 0.8
+    other = json.loads(ask(folder, "--json", "--analyst", "ann").stdout)
+    assert other["left"]["epsilon"] == 0.6
+    declare(folder, 'data_version = "two"')
+    assert json.loads(ask(folder, "--json").stdout)["left"]["epsilon"] == 0.4  # what was spent stays spent
+
+
+def test_a_request_is_answered_once_and_no_other_question_may_have_its_name(folder: Path) -> None:
+    first = json.loads(ask(folder, "--json", "--request", "monday").stdout)
+    again = json.loads(ask(folder, "--json", "--request", "monday").stdout)
+    assert (again["rows"], again["left"]) == (first["rows"], first["left"])
+    refused = ask(folder, "--request", "monday", epsilon="0.1")
+    assert refused.returncode == 3
+    assert "another name" in refused.stderr
+
+
+def test_only_other_units_get_a_fresh_budget(folder: Path) -> None:
+    declare(folder, 'data_version = "2025"')
+    ask(folder, epsilon="0.9")
+    declare(folder, 'data_version = "2026"')
+    refused = ledger(folder, "renew")
+    assert refused.returncode == 3
+    assert "--disjoint-units" in refused.stderr
+    assert ledger(folder, "renew", "--disjoint-units").returncode == 0
+    assert ask(folder, epsilon="0.9").returncode == 0
+    assert ledger(folder, "verify").returncode == 0
+
+
+def test_a_chart_of_what_was_left(folder: Path) -> None:
+    ask(folder)
+    assert ledger(folder, "show", "--chart", "left.svg").returncode == 0
+    assert (folder / "left.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_mistakes_are_told(folder: Path) -> None:
+    assert ledger(folder, "burn").returncode == 2
+    missing = ledger(folder, "verify")
+    assert missing.returncode == 4
+    assert "no ledger" in missing.stderr
+    (folder / "survey.ledger").write_text("secret " * 999, encoding="utf-8")
+    foreign = ledger(folder, "show")
+    assert foreign.returncode == 4
+    assert "secret" not in foreign.stderr
+    assert ask(folder).returncode == 4
+    control = ask(folder, "--analyst", "a\x07b")
+    assert control.returncode in (2, 4)
+
+
+def test_the_environment_stands_above_the_policy_and_below_an_option(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_LEDGER", "environment.ledger")
+    monkeypatch.setenv("TACIT_ANALYST", "eve")
+    ask(folder)
+    assert (folder / "environment.ledger").exists()
+    assert not (folder / "survey.ledger").exists()
+    assert "eve" in ledger(folder).stdout
+    ask(folder, "--ledger", "option.ledger", "--analyst", "otto")
+    assert "otto" in ledger(folder, "show", "--ledger", "option.ledger").stdout

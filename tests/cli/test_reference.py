@@ -1,0 +1,61 @@
+"""The page on the command line says what the program does: every command, option and action, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tacit.cli.books import ACTIONS
+from tacit.cli.main import app
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+COMMANDS: Any = typer.main.get_command(app)
+
+
+def options() -> dict[str, set[str]]:
+    """Every option of the program, with the commands that take it."""
+    found: dict[str, set[str]] = {}
+    for name, command in [("", COMMANDS), *COMMANDS.commands.items()]:
+        for parameter in command.params:
+            for spelling in parameter.opts if parameter.param_type_name == "option" else ():
+                found.setdefault(spelling, set()).add(name)
+    return found
+
+
+def listed() -> dict[str, set[str]]:
+    """Every option of the page's table, with the commands that it names."""
+    found: dict[str, set[str]] = {}
+    for line in PAGE.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 3 and cells[0].startswith("`-"):
+            for spelling in re.findall(r"`(-[\w-]+)`", cells[0]):
+                found[spelling] = {name.strip() for name in cells[1].split(",")}
+    return found
+
+
+def test_every_command_is_on_the_page_and_no_other() -> None:
+    shown = set(re.findall(r"^\| `tacit (\w+)", PAGE, re.MULTILINE))
+    assert shown == set(COMMANDS.commands)
+
+
+def test_every_option_is_on_the_page_with_its_commands_and_no_other() -> None:
+    program, page = options(), listed()
+    page.pop("--help")
+    assert set(program) == set(page)
+    for spelling, commands in program.items():
+        assert commands == page[spelling], spelling
+
+
+def test_every_action_of_the_ledger_is_on_the_page() -> None:
+    section = PAGE.partition("## The ledger")[2].partition("## JSON")[0]
+    assert set(re.findall(r"^\| `(\w+)", section, re.MULTILINE)) - {"tacit"} == set(ACTIONS)
+
+
+def test_every_option_says_what_it_is_for() -> None:
+    for command in COMMANDS.commands.values():
+        assert command.help
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), (command.name, parameter.name)
