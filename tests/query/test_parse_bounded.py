@@ -8,10 +8,11 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import tacit as tc
+from tacit.errors import RefusedError
 from tacit.query.evaluate import evaluate
 from tacit.query.parse import parse
 from tacit.query.plan import Measure
@@ -94,7 +95,10 @@ NUMBERS = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(NUMBERS)
 def test_the_proved_range_holds_whatever_the_raw_values_are(expression: str) -> None:
-    plan = parse(f"SELECT sum({expression}) FROM t", {"t": TABLE})
+    try:
+        plan = parse(f"SELECT sum({expression}) FROM t", {"t": TABLE})
+    except RefusedError:  # of an expression that is always NULL
+        reject()
     (low, high), of = plan.aggregates[0].ask.bounds[0], plan.aggregates[0].ask.values[0]
     for x, y in product(RAW, RAW):
         found = evaluate(of, {"x": x, "y": y})

@@ -49,7 +49,7 @@ def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: 
 
 
 SINGLE = [  # a line of the clinic, what stands there instead, where the mistake is, and part of its text
-    (3, "ledger = 5", "ledger", "the path of a file, in quotes"),
+    (3, "ledger = 5", "ledger", "the path of a file"),
     (3, 'ledger = ""', "ledger", "is not filled in yet"),
     (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not hold a password"),
     (3, 'ledger = "${LEDGER}"', "ledger", "the environment variable LEDGER, which is not set"),

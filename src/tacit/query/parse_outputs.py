@@ -177,7 +177,8 @@ class Asked:
         named = [(name, self.scope.table.columns[name]) for name in sorted(columns(value.expression))]
         bare = [name for name, policy in named if policy.bounds is None and policy.kind in ("integer", "real")]
         lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
-        computed = f"the range of what is computed from {', '.join(name for name, _ in named)} cannot be proved"
+        source = f"computed from {', '.join(name for name, _ in named)}" if named else "NULL on every row"
+        computed = f"the range of what is {source} cannot be proved"
         x = getattr(value.expression, "name", "x")
         raise refused(
             f"{function} needs bounds, and {lack if bare else computed}",
