@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 
-from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
-from tacit.guarantees.events import Event
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Number
 from tacit.guarantees.filters import ApproxZCDP, Budget
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from tacit.ledger import Ledger
-from tacit.ledger.durable import open_ledger
+from tacit.ledger import Ledger, Request, Ticket
 from tacit.ledger.memory import MemoryLedger
+from tacit.ledger.opening import open_ledger
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.session import FAILED, Database, _ledger
+from tacit.session import FAILED, Database, Terms, _ledger
 
 VISITS = TablePolicy(
     name="visits",
@@ -42,6 +41,7 @@ VISITS = TablePolicy(
 STAFF = TablePolicy(name="staff", unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns={})
 QUESTION = "SELECT ward, count(*) AS n, avg(cost) AS mean FROM visits GROUP BY ward"
 COUNT = "SELECT count(*) AS n FROM visits"
+TERMS = Terms(analysts={}, version=None, accept=False)
 
 
 class Engine:
@@ -85,14 +85,14 @@ class Recording(MemoryLedger):
         super().__init__(budget or PureDP(epsilon=1), "add/remove")
         self.seen = seen
 
-    def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
-        number = super().charge(question, events, analyst=analyst)
+    def charge(self, request: Request) -> Ticket:
+        ticket = super().charge(request)
         self.seen.append("charge")
-        return number
+        return ticket
 
-    def close(self, number: int, outcome: str) -> None:
+    def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
         self.seen.append(outcome)
-        super().close(number, outcome)
+        super().finish(number, outcome, answer)
 
 
 def database(engine: Any, ledger: Ledger | None = None, analyst: str = "") -> Database:  # noqa: ANN401 - fakes
@@ -129,7 +129,7 @@ def test_the_charge_is_on_disk_when_the_reading_begins(tmp_path: Path) -> None:
     assert spent == [Fraction(1, 4)]
     assert [entry.outcome for entry in other.entries()] == ["answered"]
     for one in (ledger, other):
-        one._engine.dispose()
+        one.close()
 
 
 def test_plan_reads_nothing_and_spends_nothing() -> None:
@@ -144,7 +144,7 @@ def test_plan_reads_nothing_and_spends_nothing() -> None:
 def test_a_plan_says_what_it_costs_how_far_off_it_is_and_why() -> None:
     planned = database(Untouchable()).plan(QUESTION, epsilon=0.5, assume=1000, confidence=0.9)
     assert set(planned.error) == {"n", "mean"}
-    # One bundle of scale 2·3/0.5 = 12: the count is a sum of three noises, and e^(-x)(8 + 5x + x²)/8 = 0.1 at x = 4.0104
+    # One bundle of scale 2·3/0.5 = 12: the count has three noises, and e^(-x)(8 + 5x + x²)/8 = 0.1 at x = 4.0104
     assert planned.error["n"] == pytest.approx(12 * 4.0104052, rel=1e-6)
     assert planned.error["mean"] == pytest.approx(12 * 2.302585 * 100 / 1000, rel=0.01)
     said = str(planned)
@@ -165,7 +165,7 @@ def refusals() -> list[tuple[str, dict[str, Any], type[TacitError], str]]:
         ("SELECT count(name) FROM visits", {"epsilon": 0.1}, TacitError, "name"),
         ("SELECT * FROM visits", {"epsilon": 0.1}, RefusedError, "rows"),
         ("SELECT note, count(*) FROM visits GROUP BY note", {"epsilon": 0.1}, TacitError, "note"),
-        ("SELECT max(cost) FROM visits", {"epsilon": 0.1}, TacitError, "."),
+        ("SELECT mode(cost) FROM visits", {"epsilon": 0.1}, TacitError, "."),
         ("SELECT count(*) FROM", {"epsilon": 0.1}, TacitError, "."),
         ("DROP TABLE visits", {"epsilon": 0.1}, TacitError, "."),
         (COUNT, {"epsilon": 1.5}, BudgetError, "only 1.0 is left"),
@@ -267,8 +267,8 @@ def test_an_interruption_is_passed_on_and_stays_charged(error: type[BaseExceptio
 
 def test_a_ledger_that_fails_lets_nothing_be_read() -> None:
     class Broken(MemoryLedger):
-        def charge(self, question: str, events: Sequence[Event], *, analyst: str = "") -> int:
-            raise SourceError(f"{question} {len(events)} {analyst}")
+        def charge(self, request: Request) -> Ticket:
+            raise SourceError(request.question)
 
     with pytest.raises(SourceError):
         database(Untouchable(), Broken(PureDP(epsilon=1), "add/remove")).sql(COUNT, epsilon=0.1)
@@ -320,16 +320,16 @@ def test_the_ledger_knows_the_question_and_who_asked_it() -> None:
 @pytest.mark.parametrize("bad", [None, GaussianDP(mu=1), RenyiDP(alpha=2, epsilon=1), 1.0])
 def test_a_budget_that_cannot_be_kept_is_refused(bad: Any) -> None:  # noqa: ANN401 - wrong on purpose
     with pytest.raises(InvalidError, match="budget"):
-        _ledger(None, bad, "add/remove")
+        _ledger(None, bad, [VISITS], TERMS)
 
 
 def test_a_ledger_may_be_shared_named_or_left_out(tmp_path: Path) -> None:
     shared = MemoryLedger(PureDP(epsilon=1), "add/remove")
-    assert _ledger(shared, PureDP(epsilon=1), "add/remove") is shared
-    assert isinstance(_ledger(None, PureDP(epsilon=1), "add/remove"), MemoryLedger)
-    durable: Any = _ledger(tmp_path / "x.ledger", PureDP(epsilon=1), "add/remove")
+    assert _ledger(shared, PureDP(epsilon=1), [VISITS], TERMS) is shared
+    assert isinstance(_ledger(None, PureDP(epsilon=1), [VISITS], TERMS), MemoryLedger)
+    durable = _ledger(tmp_path / "x.ledger", PureDP(epsilon=1), [VISITS], TERMS)
     assert (tmp_path / "x.ledger").exists()
-    durable._engine.dispose()
+    durable.close()
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -408,3 +408,51 @@ def test_a_cost_that_the_budget_cannot_pay_is_refused_in_plain_words() -> None:
         )
         with pytest.raises(InvalidError, match="this budget has no δ"):
             wide.sql(many, epsilon=0.1, delta=1e-3)
+
+
+# --- answers again --------------------------------------------------------------------------------------------------
+
+
+def versioned(seen: list[str], version: str = "2026-01", analyst: str = "") -> tuple[Database, MemoryLedger]:
+    ledger = Recording(seen)
+    tables = {"visits": (VISITS, Engine(seen))}
+    return Database(tables, ledger, version="v1", analyst=analyst, data_version=version), ledger  # type: ignore[arg-type]
+
+
+def test_a_question_asked_again_of_one_version_of_the_data_is_answered_from_the_record() -> None:
+    seen: list[str] = []
+    db, ledger = versioned(seen)
+    first = db.sql(QUESTION, epsilon=0.25)
+    again = db.sql(QUESTION.replace("SELECT", "select  ") + " -- again", epsilon=0.25, confidence=0.9)
+    assert seen == ["charge", "read", "answered", "charge"]  # the second finds its answer, and nothing is read
+    assert ledger.spent.loss == Fraction(1, 4)
+    assert again.rows() == first.rows()
+    assert again.intervals(0.95).rows() == first.intervals(0.95).rows()
+    assert again.receipt == first.receipt
+    assert again.confidence == 0.9
+    db.sql(QUESTION, epsilon=0.26)
+    assert ledger.spent.loss == Fraction(51, 100)
+
+
+def test_without_a_declared_version_every_answer_has_noise_of_its_own() -> None:
+    seen: list[str] = []
+    db, ledger = versioned(seen, version="")
+    db.sql(COUNT, epsilon=0.25)
+    db.sql(COUNT, epsilon=0.25)
+    assert ledger.spent.loss == Fraction(1, 2)
+    assert db.sql(COUNT, epsilon=0.25, request="monday").rows() == db.sql(COUNT, epsilon=0.25, request="monday").rows()
+    assert ledger.spent.loss == Fraction(3, 4)
+    with pytest.raises(RefusedError, match="another name"):
+        db.sql(COUNT, epsilon=0.1, request="monday")
+    assert ledger.spent.loss == Fraction(3, 4)
+
+
+def test_an_answer_is_shown_even_if_its_outcome_cannot_be_recorded() -> None:
+    class Full(MemoryLedger):
+        def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
+            raise LedgerError(f"{number} {outcome} {answer}")
+
+    db = database(Engine([]), Full(PureDP(epsilon=1), "add/remove"))
+    with pytest.warns(UserWarning, match="The charge is recorded"):
+        assert len(db.sql(QUESTION, epsilon=0.5).rows()) == 2
+    assert db.ledger.spent.loss == Fraction(1, 2)

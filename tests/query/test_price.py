@@ -163,10 +163,10 @@ def test_a_mixed_sum_attains_twice_its_reach_up_to_its_narrower_side() -> None:
 def test_the_count_of_a_whole_table_moves_by_one_if_one_row_changes(law: Law) -> None:
     plan = plan_of(policy(neighbours="change one", unit=None), COUNT)
     assert sensitivity(plan, plan.bundles[0], law) == 1
-    assert price(plan, epsilon=1).noise[0].event.coordinates == 1
+    assert price(plan, epsilon=1).noise[0].moving == 1
     grouped = plan_of(policy(neighbours="change one", unit=None), COUNT, keys=KEYS[1])
     assert sensitivity(grouped, grouped.bundles[0], law) == 2
-    assert price(grouped, epsilon=1).noise[0].event.coordinates == 2
+    assert price(grouped, epsilon=1).noise[0].moving == 2
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -180,7 +180,7 @@ def test_no_neighbour_moves_more_integers_than_the_event_says(
     vectors = [tuple(chain.from_iterable(table)) for table in neighbouring(plan, [], kinds, 2)]
     pairs = combinations(vectors, 2) if neighbours == "change one" else ((vectors[0], v) for v in vectors)
     moved = max(sum(x != y for x, y in zip(*pair, strict=True)) for pair in pairs)
-    assert moved <= price(plan, epsilon=1).noise[0].event.coordinates
+    assert moved <= price(plan, epsilon=1).noise[0].moving
 
 
 # --- prices ---------------------------------------------------------------------------------------------------

@@ -64,7 +64,12 @@ def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequen
     sources = _sources(expression, table) if named is None else named
     if sources is None or len(sources.get(expression, ())) > _most(expression):
         raise _unknown(expression, name, table)
-    return sources[expression] if expression in sources else _images(expression, sources)
+    found = sources[expression] if expression in sources else _images(expression, sources)
+    if not found:
+        raise refused(
+            f"{quoted(name)} is NULL for every row, so there is nothing to group by", "Group by another value."
+        )
+    return found
 
 
 def _most(expression: Expression) -> int:
