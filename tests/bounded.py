@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -131,9 +131,11 @@ def contributions(measure: Measure, rows: Sequence[Row], max_rows: int) -> list[
     if measure.bins == 1:
         return [contribution(measure, rows, max_rows)]
     there = [value for row in rows if not _is_null(value := _of(measure, row))]
-    numbers = [there.count(number) for number in range(measure.bins)]
-    shares = [Fraction(n) if len(there) <= max_rows else Fraction(n * max_rows, len(there)) for n in numbers]
-    return [trunc(share * (1 << measure.fraction_bits)) for share in shares]
+    found = [0] * measure.bins
+    for number, n in Counter(there).items():
+        share = Fraction(n) if len(there) <= max_rows else Fraction(n * max_rows, len(there))
+        found[int(number)] = trunc(share * (1 << measure.fraction_bits))  # type: ignore[arg-type]
+    return found
 
 
 def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:

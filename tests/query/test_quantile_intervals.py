@@ -1,14 +1,14 @@
 """How often the intervals of quantiles hold what they promise to hold.
 
-The noise of many releases is drawn at once, and each release is one call of `interval`. The ordinary suite looks at 800
-releases a case: a coverage of 95 % or more is called too low with probability at most `FALSE_ALARM` a case (the exact
-binomial law), one of 97 % or less too high. The long suite looks at 20,000 and asks for 94 % and 97 % themselves, which
-a coverage of 95 % misses with probability 2e-10, and one of 96 % or less with 1e-13.
+The ordinary suite looks at 200 releases a case: a coverage of 95 % or more is called too low with probability at most
+`FALSE_ALARM` a case (the exact binomial law), one of 97 % or less too high. The long suite looks at 20,000 and asks
+for 94 % and 97 % themselves, which a coverage of 95 % misses with probability 2e-10, and one of 96 % or less with
+1e-13.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.stats import binom
 from bounded import REAL, WHOLE, plan_of, policy
 from evidence import FALSE_ALARM
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.quantile import Quantile, bins_of
+from tacit.query.aggregates.quantile import Quantile, _ranks, bins_of
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Column
 from tacit.query.noise_law import Law
@@ -46,6 +46,12 @@ def apart(count: int) -> Floats:
     """Two heaps with nothing between them."""
     half = even(count // 2)
     return np.concatenate((half / 10, 0.8 + half / 10))
+
+
+def heap(count: int) -> Floats:
+    """A fifth of the rows, then all others close together."""
+    few = count // 5
+    return np.concatenate((even(few) / 2, 0.5 + even(count - few) / 10))
 
 
 @dataclass(frozen=True)
@@ -83,66 +89,66 @@ class Case:
         numbers = np.clip(np.floor(values / 2.0**bins.exponent + 0.5), bins.low, bins.high) - bins.low
         return np.bincount(numbers.astype(np.int64), minlength=measure.bins) << measure.fraction_bits
 
-    def truth(self, rank: float) -> tuple[float, float]:
-        """The least and the largest value at a rank of the bins, their rows spread evenly, in plain Python."""
-        bins, counts = bins_of(self.value.kind, self.bounds), self.counts().tolist()
-        first, last = (ends.tolist() for ends in bins.ends(len(counts)))
-        found, before = [], 0.0
-        for one, count in enumerate(counts):
-            if count and before <= rank <= before + count:
-                share = (rank - before) / count
-                found.append(first[one] + share * (last[one] - first[one]))
-            before += count
-        return min(found), max(found)
+
+def truth(case: Case, counts: npt.NDArray[np.int64], rank: float) -> tuple[float, float]:
+    """The least and the largest value at a rank of the bins, their rows spread evenly, in plain Python."""
+    first, last = (ends.tolist() for ends in bins_of(case.value.kind, case.bounds).ends(len(counts)))
+    found, before = [], 0.0
+    for one, count in enumerate(counts.tolist()):
+        if count and before <= rank <= before + count:
+            share = (rank - before) / count
+            found.append(first[one] + share * (last[one] - first[one]))
+        before += count
+    return min(found), max(found)
 
 
 CASES = {
-    "median, evenly spread": Case("quantile", even(20_000), 1.0, sharp=True),
+    "median, evenly spread": Case("quantile", even(200_000), 1.0, sharp=True),
     "median of few": Case("quantile", even(30), 1.0),
     "median of none": Case("quantile", even(1), 0.2),
-    "a tenth, skewed": Case("quantile", skewed(50_000), 0.5, q=0.1, sharp=True),
-    "nine tenths, skewed": Case("quantile", skewed(5_000), 1.0, q=0.9, sharp=True),
-    "ninety-nine hundredths": Case("quantile", even(100_000), 1.0, q=0.99, sharp=True),
+    "a tenth, skewed": Case("quantile", skewed(200_000), 1.0, q=0.1, sharp=True),
+    "nine tenths, skewed": Case("quantile", skewed(2_000_000), 1.0, q=0.9, sharp=True),
+    "nine tenths, thin": Case("quantile", skewed(5_000), 1.0, q=0.9),
+    "ninety-nine hundredths": Case("quantile", even(500_000), 1.0, q=0.99, sharp=True),
     "median in a gap": Case("quantile", apart(2_000), 1.0),
+    "at the edge of a heap": Case("quantile", heap(20_000), 1.0, q=0.2),
     "median of years": Case("quantile", skewed(3_000), 0.5, value=WHOLE, bounds=YEARS),
     "disc of years": Case("quantile_disc", even(3_000), 0.5, q=0.25, value=WHOLE, bounds=YEARS),
-    "Gaussian, evenly spread": Case("quantile", even(20_000), 0.05, law="gaussian", sharp=True),
-    "Gaussian, skewed": Case("quantile", skewed(5_000), 0.5, q=0.75, law="gaussian", sharp=True),
-    "units with several rows": Case("quantile", even(50_000), 1.0, q=0.3, table=UNITS, sharp=True),
+    "Gaussian, evenly spread": Case("quantile", even(1_000_000), 0.05, law="gaussian", sharp=True),
+    "Gaussian, skewed": Case("quantile", skewed(1_000_000), 0.5, q=0.75, law="gaussian", sharp=True),
+    "units with several rows": Case("quantile", even(1_000_000), 1.0, q=0.3, table=UNITS, sharp=True),
     "little noise": Case("quantile", even(100), 30.0),
     "least noise": Case("quantile", skewed(101), 200.0, q=0.3),
-    "min": Case("min", even(20_000), 1.0, sharp=True),
-    "max, skewed": Case("max", skewed(20_000), 1.0, sharp=True),
-    "max, Gaussian": Case("max", even(20_000), 0.1, law="gaussian", sharp=True),
+    "min": Case("min", even(500_000), 1.0, sharp=True),
+    "max, thin": Case("max", skewed(20_000), 1.0),
+    "max, Gaussian": Case("max", even(1_000_000), 0.1, law="gaussian", sharp=True),
     "min of few": Case("min", even(100), 1.0),
 }
 
 
-def hits(case: Case, runs: int) -> int:
-    """Count the simulated releases whose 95 % interval holds the statistic; the estimate is always inside."""
+def hits(case: Case, runs: int, claimed: float = 1.0) -> int:
+    """Count the simulated releases whose 95 % interval holds the statistic; the estimate is always inside.
+
+    All of a gap's values are the statistic, so that either of its ends is enough. The noise may be claimed to be less.
+    """
     statistic, plan, priced, counts = STATISTICS[case.ask.function], case.plan, case.priced(), case.counts()
     assert isinstance(statistic, Quantile)
     levels = [counts.reshape(-1, bundle.block).sum(axis=1) for bundle in plan.bundles]
-    found = 0
+    laws = [replace(law, amount=law.amount * Fraction(claimed)) for law in priced.noise]
+    found, known = 0, dict[tuple[float, float], tuple[float, float]]()
     for _ in range(runs):
         released = [
-            Released(bundle, tuple(a + b for a, b in zip(level.tolist(), law.draw(len(level)), strict=True)), law)
-            for bundle, law, level in zip(plan.bundles, priced.noise, levels, strict=True)
+            Released(bundle, tuple(a + b for a, b in zip(level.tolist(), law.draw(len(level)), strict=True)), said)
+            for bundle, law, said, level in zip(plan.bundles, priced.noise, laws, levels, strict=True)
         ]
         low, high = statistic.interval(case.ask, released, 0.95)
         estimate = statistic.estimate(case.ask, released)
         assert low - 1e-9 <= estimate <= high + 1e-9
-        found += _holds(case, statistic, released, (low, high))
+        q, rank = statistic._rank(case.ask, _ranks(tuple(released)), plan.bundles[0])  # that of `min` may be the median
+        if (q, rank) not in known:
+            known[q, rank] = truth(case, counts, q * float(counts.sum()) + rank)
+        found += any(low <= end <= high for end in known[q, rank])
     return found
-
-
-def _holds(case: Case, statistic: Quantile, released: list[Released], ends: tuple[float, float]) -> bool:
-    """Whether an interval holds the statistic: all of a gap's values count as it, so one of its ends is enough."""
-    from tacit.query.aggregates.quantile import _ranks  # noqa: PLC0415 - which rank `min` takes depends on the noise
-
-    q, offset = statistic._rank(case.ask, _ranks(tuple(released)), released[0].bundle)
-    first, last = case.truth(q * float(case.counts().sum()) + offset)
-    return (ends[0] <= first <= ends[1]) or (ends[0] <= last <= ends[1])
 
 
 def ends_of(runs: int) -> tuple[int, int]:
@@ -152,11 +158,16 @@ def ends_of(runs: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_interval_holds_its_quantile_as_often_as_it_says(name: str) -> None:
-    runs = 800
+    runs = 200
     found = hits(CASES[name], runs)
     low, high = ends_of(runs)
     assert low <= found
     assert not CASES[name].sharp or found <= high
+
+
+def test_an_interval_for_less_noise_than_there_is_is_found_out() -> None:
+    runs = 200
+    assert hits(CASES["median, evenly spread"], runs, claimed=0.5) < ends_of(runs)[0]
 
 
 @pytest.mark.long

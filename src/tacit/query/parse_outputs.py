@@ -101,9 +101,7 @@ class Asked:
         if share in (0, 1):
             end = "min" if share == 0 else "max"
             return self._measured(node, Ask(function=end, values=(value.expression,), bounds=bounds))
-        return self._measured(
-            node, Ask(function=function, values=(value.expression,), bounds=bounds, parameter=share)
-        )
+        return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds, parameter=share))
 
     def _aggregate(self, node: exp.Expr) -> Term:
         written = spelled(node)
