@@ -254,9 +254,11 @@ class Database(Verbs):
 
     def _too_dear(self, planned: Planned, refusal: BudgetError) -> BudgetError:
         """Say what the rest of the budget would buy, where a wanted error costs more."""
+        asked = planned.price.guarantee
+        delta = asked.delta if isinstance(asked, ApproxDP) else 0
         match self.left:
             case PureDP(epsilon=rest) | ApproxDP(epsilon=rest) if rest > 0:
-                could = price(planned.plan, epsilon=Exact(rest))
+                could = price(planned.plan, epsilon=Exact(rest), delta=delta)
             case ZCDP(rho=rest) if rest > 0:
                 could = price(planned.plan, rho=Exact(rest))
             case _:

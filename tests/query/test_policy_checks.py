@@ -7,6 +7,7 @@ import pytest
 
 from policies import CLINIC, SCHEMA, Folder
 from tacit.query.policy_errors import PolicyError
+from tacit.query.policy_file import load
 
 
 @pytest.fixture
@@ -278,3 +279,23 @@ def test_an_unknown_column_is_told_once_however_much_is_said_of_it(folder: Folde
 def test_thousands_of_mistakes_are_all_listed(folder: Folder) -> None:
     text = CLINIC + "".join(f"c{number} = {{ bounds = [1, 0], hiden = true }}\n" for number in range(2_000))
     assert len(folder.wrong(text)) == 4_000
+
+
+@pytest.mark.parametrize(
+    ("budget", "analyst", "said"),
+    [
+        ("epsilon = 1", "rho = 1", "must be in epsilon, as the budget of all is"),
+        ("rho = 1", "epsilon = 1", "must be in rho, as the budget of all is"),
+        ("epsilon = 1", "delta = 1e-6", "has neither"),
+        ("epsilon = 1", "epsilon = 1\nrho = 1", "has both"),
+        ("epsilon = 1", "epsilon = -1", "epsilon"),
+    ],
+)
+def test_an_analysts_budget_is_one_and_in_the_currency_of_all(
+    tmp_path: Path, budget: str, analyst: str, said: str
+) -> None:
+    file = tmp_path / "p.toml"
+    table = '[tables.x]\nsource = "x.csv"\nunit = "u"\n'
+    file.write_text(f"budget = {{ {budget} }}\n{table}[analysts.ann]\n{analyst}\n", encoding="utf-8")
+    with pytest.raises(PolicyError, match=said):
+        load(file)

@@ -20,6 +20,7 @@ def test_the_page_documents_every_key_as_the_models_have_it() -> None:
     rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| `(.+?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     documented = {key: (want, example) for key, want, example in rows}
     nested = {f"{part}.NAME{more}" for part in ("tables", "public") for more in ("", ".columns.NAME")}  # headings
+    nested.add("analysts.NAME")
     assert documented == {key: wanted for key, wanted in WANTED.items() if key not in nested}
 
 
@@ -50,6 +51,11 @@ def test_every_example_is_accepted_at_its_place(folder: Folder, key: str, exampl
         case "budget":
             rest = "rho = 1, " if name == "delta" else ""
             folder.opened(f"budget = {{ {rest}{example} }}\n{without(CLINIC, 'budget')}")
+        case "analysts" if name == "NAME":
+            folder.opened(f"{BASE}{example}\nrho = 1")
+        case "analysts.NAME":
+            plain = BASE.replace("budget.rho", "budget.epsilon") if name == "epsilon" else BASE
+            folder.opened(f"{plain}[analysts.ann]\n{'rho = 1' if name == 'delta' else ''}\n{example}")
         case "tables.NAME" if "=" in example:
             folder.opened(without(without(BASE, name), "unit" if name == "each_row" else "") + example)
         case "tables.NAME.columns":

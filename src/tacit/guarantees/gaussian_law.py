@@ -153,7 +153,7 @@ def _compared(parts: Sequence[Part], mu: float, epsilon: float, lam: float) -> f
         more += -log1p(-1 / (24 * tau)) * m
         up += length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
     inner = epsilon - (more + up) * _UP
-    if inner < 0:
+    if inner < 0 or more > 1:  # a comparison that far off says nothing
         return 1.0
     return exp(more) * (gaussian_delta(mu, inner) + len(parts) * exp(inner - lam)) * _UP
 

@@ -71,16 +71,10 @@ class NoiseLaw:
             weights: one, two that may differ, or three that are alike; none below 0.
             beta: how often it may be further off.
         """
-        low, high = 0.0, self.scale * max(weights)
-        tail = self._tail(weights)
-        while tail(high) > beta:
-            low, high = high, 2 * high
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if tail(middle) > beta else (low, middle)
-        return high
+        return _spread(self, tuple(weights), beta)
 
-    def _tail(self, weights: Sequence[float]) -> Callable[[float], float]:
+    def tail(self, weights: Sequence[float]) -> Callable[[float], float]:
+        """Return Pr[|Σ wᵢ·noiseᵢ| > t] as a function of t, bounded from above."""
         if len(weights) <= 2:  # noqa: PLR2004 - a mixture is of two
             mixture = self.mixture()
             return lambda t: mixture(weights[0], weights[1] if len(weights) > 1 else 0.0, t)
@@ -102,6 +96,19 @@ def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
     if law == "laplace":
         return laplace_law.two_sided_quantile(amount, beta)
     return gaussian_law.two_sided_quantile(amount, float(beta))
+
+
+@lru_cache(maxsize=1024)
+def _spread(noise: NoiseLaw, weights: tuple[float, ...], beta: float) -> float:
+    """See `NoiseLaw.spread`; one serves all cells of an answer."""
+    low, high = 0.0, noise.scale * max(weights)
+    tail = noise.tail(weights)
+    while tail(high) > beta:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > beta else (low, middle)
+    return high
 
 
 def _three_laplace(x: float) -> float:

@@ -67,7 +67,8 @@ def problems(raw: Mapping[str, object], environment: Mapping[str, str]) -> tuple
     except ValidationError as error:
         found = [_misshapen(one) for one in error.errors(include_url=False)]
     known = {path for path, _ in found}
-    found += _budget_problems(raw.get("budget"))
+    found += _budget_problems(raw.get("budget"), ("budget",))
+    found += _analyst_problems(raw)
     found += _location_problems(("ledger",), raw.get("ledger"), environment)
     tables = raw.get("tables")
     found += _table_names(raw)
@@ -95,13 +96,25 @@ def _misshapen(error: ErrorDetails) -> Problem:
     return path, f"must be {want}, such as {example}, but got {show(error['input'])}"
 
 
-def _budget_problems(budget: object) -> Iterator[Problem]:
+def _budget_problems(budget: object, path: Path) -> Iterator[Problem]:
     if not isinstance(budget, dict):
         return
     if {"epsilon", "rho"} <= set(budget):
-        yield ("budget",), "must have either epsilon or rho (and delta with either), but has both"
+        yield path, "must have either epsilon or rho (and delta with either), but has both"
     elif set(budget) <= {"delta"}:  # with other keys, those are the mistake
-        yield ("budget",), "must have either epsilon or rho (and delta with either), but has neither"
+        yield path, "must have either epsilon or rho (and delta with either), but has neither"
+
+
+def _analyst_problems(raw: Mapping[str, object]) -> Iterator[Problem]:
+    """Yield what is wrong with the budgets of analysts, which are in the currency of the budget of all."""
+    budget, analysts = raw.get("budget"), raw.get("analysts")
+    for name, own in analysts.items() if isinstance(analysts, dict) else ():
+        path = ("analysts", name)
+        yield from _budget_problems(own, path)
+        if not is_name(name):
+            yield path, "must have a name of printable characters"
+        if isinstance(own, dict) and isinstance(budget, dict) and ("rho" in own) != ("rho" in budget):
+            yield path, f"must be in {'rho' if 'rho' in budget else 'epsilon'}, as the budget of all is"
 
 
 def _location_problems(path: Path, location: object, environment: Mapping[str, str]) -> Iterator[Problem]:

@@ -30,7 +30,8 @@ class Count:
         one = released[0]
         if len(one.integers) == 1:
             return one.integers[0]
-        return round(Fraction(sum(one.integers[: _sums(ask)]), _whole(one.bundle)))
+        whole = _whole(one.bundle)
+        return (2 * sum(one.integers[: _sums(ask)]) + whole) // (2 * whole)
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""

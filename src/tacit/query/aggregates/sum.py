@@ -33,8 +33,8 @@ class Sum:
         """The noisy integer in steps; a sum of whole numbers rounded to one, which is post-processing."""
         del ask
         one = released[0]
-        exact = _in_steps(one.bundle, _weighed(one))
-        return round(exact) if _is_whole(released[0]) else float(exact)
+        above, below = _as_ratio(one)
+        return (2 * above + below) // (2 * below) if _is_whole(one) else above / below
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""
@@ -57,6 +57,16 @@ def _in_steps(bundle: Bundle, steps: Fraction) -> Fraction:
     return steps / (1 << measure.fraction_bits) * measure.step
 
 
+def _as_ratio(one: Released) -> tuple[int, int]:
+    """Return the sum as a ratio of whole numbers, which are quick; see `_weights`."""
+    measure, integers = one.bundle.measures[0], one.integers
+    above, below = integers[0] * measure.step.numerator, measure.step.denominator << measure.fraction_bits
+    if len(integers) == 1:
+        return above, below
+    weighed = measure.high * integers[0] + measure.low * integers[1]
+    return weighed * measure.step.numerator, below * (measure.high - measure.low)
+
+
 def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
     """Return what the sum is made of: the noisy integer itself, or the two sums that an average needs.
 
@@ -77,7 +87,7 @@ def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: float) -
     beta = 1 - Fraction(repr(confidence))
     if len(weights) == 1:
         return Fraction(noise.quantile(beta))
-    return Fraction(noise.spread([abs(float(weight)) for weight in weights], float(beta)))
+    return Fraction(noise.spread(tuple(abs(float(weight)) for weight in weights), float(beta)))
 
 
 def _is_whole(released: Released) -> bool:
