@@ -57,7 +57,7 @@ class Noise:
             found = gaussian_reach(float(scales**2 @ parts.counts), beta)
         else:
             found = laplace_reach(scales, parts.counts, beta)
-        return found + float(weights.max())
+        return found + float(weights.max()) / 2
 
     def worst(self, q: float, beta: float) -> float:
         """Return z where it is largest."""

@@ -12,9 +12,10 @@ Chernoff instead: Pr[|X| > t] ≤ 2·min_u e^(-ut)·Π 1/(1 - (wⱼbⱼu)²).
 
 The noise that is drawn is a whole number K. A Laplace variable of scale b is K + U - U', the fractions U, U' in [0,
 1) being independent of K (an exponential variable's fraction is independent of its whole part): K is the more
-concentrated of the two. So the continuous law is used, and one step of the largest weight is added for the grid,
-which matters only where noise hardly spans a step. A discrete Gaussian variable is compared with a normal one of its
-parameter σ² in the same way: E e^(uK) = e^(σ²u²/2)·Σ e^(-(k-σ²u)²/2σ²)/Σ e^(-k²/2σ²), and the quotient is at most 1.
+concentrated of the two. So the continuous law is used, and half a step of the largest weight is added for the grid:
+for one K that is enough, since Pr[|K| ≥ m] = 2r^m/(1 + r) ≤ r^(m-½) = Pr[|X| ≥ m - ½], r = e^(-1/b). It matters only
+where noise hardly spans a step. A discrete Gaussian variable is compared with a normal one of its parameter σ² in the
+same way: E e^(uK) = e^(σ²u²/2)·Σ e^(-(k-σ²u)²/2σ²)/Σ e^(-k²/2σ²), and the quotient is at most 1.
 """
 
 from __future__ import annotations
