@@ -1,0 +1,227 @@
+"""Tables in and out: pandas, polars, Arrow, CSV, Parquet or a dictionary of columns, as integer codes.
+
+One policy for what is missing, everywhere: None, NaN and NaT are one value of their own. A row with a missing value
+is a row like any other: it is counted, it stands in a class with other rows that miss the same value, and a missing
+sensitive value is one more sensitive value. An empty text is a text. In a CSV file an empty cell is missing.
+
+Two values that are written alike (39, 39.0 and "39") are one value, so that a hierarchy from a file fits any table.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InvalidError, show
+
+Ints: TypeAlias = npt.NDArray[np.int32]
+Longs: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Texts: TypeAlias = "tuple[str | None, ...]"
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A column as codes: row i holds `values[codes[i]]`, which is written `texts[codes[i]]`; None is missing."""
+
+    name: str
+    texts: Texts
+    values: tuple[object, ...]
+    codes: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table whose columns are coded when they are asked for."""
+
+    names: tuple[str, ...]
+    rows: int
+    backend: str
+    _column: Callable[[str], Column]
+
+    def column(self, name: str) -> Column:
+        """Return one column as codes.
+
+        Raises:
+            InvalidError: there is no such column.
+        """
+        if name not in self.names:
+            raise InvalidError("a column", repr(name), f"one of the table's: {', '.join(map(repr, self.names))}")
+        return self._column(name)
+
+
+def text(value: object) -> str | None:
+    """Return how a value is written in a hierarchy; None is missing.
+
+    >>> text(39.0), text("39"), text(float("nan")), text(True)
+    ('39', '39', None, 'True')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+        return None
+    if isinstance(value, (float, np.floating)):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+    if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def coded(name: str, values: Sequence[object]) -> Column:
+    """Return values as a column of codes, in the order in which they first appear.
+
+    >>> coded("age", [39, None, 39.0, float("nan")]).codes.tolist()
+    [0, 1, 0, 1]
+    """
+    first = list(dict.fromkeys(values))
+    places: dict[str | None, int] = {}
+    shown: list[object] = []
+    place_of: dict[object, int] = {}
+    for value in first:
+        written = text(value)
+        if written not in places:
+            places[written] = len(places)
+            shown.append(None if written is None else value)
+        place_of[value] = places[written]
+    codes = np.fromiter(map(place_of.__getitem__, values), dtype=np.int32, count=len(values))
+    return Column(name, tuple(places), tuple(shown), codes)
+
+
+def _coded_numbers(name: str, numbers: npt.NDArray[Any]) -> Column:
+    """Return an array of numbers as a column; NaN is missing."""
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    short = coded(name, distinct.tolist())
+    return Column(name, short.texts, short.values, short.codes[codes.reshape(-1)])
+
+
+def read(source: object, *, sep: str | None = None) -> Table:
+    """Return any table as one of ours.
+
+    Args:
+        source: a pandas or polars frame, an Arrow table, a dictionary of columns, or the path of a CSV or Parquet file.
+        sep: what separates the cells of a CSV file; found out where it is not given.
+
+    Raises:
+        InvalidError: it is none of these, or has two columns of one name.
+    """
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, (str, Path)):
+        return _read_file(Path(source), sep)
+    if isinstance(source, Mapping):
+        return _from_columns({str(name): list(values) for name, values in source.items()}, _backend())
+    try:
+        frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]
+    except TypeError:
+        wanted = "a frame of pandas or polars, an Arrow table, columns by name, or the path of a CSV or Parquet file"
+        raise InvalidError("the table", show(source), wanted) from None
+    except nw.exceptions.DuplicateError:
+        raise InvalidError("the table", "two columns of one name", "a table whose columns have different names") from None
+    names = tuple(frame.columns)
+    return Table(names, len(frame), str(frame.implementation), lambda name: _from_series(name, frame[name]))
+
+
+def _from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
+    if series.dtype.is_numeric() and not isinstance(series.dtype, nw.Decimal) and not series.is_null().any():
+        return _coded_numbers(name, series.to_numpy())
+    return coded(name, series.to_list())
+
+
+def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], backend: str) -> Table:
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise InvalidError("the table", f"columns of {len(lengths)} different lengths", "columns of one length")
+
+    def column(name: str) -> Column:
+        values = columns[name]
+        if isinstance(values, np.ndarray):
+            numbers = values.dtype.kind in "iuf" and not np.ma.isMaskedArray(values)
+            return _coded_numbers(name, values) if numbers else coded(name, values.tolist())
+        return coded(name, values)
+
+    return Table(tuple(columns), max(lengths, default=0), backend, column)
+
+
+def _read_file(path: Path, sep: str | None) -> Table:
+    import duckdb  # noqa: PLC0415 - heavy
+
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InvalidError("the table", repr(str(path)), "a file that ends in .csv, .tsv, .txt or .parquet")
+    if not path.exists():
+        raise InvalidError("the table", f"{str(path)!r}, which does not exist", "a file")
+    with duckdb.connect() as connection:
+        try:
+            if path.suffix.lower() == ".parquet":
+                rows = connection.read_parquet(str(path))
+            elif sep is None:
+                rows = connection.read_csv(str(path), all_varchar=True, header=True)
+            else:
+                rows = connection.read_csv(str(path), all_varchar=True, header=True, sep=sep)
+            columns = rows.fetchnumpy()
+        except duckdb.Error:
+            raise InvalidError("the table", f"{str(path)!r}, which cannot be read", "a CSV or Parquet file") from None
+    return _from_columns(columns, _backend())
+
+
+def _backend() -> str:
+    """Return the first package that can hold a frame, or "dict"."""
+    return next((name for name in ("polars", "pandas", "pyarrow") if find_spec(name)), "dict")
+
+
+def shuffled(rows: int) -> Longs:
+    """Return a random order of rows, drawn afresh: the order of a published table must not tell whose row it is."""
+    return np.random.default_rng(secrets.randbits(256)).permutation(rows)
+
+
+def picked(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
+    """Return values[code] for every code, quickly."""
+    lookup = np.empty(len(values), dtype=object)
+    lookup[:] = values
+    found: list[object] = lookup[codes].tolist()
+    return found
+
+
+def build(columns: Mapping[str, Sequence[object]], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
+    """Return columns as a frame of the kind that came in; columns of mixed kinds become text."""
+    clean = {name: _alike(values) for name, values in columns.items()}
+    return clean if backend == "dict" else nw.from_dict(clean, backend=backend).to_native()
+
+
+def _alike(values: Sequence[object]) -> list[object]:
+    kinds = {type(value) for value in set(values) if value is not None}
+    if len(kinds) <= 1:
+        return list(values)
+    if kinds <= {int, float}:
+        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
+    return [text(value) for value in values]
+
+
+def write(columns: Mapping[str, Sequence[object]], path: str | Path) -> None:
+    """Write columns to a CSV or Parquet file.
+
+    Raises:
+        InvalidError: the name ends in neither.
+    """
+    import duckdb  # noqa: PLC0415 - heavy
+
+    target = Path(path)
+    if target.suffix.lower() not in _SUFFIXES:
+        raise InvalidError("the path", repr(str(path)), "one that ends in .csv, .tsv, .txt or .parquet")
+    published = {name: np.array(_alike(values), dtype=object) for name, values in columns.items()}
+    with duckdb.connect() as connection:
+        connection.register("published", published)
+        rows = connection.table("published")
+        if target.suffix.lower() == ".parquet":
+            rows.write_parquet(str(target))
+        else:
+            rows.write_csv(str(target), sep="\t" if target.suffix.lower() == ".tsv" else ",", header=True)
