@@ -8,6 +8,7 @@
 True
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
@@ -34,6 +35,7 @@ from tacit.query.policy import ROW
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
+    from tacit import local
     from tacit.declared import declare
     from tacit.session import open  # noqa: A004 - the name is the public surface's
 
@@ -52,7 +54,10 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "InvalidError",
+    "KAnonymity",
+    "LDiversity",
     "Laplace",
+    "NTCloseness",
     "NoisyMax",
     "PermuteAndFlip",
     "PrivacyProfile",
@@ -63,11 +68,14 @@ __all__ = [
     "RenyiDP",
     "SmoothMedian",
     "SourceError",
+    "TCloseness",
     "TacitError",
+    "anonymity",
     "calibrate",
     "compare_noise",
     "compose",
     "declare",
+    "local",
     "open",
     "parallel",
     "sensitivity",
@@ -85,6 +93,14 @@ def __getattr__(name: str) -> object:
         from tacit import declared  # noqa: PLC0415 - heavy
 
         return declared.declare
+    if name == "local":
+        return import_module("tacit.local")
+    if name == "anonymity":
+        return import_module("tacit.anonymity")
+    if name in {"KAnonymity", "LDiversity", "NTCloseness", "TCloseness"}:
+        from tacit.anonymity import models  # noqa: PLC0415 - heavy
+
+        return getattr(models, name)
     raise AttributeError(f"module 'tacit' has no attribute {name!r}")
 
 

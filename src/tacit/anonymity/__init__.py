@@ -1,0 +1,39 @@
+"""Microdata: rows of people, published so that nobody is known by them.
+
+>>> import tacit as tc
+>>> rows = {"zip": ["47677", "47602", "47678", "47905", "47909", "47906"], "disease": ["O", "O", "P", "Flu", "H", "H"]}
+>>> out = tc.anonymity.anonymize(rows, quasi={"zip": tc.anonymity.mask(5)}, sensitive="disease", require=tc.KAnonymity(3))
+>>> out.report.k, out.levels
+(3, {'zip': 2})
+"""
+
+from tacit.anonymity.drafts import draft, load, save
+from tacit.anonymity.hierarchies import Hierarchy, dates, hierarchy, intervals, mask, ordered, suppress
+from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
+from tacit.anonymity.outcome import Anonymized, transform
+from tacit.anonymity.recoding import Recoding
+from tacit.anonymity.report import Report, check
+from tacit.anonymity.search import anonymize
+
+__all__ = [
+    "Anonymized",
+    "Hierarchy",
+    "KAnonymity",
+    "LDiversity",
+    "NTCloseness",
+    "Recoding",
+    "Report",
+    "TCloseness",
+    "anonymize",
+    "check",
+    "dates",
+    "draft",
+    "hierarchy",
+    "intervals",
+    "load",
+    "mask",
+    "ordered",
+    "save",
+    "suppress",
+    "transform",
+]

@@ -1,0 +1,150 @@
+"""Hierarchies drafted from a column, for a user to edit; saved as TOML.
+
+A draft looks at the values: days become months, quarters, years, decades; numbers of more than twelve values become
+intervals of widths 1, 2, 5 times powers of ten that nest; codes of one length become masks; what is left is kept or
+hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tacit.anonymity.hierarchies import (
+    Dates,
+    Hierarchy,
+    Intervals,
+    Mask,
+    Ordered,
+    Rule,
+    Suppress,
+    hierarchy,
+    intervals,
+    number,
+)
+from tacit.anonymity.tables import Column, read
+from tacit.errors import InvalidError, show
+
+_FEW, _STEPS = 12, (1, 5, 10, 50, 100, 500)
+_KINDS = {"mask", "intervals", "ordered", "dates", "suppress", "table"}
+
+
+def draft(table: object, columns: Sequence[str], *, sep: str | None = None) -> dict[str, Rule]:
+    """Return a drafted hierarchy for each column, to be looked at and edited.
+
+    >>> draft({"age": list(range(18, 90)), "zip": ["47677", "47602"] * 36, "sex": ["F", "M"] * 36}, ["zip", "sex"])
+    {'zip': Mask(width=5, character='*'), 'sex': Suppress()}
+    """
+    rows = read(table, sep=sep)
+    return {name: draft_column(rows.column(name)) for name in columns}
+
+
+def draft_column(column: Column) -> Rule:
+    """Return a drafted rule for the values of a column."""
+    known = [value for value in column.texts if value is not None]
+    if known and all(map(_is_day, known)):
+        return Dates()
+    if len({len(value) for value in known}) == 1 and len(known) > 1 and len(known[0]) > 2 and all(v.isalnum() for v in known):  # noqa: PLR2004 - codes
+        if all(any(character.isdigit() for character in value) for value in known):
+            return Mask(len(known[0]))
+    numbers = _numbers(column, known)
+    if numbers and len(numbers) > _FEW:
+        return _widths(numbers)
+    return Suppress()
+
+
+def _is_day(value: str) -> bool:
+    try:
+        return len(value) == len("2024-12-31") and date.fromisoformat(value) is not None
+    except ValueError:
+        return False
+
+
+def _numbers(column: Column, known: list[str]) -> list[Fraction]:
+    try:
+        return [number(value, column.name) for value in known]
+    except InvalidError:
+        return []
+
+
+def _widths(numbers: list[Fraction]) -> Intervals:
+    """Return widths 5, 10, 50, 100 … times the power of ten that fits, while they are less than the reach."""
+    reach = max(numbers) - min(numbers)
+    unit = Fraction(1)
+    while unit * 100 > reach * 2:
+        unit /= 10
+    while unit * 1000 < reach:
+        unit *= 10
+    widths = [unit * step for step in _STEPS if unit * step < reach and (step > 1 or unit != 1)]
+    return Intervals(tuple(widths) or (reach or Fraction(1),))
+
+
+def save(rules: Mapping[str, Rule], path: str | Path) -> None:
+    """Write hierarchies to a TOML file, one table for each column.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save({"age": intervals([5, 10])}, f"{folder}/rules.toml")
+    ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
+    True
+    """
+    parts = [f"[{json.dumps(name)}]\n{_toml(one)}" for name, one in rules.items()]
+    Path(path).write_text("\n".join(parts), encoding="utf-8")
+
+
+def _toml(one: Rule) -> str:
+    match one:
+        case Mask(width=width, character=character):
+            lines = {"kind": "mask", "width": width, "character": character}
+        case Intervals(widths=widths, start=start):
+            lines = {"kind": "intervals", "widths": [str(width) for width in widths], "start": str(start)}
+        case Ordered(order=order, sizes=sizes):
+            lines = {"kind": "ordered", "order": list(order), "sizes": list(sizes)}
+        case Dates(parts=parts):
+            lines = {"kind": "dates", "parts": list(parts)}
+        case Hierarchy(rows=rows):
+            table = ",\n  ".join(json.dumps([cell or "" for cell in row], ensure_ascii=False) for row in rows if row[0] is not None)
+            return f'kind = "table"\nrows = [\n  {table},\n]\n'
+        case _:
+            lines = {"kind": "suppress"}
+    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
+
+
+def load(path: str | Path) -> dict[str, Rule]:
+    """Read hierarchies from a TOML file.
+
+    Raises:
+        InvalidError: there is no such file, or it is no such file.
+    """
+    try:
+        held = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidError("the hierarchies", repr(str(path)), "a TOML file") from None
+    return {name: _rule(name, one) for name, one in held.items()}
+
+
+def _rule(name: str, held: Any) -> Rule:  # noqa: ANN401 - what a file holds
+    try:
+        match held.get("kind"):
+            case "mask":
+                return Mask(held["width"], held.get("character", "*"))
+            case "intervals":
+                widths = tuple(Fraction(str(width)) for width in held["widths"])
+                return Intervals(widths, Fraction(str(held.get("start", 0))))
+            case "ordered":
+                return Ordered(tuple(held["order"]), tuple(held["sizes"]))
+            case "dates":
+                return Dates(tuple(held["parts"]))
+            case "table":
+                return hierarchy([[cell or None for cell in row] for row in held["rows"]])
+            case "suppress":
+                return Suppress()
+    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+        if isinstance(wrong, InvalidError):
+            raise
+    raise InvalidError(f"the hierarchy of {name}", show(held), f"a table with a kind: {', '.join(sorted(_KINDS))}")

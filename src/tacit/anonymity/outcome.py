@@ -1,0 +1,185 @@
+"""What `anonymize` hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit import plots
+from tacit.anonymity.loss import Measures
+from tacit.anonymity.models import Model, say
+from tacit.anonymity.optimal import Certificate
+from tacit.anonymity.published import Published
+from tacit.anonymity.recoding import Recoding
+from tacit.anonymity.report import Report, check
+from tacit.anonymity.tables import Column, Table, build, picked, read, shuffled, write
+from tacit.errors import InvalidError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anonymized:
+    """A published table with what is proved and measured of it; `print` shows that.
+
+    Attributes:
+        table: the rows that are kept, recoded, in a random order and without an index; of the kind that came in.
+        report: what `check` says of it, t measured against the rows that came in.
+        loss: by the objective and mean that were asked for.
+        levels: the level of every column, where each has one; else None.
+        suppressed: rows that are not published.
+        certificate: of the optimal search; None for the other methods.
+        measures: every measure of loss.
+        method: that found it.
+        recoding: to be saved, and applied to other rows.
+    """
+
+    table: Any
+    report: Report
+    loss: float
+    levels: dict[str, int] | None
+    suppressed: int
+    certificate: Certificate | None
+    measures: Measures
+    method: str
+    recoding: Recoding = field(repr=False)
+    before: Report = field(repr=False)
+    _columns: Mapping[str, Sequence[object]] = field(repr=False)
+    _require: tuple[Model, ...] = field(repr=False)
+    _roles: Mapping[str, Any] = field(repr=False)
+
+    def write(self, path: str | Path) -> None:
+        """Write the table to a CSV or Parquet file."""
+        write(self._columns, path)
+
+    def save(self, path: str | Path) -> None:
+        """Save the recoding, to be applied to other rows: `tc.anonymity.Recoding.load(path)`."""
+        self.recoding.save(path)
+
+    def transform(self, table: object, *, sep: str | None = None) -> Anonymized:
+        """Return other rows recoded the same way: classes that fail the requirements are not published."""
+        return transform(table, self.recoding, require=self._require, sep=sep, **self._roles)
+
+    def plot(self) -> alt.LayerChart:
+        """Draw the risk of rows before and after."""
+        return plots.risk_before_after(_risks(self.before), _risks(self.report))
+
+    def __str__(self) -> str:
+        """Return what was done as lines of text."""
+        rows = self.report.rows + self.suppressed
+        lines = [
+            f"{self.report.rows:,} of {rows:,} rows published, {self.suppressed:,} suppressed; method {self.method}",
+            f"meets {', '.join(map(say, self._require))}; loss {self.loss:.6f}",
+        ]
+        if self.levels is not None:
+            lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in self.levels.items()))
+        if self.certificate is not None:
+            c = self.certificate
+            proved = "proved best" if c.optimal else f"at least {c.lower:.6f} is needed, gap {c.gap:.6f}"
+            lines.append(f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied")
+        return "\n".join([*lines, str(self.report)])
+
+
+def _risks(report: Report) -> list[tuple[float, int]]:
+    return [(1 / size, size * many) for size, many in report.classes.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column plays which part in what is published."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    unit: str | None
+    keep: tuple[str, ...]
+
+
+def finish(  # noqa: PLR0913 - the parts of an outcome
+    rows: Table, roles: Roles, out: Published, recoding: Recoding, require: tuple[Model, ...], **known: Any  # noqa: ANN401 - the rest of the outcome's fields
+) -> Anonymized:
+    """Write the published table in a random order, and check it against the requirements once more.
+
+    Raises:
+        InvalidError: it fails a requirement, which would be a bug of a search: nothing is handed out.
+    """
+    kept = np.flatnonzero(out.kept)
+    order = kept[shuffled(len(kept))]
+    columns = _published(rows, roles, out, order)
+    persons = {} if roles.unit is None else {roles.unit: picked(*_values(rows.column(roles.unit), order))}
+    backend = rows.backend
+    published = read({**columns, **persons})
+    report = check(published, quasi=roles.quasi, sensitive=roles.sensitive, unit=roles.unit, reference=rows if roles.sensitive else None)
+    broken = [say(model) for model in require if report.failing(model)]
+    if broken:
+        raise InvalidError("the published table", f"one that fails {broken[0]}", "one that meets every requirement")
+    before = check(rows, quasi=roles.quasi, unit=roles.unit)
+    return Anonymized(
+        table=build({name: columns[name] for name in rows.names if name in columns}, backend),
+        report=report,
+        suppressed=int((~out.kept).sum()),
+        recoding=recoding,
+        before=before,
+        _columns=columns,
+        _require=require,
+        _roles={"sensitive": roles.sensitive, "unit": roles.unit, "keep": roles.keep},
+        **known,
+    )
+
+
+def _published(rows: Table, roles: Roles, out: Published, order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, list[object]]:
+    columns: dict[str, list[object]] = {}
+    for cover, codes in zip(out.covers, out.codes, strict=True):
+        if (cover.level == 0).all():  # as it came
+            columns[cover.name] = picked(*_values(rows.column(cover.name), order))
+        else:
+            columns[cover.name] = picked(cover.labels, codes[order])
+    for name in (*roles.sensitive, *roles.keep):
+        columns[name] = picked(*_values(rows.column(name), order))
+    return columns
+
+
+def _values(column: Column, order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[tuple[object, ...], Any]:
+    return column.values, column.codes[order]
+
+
+def transform(  # noqa: PLR0913 - each has its own meaning
+    table: object,
+    recoding: Recoding,
+    *,
+    require: Sequence[Model],
+    sensitive: str | Sequence[str] = (),
+    unit: str | None = None,
+    keep: Sequence[str] = (),
+    sep: str | None = None,
+) -> Anonymized:
+    """Apply a recoding to other rows, leave out the classes that fail the requirements, and check the rest.
+
+    t is measured against the rows that come in now.
+
+    Raises:
+        InvalidError: a column is missing, or has a value that its hierarchy lacks.
+    """
+    from tacit.anonymity.search import suppress_failing  # noqa: PLC0415 - it imports this module
+    from tacit.anonymity.loss import averaged, column_losses, measure  # noqa: PLC0415 - beside its only use
+    from tacit.anonymity.report import roles as check_roles  # noqa: PLC0415 - beside its only use
+
+    rows = read(table, sep=sep)
+    roles = Roles(
+        tuple(cover.name for cover in recoding.covers),
+        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        unit,
+        tuple(keep),
+    )
+    check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
+    out, raw = recoding.apply(rows)
+    out = suppress_failing(rows, roles, out, tuple(require))
+    levels = None if recoding.levels is None else dict(zip(roles.quasi, recoding.levels, strict=True))
+    return finish(
+        rows, roles, out, recoding, tuple(require), loss=averaged(column_losses(out, "loss"), "geometric"), levels=levels,
+        certificate=None, measures=measure(out, raw), method="transform",
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Recodings whose levels differ from class to class: Mondrian, and splits along hierarchies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit.anonymity.loss import averaged, column_losses
+from tacit.anonymity.optimal import _lattice
+from tacit.anonymity.problems import Coded, Problem, coded_requirements
+from tacit.anonymity.published import Published, places, runs_cover
+from tacit.anonymity.splits import hierarchy_split, median_split
+from tacit.anonymity.tables import Ints, Longs
+
+_POWERS = (1.0, 0.7, 0.4)
+
+
+def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
+    """Split at medians (LeFevre, DeWitt and Ramakrishnan 2006); return the recoded table and its boxes."""
+    coded = coded_requirements(problem)
+    table, order = _placed(problem), np.arange(problem.rows)
+    widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
+    ends = np.empty(problem.rows, dtype=np.int64)
+    found = median_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, strict, widths,
+                         coded.arrays(), _sensitive(coded, problem.rows), _work(coded, problem.rows), ends)  # fmt: skip
+    return _published(problem, table, order, ends[:found], ranges=True)
+
+
+def local(problem: Problem) -> tuple[Published, Ints]:
+    """Split along hierarchies; return the recoded table of least loss over a few ways to weigh splits, and its boxes."""
+    tries = [_split(problem, power) for power in _POWERS]
+    return min(tries, key=lambda one: averaged(column_losses(one[0], problem.objective), problem.mean))
+
+
+def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
+    coded = coded_requirements(problem)
+    shape = _lattice(problem, list(range(len(problem.trees))))
+    table = np.ascontiguousarray(np.array(problem.codes, dtype=np.int32).T)
+    order, ends = np.arange(problem.rows), np.empty(problem.rows, dtype=np.int64)
+    scale = np.ones(len(problem.trees))
+    found = hierarchy_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, shape.heights, shape.starts,
+                            shape.maps, shape.widths, shape.costs, coded.arrays(), _sensitive(coded, problem.rows),
+                            _work(coded, problem.rows), ends, scale, power)  # fmt: skip
+    lookups = [places(tree) for tree in problem.trees]
+    placed = np.stack([lookup[table[:, j]] for j, lookup in enumerate(lookups)], axis=1)
+    return _published(problem, placed, order, ends[:found], ranges=False)
+
+
+def _placed(problem: Problem) -> Ints:
+    columns = [places(tree)[codes] for tree, codes in zip(problem.trees, problem.codes, strict=True)]
+    return np.ascontiguousarray(np.array(columns, dtype=np.int32).T)
+
+
+def _sensitive(coded: Coded, rows: int) -> Ints:
+    if not coded.columns:
+        return np.zeros((1, 1), dtype=np.int32)
+    return np.array([column.codes for column in coded.columns], dtype=np.int32).reshape(len(coded.columns), rows)
+
+
+def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
+    wide = int(coded.wholes.shape[1]) + 1
+    many = rows if coded.columns else 1
+    return (np.arange(many), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
+            np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
+
+
+def _published(problem: Problem, table: Ints, order: Longs, ends: Longs, *, ranges: bool) -> tuple[Published, Ints]:
+    """Publish every part by the runs of its values; return that and the different boxes.
+
+    Parts whose published values agree become one class, which meets what both meet: k and the number of values only
+    grow, entropy is concave, a distance convex, and recursive diversity holds of a union of classes that have it.
+    """
+    starts = np.append(0, ends[:-1])
+    covers, labels = [], []
+    for j, (name, tree) in enumerate(zip(problem.names, problem.trees, strict=True)):
+        low, high = np.minimum.reduceat(table[:, j], starts), np.maximum.reduceat(table[:, j], starts)
+        cover, which = runs_cover(name, tree, low, high, ranges=ranges)
+        covers.append(cover)
+        labels.append(which)
+    part = np.empty(problem.rows, dtype=np.int64)
+    part[order] = np.repeat(np.arange(len(ends)), ends - starts)
+    boxes = np.unique(np.stack(labels, axis=1), axis=0).astype(np.int32)
+    return Published(tuple(covers), tuple(which[part] for which in labels), np.ones(problem.rows, dtype=bool)), boxes

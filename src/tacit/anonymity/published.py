@@ -1,0 +1,128 @@
+"""A recoded table: for every column the values that are published, and for every row which of them.
+
+The raw values of a column stand in an order in which every group of its hierarchy is a run; a published value is a run
+too, from place `low` to place `high`. So what it covers, and what it costs, is a difference of two sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.anonymity.classes import Flags
+from tacit.anonymity.hierarchies import Hierarchy, number
+from tacit.anonymity.tables import Floats, Ints, Texts
+from tacit.errors import InvalidError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """The published values of a column: label i covers the raw values at places low[i] to high[i].
+
+    `level[i]` is its level in the hierarchy, or -1 where it is none of its groups.
+    """
+
+    name: str
+    tree: Hierarchy
+    place: Ints
+    low: Ints
+    high: Ints
+    level: Ints
+    labels: Texts
+
+    @property
+    def shares(self) -> Floats:
+        """The part of the raw values that each label covers."""
+        return np.asarray((self.high - self.low + 1) / len(self.tree.rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """Covers of all columns, the label of every row in each, and which rows are kept."""
+
+    covers: tuple[Cover, ...]
+    codes: tuple[Ints, ...]
+    kept: Flags
+
+
+def is_numeric(tree: Hierarchy) -> bool:
+    """Return whether all raw values are numbers, missing ones apart."""
+    try:
+        return all(number(value, "") is not None for value in tree.values if value is not None)
+    except InvalidError:
+        return False
+
+
+def places(tree: Hierarchy) -> Ints:
+    """Return the place of every raw value in an order in which every group of every level is a run.
+
+    Numbers stand in their order as far as groups allow; missing comes last.
+    """
+    rank = np.arange(len(tree.rows))
+    if is_numeric(tree):
+        numbers = [(value is None, 0 if value is None else number(value, "")) for value in tree.values]
+        rank[sorted(range(len(numbers)), key=numbers.__getitem__)] = np.arange(len(numbers))
+    keys = [rank]
+    for level in range(1, tree.height):
+        groups = tree.groups(level)
+        least = np.full(groups.max() + 1, len(rank))
+        np.minimum.at(least, groups, rank)
+        keys.append(least[groups])
+    place = np.empty(len(rank), dtype=np.int32)
+    place[np.lexsort(keys)] = np.arange(len(rank))
+    return place
+
+
+def level_cover(name: str, tree: Hierarchy, level: int) -> Cover:
+    """Return the cover that publishes one level."""
+    place, groups = places(tree), tree.groups(level)
+    many = int(groups.max()) + 1
+    low, high = np.full(many, len(place), dtype=np.int32), np.full(many, -1, dtype=np.int32)
+    np.minimum.at(low, groups, place)
+    np.maximum.at(high, groups, place)
+    return Cover(name, tree, place, low, high, np.full(many, level, dtype=np.int32), tree.labels(level))
+
+
+def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: bool) -> tuple[Cover, Ints]:
+    """Return the cover of given runs, and which of its labels each run became.
+
+    Args:
+        name: of the column.
+        tree: its hierarchy.
+        low: where each run begins.
+        high: where it ends.
+        ranges: whether a run of numbers is published as [first, last]; else, and for other values, a run becomes the
+            smallest group of the hierarchy that holds it.
+    """
+    place = places(tree)
+    if not (ranges and is_numeric(tree) and None not in tree.values):
+        low, high, level = _smallest_groups(tree, place, low, high)
+    else:
+        level = np.where(low == high, 0, np.where((low == 0) & (high == len(place) - 1), tree.height - 1, -1)).astype(np.int32)
+    key = low.astype(np.int64) * len(place) + high
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    raw = np.argsort(place)
+    labels = [_label(tree, raw, int(low[i]), int(high[i]), int(level[i])) for i in first]
+    cover = Cover(name, tree, place, low[first], high[first], level[first], tuple(labels))
+    return cover, which.reshape(-1).astype(np.int32)
+
+
+def _label(tree: Hierarchy, raw: np.ndarray[tuple[int], np.dtype[np.intp]], low: int, high: int, level: int) -> str | None:
+    if level >= 0:
+        return tree.rows[raw[low]][level]
+    return f"[{tree.values[raw[low]]}, {tree.values[raw[high]]}]"
+
+
+def _smallest_groups(tree: Hierarchy, place: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return for every run the smallest group that holds it: where that begins and ends, and its level."""
+    begins, ends = low.copy(), high.copy()
+    level = np.full(len(low), -1, dtype=np.int32)
+    raw = np.argsort(place)
+    for at in range(tree.height):
+        cover = level_cover("", tree, at)
+        groups = tree.groups(at)[raw]  # by place
+        settled = (level < 0) & (groups[low] == groups[high])
+        level[settled] = at
+        begins[settled], ends[settled] = cover.low[groups[low[settled]]], cover.high[groups[low[settled]]]
+    return begins, ends, level

@@ -1,0 +1,301 @@
+"""What a table is: how anonymous, how diverse, how close, and what an attacker may hope for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit import plots
+from tacit.anonymity.classes import Classes, Spread, entropies, failing, group, spread, tops_and_tails
+from tacit.anonymity.distances import Ground, ground
+from tacit.anonymity.exact import entropy_level
+from tacit.anonymity.hierarchies import Quasi, rule
+from tacit.anonymity.models import KAnonymity, Model, say
+from tacit.anonymity.tables import Column, Floats, Longs, Table, read
+from tacit.errors import InvalidError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_AT_RISK = 0.2
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The chance to name whose row it is.
+
+    Attributes:
+        prosecutor: the attacker knows that a person is in the table: 1 / size of the smallest class.
+        journalist: they only know a population that holds the table: 1 / size of the smallest class there.
+        marketer: the share of rows that a guess for each of them names rightly, on average.
+        unique: the share of rows that are alone in their class.
+        at_risk: the share of rows whose own chance is above 0.2.
+    """
+
+    prosecutor: float
+    journalist: float
+    marketer: float
+    unique: float
+    at_risk: float
+
+
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """One sensitive column: the worst class by each measure.
+
+    Attributes:
+        distinct_l: different values in the class that has fewest.
+        entropy_l: e^H of the class with the least entropy H.
+        t: distance of the furthest class from the whole, all values equally far from each other.
+        t_ordered: the same by steps in an order; None where the values have none.
+        t_hierarchical: the same by a hierarchy of the values; None where none is given.
+    """
+
+    distinct_l: int
+    entropy_l: float
+    t: float
+    t_ordered: float | None
+    t_hierarchical: float | None
+    spread: Spread = field(repr=False, compare=False)
+
+    def recursive_c(self, l: int) -> float:  # noqa: E741 - the literature's letter
+        """Return c₀: the column is recursively (c, l)-diverse for every c > c₀, and for no other."""
+        most, tail = tops_and_tails(self.spread, l)
+        return inf if not tail.all() else max((float(Fraction(int(a), int(b))) for a, b in zip(most, tail, strict=True)), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `check` found; `print` shows it.
+
+    Attributes:
+        rows: in the table.
+        k: rows in the smallest class; with `unit=`, persons.
+        classes: how many classes there are of each size.
+        risk: of naming whose row it is.
+        sensitive: the diversity of each sensitive column.
+    """
+
+    rows: int
+    k: int
+    classes: dict[int, int]
+    risk: Risk
+    sensitive: dict[str, Diversity]
+    quasi: tuple[str, ...]
+    unit: str | None
+    groups: Classes = field(repr=False, compare=False)
+    persons: Spread | None = field(repr=False, compare=False)
+
+    @property
+    def distinct_l(self) -> int | None:
+        """The least number of different sensitive values in a class, over all sensitive columns."""
+        return min((one.distinct_l for one in self.sensitive.values()), default=None)
+
+    @property
+    def entropy_l(self) -> float | None:
+        """The least e^H of a class, over all sensitive columns."""
+        return min((one.entropy_l for one in self.sensitive.values()), default=None)
+
+    @property
+    def t(self) -> float | None:
+        """The largest distance of a class from the whole, over all sensitive columns; equal ground distance."""
+        return max((one.t for one in self.sensitive.values()), default=None)
+
+    def failing(self, model: Model) -> int:
+        """Return how many classes fail a requirement, decided exactly."""
+        return int(self.fails(model).sum())
+
+    def meets(self, *models: Model) -> bool:
+        """Return whether every class meets every requirement, decided exactly."""
+        return not any(self.failing(model) for model in models)
+
+    def fails(self, model: Model) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which classes fail a requirement."""
+        named = None if isinstance(model, KAnonymity) else model.column
+        if named is not None and named not in self.sensitive:
+            raise InvalidError(f"the column of {say(model)}", repr(named), "one of the sensitive columns")
+        spreads = [one.spread for name, one in self.sensitive.items() if named in {None, name}]
+        return failing(model, self.groups, spreads, self.persons)
+
+    def plot(self) -> alt.LayerChart:
+        """Draw how many rows stand in classes of each size."""
+        sizes = sorted(self.classes)
+        return plots.class_sizes(sizes, [size * self.classes[size] for size in sizes])
+
+    def __str__(self) -> str:
+        """Return the report as lines of text."""
+        persons = f" persons by {self.unit}" if self.unit else ""
+        lines = [
+            f"{self.rows:,} rows in {sum(self.classes.values()):,} classes over {', '.join(self.quasi) or 'no column'}",
+            f"k = {self.k}{persons}; prosecutor risk {self.risk.prosecutor:.4g}, journalist {self.risk.journalist:.4g}, "
+            f"marketer {self.risk.marketer:.4g}; {self.risk.unique:.2%} of rows unique",
+        ]
+        lines += [_line(name, one) for name, one in self.sensitive.items()]
+        return "\n".join(lines)
+
+
+def _line(name: str, one: Diversity) -> str:
+    others = [("ordered", one.t_ordered), ("hierarchical", one.t_hierarchical)]
+    more = "".join(f", {kind} {value:.4g}" for kind, value in others if value is not None)
+    return f"{name}: distinct l = {one.distinct_l}, entropy l = {one.entropy_l:.4g}, t = {one.t:.4g}{more}"
+
+
+def check(  # noqa: PLR0913 - each has its own meaning
+    table: object,
+    *,
+    quasi: Sequence[str] | Mapping[str, object],
+    sensitive: str | Sequence[str] | Mapping[str, Quasi | None] = (),
+    unit: str | None = None,
+    population: object = None,
+    reference: object = None,
+    sep: str | None = None,
+) -> Report:
+    """Return how anonymous, diverse and close any table is, published or not.
+
+    A missing value is a value of its own, in quasi-identifiers and in sensitive columns.
+
+    >>> rows = {"zip": ["476**"] * 3 + ["4790*"] * 3, "disease": ["Heart"] * 3 + ["Flu", "Heart", "Cancer"]}
+    >>> found = check(rows, quasi=["zip"], sensitive="disease")
+    >>> found.k, found.distinct_l, found.entropy_l, round(found.t, 4)
+    (3, 1, 1.0, 0.3333)
+
+    Args:
+        table: a frame, an Arrow table, columns by name, or the path of a CSV or Parquet file.
+        quasi: the columns by which others may know a person.
+        sensitive: the columns that nobody may learn of a person; with a hierarchy (or an order) each, if given by name.
+        unit: the column that names a person who may have several rows; k then counts persons.
+        population: a table with the same quasi-identifiers that holds the rows of this one, for the journalist.
+        reference: the table that t is measured against, if not this one.
+        sep: what separates the cells of a CSV file.
+
+    Raises:
+        InvalidError: a column is missing or has two roles.
+    """
+    rows = read(table, sep=sep)
+    names, told = tuple(quasi), _sensitive(sensitive)
+    roles(rows, names, tuple(told), unit)
+    columns = [rows.column(name) for name in names]
+    groups = group([column.codes for column in columns], rows.rows)
+    persons = None if unit is None else spread(groups, rows.column(unit))
+    whole = None if reference is None else read(reference, sep=sep)
+    diversities = {
+        name: _diversity(spread(groups, rows.column(name), None if whole is None else whole.column(name)), groups, tree)
+        for name, tree in told.items()
+    }
+    return _report(rows, columns, groups, persons, diversities, unit, population, sep)
+
+
+def _sensitive(given: str | Sequence[str] | Mapping[str, Quasi | None]) -> dict[str, Quasi | None]:
+    if isinstance(given, str):
+        return {given: None}
+    return dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+
+
+def roles(rows: Table, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    """Check that every column is there and has one role.
+
+    Raises:
+        InvalidError: it is not so.
+    """
+    if isinstance(quasi, str):
+        raise InvalidError("quasi", repr(quasi), "a list of columns, or hierarchies by column")
+    for name in (*quasi, *sensitive, *(() if unit is None else (unit,))):
+        if name not in rows.names:
+            raise InvalidError("a column", repr(name), f"one of the table's: {', '.join(map(repr, rows.names))}")
+    both = [name for name in quasi if name in sensitive or name == unit] + [name for name in sensitive if name == unit]
+    if both or len(set(quasi)) < len(quasi):
+        twice = both[0] if both else next(name for name in quasi if list(quasi).count(name) > 1)
+        raise InvalidError("a column's role", f"{twice!r} in two of them", "one of quasi-identifying, sensitive and unit")
+
+
+def _report(  # noqa: PLR0913, PLR0917 - the parts of a report
+    rows: Table,
+    columns: Sequence[Column],
+    groups: Classes,
+    persons: Spread | None,
+    diversities: dict[str, Diversity],
+    unit: str | None,
+    population: object,
+    sep: str | None,
+) -> Report:
+    sizes, many = np.unique(groups.sizes, return_counts=True)
+    in_class = groups.sizes if persons is None else np.bincount(persons.of, minlength=len(groups))
+    outside = in_class if population is None else _population(columns, groups, read(population, sep=sep))
+    return Report(
+        rows.rows,
+        int(in_class.min(initial=rows.rows)) if len(groups) else 0,
+        {int(size): int(number) for size, number in zip(sizes, many, strict=True)},
+        _risk(groups.sizes, np.asarray(in_class), outside),
+        diversities,
+        tuple(column.name for column in columns),
+        unit,
+        groups,
+        persons,
+    )
+
+
+def _population(columns: Sequence[Column], groups: Classes, population: Table) -> Longs:
+    """Return the size of every class in the population, at least its size in the table."""
+    outside = []
+    for column in columns:
+        other = population.column(column.name)
+        place = {value: code for code, value in enumerate(column.texts)}
+        ours = np.array([place.get(value, -1) for value in other.texts] or [0], dtype=np.int64)
+        outside.append(ours[other.codes] + 1)
+    both = [np.concatenate([codes, groups.shared[:, at] + 1]) for at, codes in enumerate(outside)]
+    joint = group(both, population.rows + len(groups))
+    inside = np.bincount(joint.ids[: population.rows], minlength=len(joint))
+    return np.maximum(inside[joint.ids[population.rows :]], groups.sizes)
+
+
+def _risk(sizes: Longs, persons: Longs, outside: Longs) -> Risk:
+    if not len(sizes):
+        return Risk(0.0, 0.0, 0.0, 0.0, 0.0)
+    rows = sizes.sum()
+    return Risk(
+        float(1 / persons.min()),
+        float(1 / outside.min()),
+        float((sizes / outside).sum() / rows),
+        float(sizes[persons == 1].sum() / rows),
+        float(sizes[1 / persons > _AT_RISK].sum() / rows),
+    )
+
+
+def _diversity(one: Spread, groups: Classes, tree: Quasi | None) -> Diversity:
+    many = np.bincount(one.of, minlength=len(groups))
+    if not len(groups):
+        return Diversity(0, 0.0, 0.0, None, None, one)
+    lowest = entropies(one, groups.sizes)
+    ties = np.flatnonzero(lowest <= lowest.min() + _SLACK)[:100]
+    return Diversity(
+        int(many.min()),
+        min(entropy_level(one.counts(int(which))) for which in ties),
+        _furthest(one, ground("equal", one.values, None, one.name)),
+        _furthest_ordered(one, tree),
+        None if tree is None else _furthest(one, ground("hierarchical", one.values, rule(tree), one.name)),
+        one,
+    )
+
+
+def _furthest_ordered(one: Spread, tree: Quasi | None) -> float | None:
+    try:
+        return _furthest(one, ground("ordered", one.values, None if tree is None else rule(tree), one.name))
+    except InvalidError:
+        return None
+
+
+def _furthest(one: Spread, measure: Ground) -> float:
+    """Return the largest distance of a class from the whole, the last step exactly."""
+    furthest = Fraction(0)
+    for low, high in one.blocks():
+        table: Longs = one.dense(low, high)
+        far: Floats = measure.emds(table, one.whole)
+        ties = np.flatnonzero(far >= far.max() - _SLACK)[:100]
+        furthest = max(furthest, *(measure.emd(table[which], one.whole) for which in ties))
+    return float(furthest)

@@ -1,0 +1,274 @@
+"""`anonymize`: find a recoding that meets the requirements and loses little, apply it, and check what comes out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+
+from tacit.anonymity.classes import failing, group, spread
+from tacit.anonymity.drafts import draft_column
+from tacit.anonymity.exact import fraction
+from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
+from tacit.anonymity.loss import averaged, column_losses, measure
+from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness, say
+from tacit.anonymity.optimal import Certificate, Found
+from tacit.anonymity.optimal import search as search_lattice
+from tacit.anonymity.outcome import Anonymized, Roles, finish
+from tacit.anonymity.problems import MEANS, OBJECTIVES, Mean, Objective, Problem, chosen
+from tacit.anonymity.published import Published
+from tacit.anonymity.recoding import Recoding, level_recoding, raw_codes
+from tacit.anonymity.report import roles as check_roles
+from tacit.anonymity.supersets import search_supersets
+from tacit.anonymity.tables import Table, read
+from tacit.errors import InvalidError, show
+
+Method: TypeAlias = Literal["optimal", "mondrian", "local"]
+_METHODS = ("optimal", "mondrian", "local")
+
+
+def anonymize(  # noqa: PLR0913 - each has its own meaning
+    table: object,
+    *,
+    quasi: Mapping[str, Quasi] | Sequence[str],
+    require: Sequence[Model] | Model,
+    sensitive: str | Sequence[str] = (),
+    method: Method = "optimal",
+    suppression: float = 0.0,
+    objective: Objective = "loss",
+    mean: Mean = "geometric",
+    unit: str | None = None,
+    keep: Sequence[str] = (),
+    strict: bool = True,
+    seconds: float | None = None,
+    sep: str | None = None,
+) -> Anonymized:
+    """Return a table that meets every requirement and loses as little as the method can make it.
+
+    Only quasi-identifiers, sensitive columns and those in `keep` are published, in a random order. A row that is
+    suppressed is left out. A missing value is a value of its own.
+
+    >>> import tacit as tc
+    >>> rows = {"zip": ["47677", "47602", "47678", "47905", "47909", "47906"], "age": [29, 22, 27, 43, 52, 47]}
+    >>> hierarchies = {"zip": tc.anonymity.mask(5), "age": tc.anonymity.intervals([10, 20, 40])}
+    >>> out = anonymize(rows, quasi=hierarchies, require=tc.KAnonymity(3))
+    >>> out.levels, out.report.k, out.certificate.optimal
+    ({'zip': 2, 'age': 2}, 3, True)
+
+    Args:
+        table: a frame, an Arrow table, columns by name, or the path of a CSV or Parquet file.
+        quasi: a hierarchy for every quasi-identifier; where only names are given, hierarchies are drafted.
+        require: what every class must be: `KAnonymity`, `LDiversity`, `TCloseness`, `NTCloseness`.
+        sensitive: the columns that nobody may learn of a person.
+        method: "optimal" (one level a column, proved best), "local" (levels differ from class to class, nothing
+            suppressed) or "mondrian" (splits at medians, nothing suppressed).
+        suppression: which part of the rows may be left out; "optimal" alone uses it.
+        objective: "loss", "ncp" or "precision".
+        mean: how columns are averaged: "geometric" or "arithmetic".
+        unit: the column that names a person who may have several rows; k then counts persons. It is not published.
+        keep: other columns to publish as they are.
+        strict: of "mondrian": whether equal values stay together.
+        seconds: when to stop the optimal search; the certificate then says how much better an answer might be.
+        sep: what separates the cells of a CSV file.
+
+    Raises:
+        InvalidError: an argument is wrong, or the requirements cannot be met; it says which and what they would need.
+    """
+    chosen(method, _METHODS, "method")
+    rows = read(table, sep=sep)
+    roles = Roles(_names(quasi), (sensitive,) if isinstance(sensitive, str) else tuple(sensitive), unit, tuple(keep))
+    problem = pose(rows, roles, quasi, require, objective, mean)
+    share = fraction(suppression, "suppression", "a number from 0 to 1")
+    if not 0 <= share <= 1:
+        raise InvalidError("suppression", show(suppression), "a number from 0 to 1")
+    _possible(problem, int(share * rows.rows))
+    if method == "optimal":
+        return _optimal(rows, roles, problem, int(share * rows.rows), inf if seconds is None else seconds)
+    return _partitioned(rows, roles, problem, method, strict=strict)
+
+
+def _names(quasi: object) -> tuple[str, ...]:
+    if isinstance(quasi, str) or not isinstance(quasi, (Mapping, Sequence)) or not quasi:
+        raise InvalidError("quasi", show(quasi), "a hierarchy for each quasi-identifier, or their names")
+    return tuple(quasi)
+
+
+def pose(  # noqa: PLR0913, PLR0917 - the parts of a problem
+    rows: Table, roles: Roles, quasi: object, require: Sequence[Model] | Model, objective: str, mean: str
+) -> Problem:
+    """Return the problem that a call states.
+
+    Raises:
+        InvalidError: an argument is wrong.
+    """
+    check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
+    for name in roles.keep:
+        if name not in rows.names or name in {*roles.quasi, *roles.sensitive, roles.unit}:
+            raise InvalidError("keep", repr(name), "other columns of the table")
+    models = tuple(require) if isinstance(require, Sequence) else (require,)
+    for model in models:
+        if not isinstance(model, (KAnonymity, LDiversity, TCloseness, NTCloseness)):
+            raise InvalidError("require", show(model), "KAnonymity, LDiversity, TCloseness or NTCloseness")
+        named = None if isinstance(model, KAnonymity) else model.column
+        if not isinstance(model, KAnonymity) and (not roles.sensitive or named not in {None, *roles.sensitive}):
+            raise InvalidError("require", f"{say(model)} without that column in sensitive", "one of the sensitive columns")
+    if not models:
+        raise InvalidError("require", "nothing", "at least one requirement")
+    trees = tuple(_tree(rows, name, quasi) for name in roles.quasi)
+    codes = tuple(raw_codes(tree, rows, name) for tree, name in zip(trees, roles.quasi, strict=True))
+    return Problem(
+        roles.quasi,
+        trees,
+        codes,
+        rows.rows,
+        models,
+        tuple(rows.column(name) for name in roles.sensitive),
+        None if roles.unit is None else rows.column(roles.unit),
+        cast("Objective", chosen(objective, OBJECTIVES, "objective")),
+        cast("Mean", chosen(mean, MEANS, "mean")),
+    )
+
+
+def _tree(rows: Table, name: str, quasi: object) -> Hierarchy:
+    column = rows.column(name)
+    if not isinstance(quasi, Mapping):
+        return draft_column(column).over(column.texts, name)
+    given = quasi[name]
+    if not (hasattr(given, "over") or isinstance(given, (str, Path, Sequence))):
+        raise InvalidError(f"the hierarchy of {name}", show(given), "a rule such as mask(5), rows of labels, or a file of them")
+    return rule(given).over(column.texts, name)
+
+
+def _possible(problem: Problem, limit: int) -> None:
+    """Check that the whole table as one class meets the requirements, for then "*" everywhere does.
+
+    Every requirement holds of a union of classes that meet it; so where the whole fails, only suppression can help.
+    """
+    if problem.rows == 0:
+        raise InvalidError("the table", "no row", "at least one row")
+    whole = group([], problem.rows)
+    unit = None if problem.unit is None else spread(whole, problem.unit)
+    for model in problem.require:
+        spreads = [spread(whole, column) for column in problem.speaks_of(model)]
+        if failing(model, whole, spreads, unit).any() and limit < problem.rows:
+            raise InvalidError("require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem))
+
+
+def _needs(model: Model, problem: Problem) -> str:
+    if isinstance(model, KAnonymity):
+        many = problem.rows if problem.unit is None else len(problem.unit.texts)
+        return f"at most {many}-anonymity, for the table has so many {'rows' if problem.unit is None else 'persons'}"
+    if isinstance(model, NTCloseness):
+        return f"one with n at most {problem.rows}, for the table has so many rows"
+    least = min((len(column.texts) for column in problem.speaks_of(model)), default=0)
+    return f"one that the table itself meets: its sensitive column has {least} different values"
+
+
+def suppress_failing(rows: Table, roles: Roles, out: Published, require: tuple[Model, ...]) -> Published:
+    """Return a recoded table without the classes that fail a requirement, t measured against all rows.
+
+    Natural supersets shrink when classes go, so this repeats until nothing fails.
+    """
+    kept = out.kept.copy()
+    while True:
+        at = np.flatnonzero(kept)
+        classes = group([codes[at] for codes in out.codes], len(at))
+        wrong = np.zeros(len(classes), dtype=bool)
+        unit = None if roles.unit is None else _part(rows, roles.unit, at, classes)
+        spreads = {name: _part(rows, name, at, classes) for name in roles.sensitive}
+        for model in require:
+            named = None if isinstance(model, KAnonymity) else model.column
+            told = [one for name, one in spreads.items() if named in {None, name}]
+            wrong |= failing(model, classes, told, unit)
+        if not wrong.any():
+            return replace(out, kept=kept)
+        kept[at[wrong[classes.ids]]] = False
+        if not any(isinstance(model, NTCloseness) for model in require):
+            return replace(out, kept=kept)
+
+
+def _part(rows: Table, name: str, at: np.ndarray[tuple[int], np.dtype[np.int64]], classes: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 - Spread
+    column = rows.column(name)
+    return spread(classes, replace(column, codes=column.codes[at]), column)  # type: ignore[arg-type]
+
+
+def _optimal(rows: Table, roles: Roles, problem: Problem, limit: int, seconds: float) -> Anonymized:
+    with _bar("Searching the lattice") as progress:
+        found = find(problem, limit, seconds=seconds, progress=progress)
+    if found.levels is None:
+        got = " and ".join(map(say, problem.require))
+        want = f"met by some level of every column with at most {limit} rows suppressed; allow more suppression, or ask for less"
+        raise InvalidError("require", got, want)
+    return _at_levels(rows, roles, problem, found.levels, found.certificate, "optimal")
+
+
+def find(
+    problem: Problem, limit: int, *, seconds: float = inf, progress: Callable[[float], None] | None = None
+) -> Found:
+    """Return the best levels; (n, t)-closeness, which looks beyond a class, is searched for on top of the rest."""
+    if any(isinstance(model, NTCloseness) for model in problem.require):
+        return search_supersets(problem, limit, seconds=seconds)
+    return search_lattice(problem, limit, seconds=seconds, progress=progress)
+
+
+def _at_levels(  # noqa: PLR0913, PLR0917 - the parts of an outcome
+    rows: Table, roles: Roles, problem: Problem, levels: tuple[int, ...], certificate: Certificate | None, method: str
+) -> Anonymized:
+    recoding = level_recoding(problem.names, problem.trees, levels)
+    codes = tuple(tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True))
+    out = suppress_failing(rows, roles, Published(recoding.covers, codes, np.ones(rows.rows, dtype=bool)), problem.require)
+    return finish(
+        rows, roles, out, recoding, problem.require, loss=_loss(problem, out), levels=dict(zip(problem.names, levels, strict=True)),
+        certificate=certificate, measures=measure(out, problem.codes), method=method,
+    )  # fmt: skip
+
+
+def _loss(problem: Problem, out: Published) -> float:
+    return averaged(column_losses(out, problem.objective), problem.mean)
+
+
+def _partitioned(rows: Table, roles: Roles, problem: Problem, method: str, *, strict: bool) -> Anonymized:
+    if any(isinstance(model, NTCloseness) for model in problem.require) and method == "mondrian":
+        raise InvalidError("require", "(n, t)-closeness with mondrian", 'one that looks at classes alone; or method="optimal"')
+    from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415 - compiled on first use
+
+    if method == "mondrian":
+        out, boxes = mondrian(problem, strict=strict)
+    else:
+        best = find(problem, 0)
+        if any(isinstance(model, NTCloseness) for model in problem.require):
+            return _local_fallback(rows, roles, problem, best)
+        out, boxes = local(problem)
+        if _loss(problem, out) > best.certificate.loss:
+            return _local_fallback(rows, roles, problem, best)
+    recoding = Recoding(out.covers, None, boxes)
+    return finish(
+        rows, roles, out, recoding, problem.require, loss=_loss(problem, out), levels=None, certificate=None,
+        measures=measure(out, problem.codes), method=method,
+    )  # fmt: skip
+
+
+def _local_fallback(rows: Table, roles: Roles, problem: Problem, best: Found) -> Anonymized:
+    """Return the optimal answer without suppression, where nothing local is better."""
+    levels = best.levels if best.levels is not None else tuple(tree.height - 1 for tree in problem.trees)
+    return _at_levels(rows, roles, problem, levels, best.certificate, "local")
+
+
+@contextmanager
+def _bar(words: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal, once the work has taken a moment."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - heavy
+    from rich.progress import Progress  # noqa: PLC0415 - heavy
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(words, total=1.0)
+        yield lambda part: progress.update(task, completed=part)

@@ -1,0 +1,117 @@
+"""The optimal search with (n, t)-closeness, which looks beyond a class.
+
+t-closeness to the whole table implies (n, t)-closeness where the table has n rows: that search gives a first answer.
+The search without it gives a lower bound. Between the two, nodes are scored in the order of their loss without
+suppression, which is a lower bound of their loss, until none can be better or the time is over.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from heapq import heappop, heappush
+from math import inf
+
+import numpy as np
+
+from tacit.anonymity.classes import failing, group, spread
+from tacit.anonymity.loss import averaged
+from tacit.anonymity.models import KAnonymity, Model, NTCloseness, TCloseness
+from tacit.anonymity.optimal import Certificate, Found
+from tacit.anonymity.optimal import search as search_lattice
+from tacit.anonymity.problems import Problem
+from tacit.anonymity.tables import Floats
+
+_PATIENCE = 60.0
+
+
+def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> Found:
+    """Return the best node that was found within the time (a minute where none is given), with its certificate."""
+    began, seconds = time.perf_counter(), min(seconds, _PATIENCE)
+    close: list[Model] = []
+    loose: list[Model] = []
+    for model in problem.require:
+        if isinstance(model, NTCloseness):
+            if model.n <= problem.rows:
+                close.append(TCloseness(model.t, model.distance, model.hierarchy, model.column))
+        else:
+            loose.append(model)
+            close.append(model)
+    easy = search_lattice(replace(problem, require=tuple(loose) or (KAnonymity(1),)), limit, seconds=seconds)
+    first = search_lattice(replace(problem, require=tuple(close)), limit, seconds=seconds)
+    best = _Best(first.certificate.loss, first.levels, first.suppressed)
+    if first.levels is not None:
+        _score(problem, limit, first.levels, best)
+    lower, scored = _improve(problem, limit, best, easy.certificate.lower, began + seconds)
+    certificate = replace(
+        first.certificate, loss=best.loss, lower=min(lower, best.loss), bounded=easy.certificate.bounded + scored,
+        full=scored, ties=1, tied=() if best.levels is None else (best.levels,), seconds=time.perf_counter() - began,
+    )  # fmt: skip
+    return Found(best.levels, best.suppressed, certificate)
+
+
+class _Best:
+    def __init__(self, loss: float, levels: tuple[int, ...] | None, suppressed: int) -> None:
+        self.loss, self.levels, self.suppressed = loss, levels, suppressed
+
+
+def _improve(problem: Problem, limit: int, best: _Best, lower: float, until: float) -> tuple[float, int]:
+    """Score nodes by rising bound; return the bound that is proved, and how many were scored."""
+    base = [[_base(problem, j, level) for level in range(tree.height)] for j, tree in enumerate(problem.trees)]
+
+    def least(levels: tuple[int, ...]) -> float:
+        return averaged([base[j][level] for j, level in enumerate(levels)], problem.mean)
+
+    start = (0,) * len(base)
+    queue, seen, scored = [(least(start), start)], {start}, 0
+    while queue and queue[0][0] < best.loss:
+        if time.perf_counter() > until:
+            return max(lower, queue[0][0]), scored
+        _, levels = heappop(queue)
+        scored += 1
+        _score(problem, limit, levels, best)
+        for j, level in enumerate(levels):
+            higher = (*levels[:j], level + 1, *levels[j + 1 :])
+            if level + 1 < len(base[j]) and higher not in seen:
+                seen.add(higher)
+                heappush(queue, (least(higher), higher))
+    return best.loss, scored
+
+
+def _base(problem: Problem, j: int, level: int) -> float:
+    costs: Floats = problem.costs(j, level)
+    return float(costs[problem.trees[j].groups(level)[problem.codes[j]]].mean())
+
+
+def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -> None:
+    """Suppress what fails, again and again since supersets shrink, and keep the node if it is better."""
+    codes = [tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)]
+    kept = np.ones(problem.rows, dtype=bool)
+    while kept.any():
+        at = np.flatnonzero(kept)
+        if problem.rows - len(at) > limit:
+            return
+        classes = group([one[at] for one in codes], len(at))
+        unit = None if problem.unit is None else spread(classes, replace(problem.unit, codes=problem.unit.codes[at]))
+        wrong = np.zeros(len(classes), dtype=bool)
+        for model in sorted(problem.require, key=lambda one: isinstance(one, NTCloseness)):
+            if int(classes.sizes[wrong].sum()) + problem.rows - len(at) > limit:
+                return
+            told = [spread(classes, replace(column, codes=column.codes[at]), column) for column in problem.speaks_of(model)]
+            wrong |= failing(model, classes, told, unit)
+        if not wrong.any():
+            break
+        kept[at[wrong[classes.ids]]] = False
+    gone = int((~kept).sum())
+    if gone > limit:
+        return
+    values = [
+        (float(problem.costs(j, level)[one[kept]].sum()) + gone) / problem.rows
+        for j, (level, one) in enumerate(zip(levels, codes, strict=True))
+    ]
+    loss = averaged(values, problem.mean)
+    if loss < best.loss:
+        best.loss, best.levels, best.suppressed = loss, levels, gone
+
+
+__all__ = ["Certificate", "search_supersets"]
