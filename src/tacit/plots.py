@@ -7,6 +7,8 @@
 | `loss_law` | how likely each privacy loss is, and what lies beyond ε |
 | `moments` | ln E[e^(αL)] against α, a line for each mechanism |
 | `estimates` | released values with their intervals, a panel for each column |
+| `counts` | estimated counts with their intervals, one bar a value |
+| `variances` | variances on log scales, a line for each protocol |
 
 A chart holds the numbers it was given; more than 5,000 are thinned, curves by even picks, laws by sums. What a
 scale cannot show (infinity, and zero where it counts in decades) is left out. Fonts and colours are set on the
@@ -410,6 +412,73 @@ def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerCha
     layered = alt.LayerChart(layer=layers, data=_inline(rows))
     drawn: alt.LayerChart = layered.properties(width=_WIDTH, title=heading)
     return drawn
+
+
+def counts(
+    labels: Sequence[str],
+    values: Numbers,
+    ends: Sequence[Numbers] | None,
+    *,
+    confidence: float,
+    note: str = "",
+) -> alt.LayerChart:
+    """Draw estimated counts as points, in the order given, with their intervals as bars where there are any.
+
+    >>> chart = counts(["tea", "water"], [310, 12], [[280, -5], [340, 29]], confidence=0.95, note="500 reports.")
+    >>> chart.to_dict()["title"]["subtitle"]
+    '500 reports. Bars hold the true count with confidence 0.95 each.'
+
+    Args:
+        labels: the values that were counted.
+        values: the estimated counts.
+        ends: the low and the high ends of their intervals, or None.
+        confidence: of each interval, named in the subtitle.
+        note: what else to say there.
+    """
+    low, high = (values, values) if ends is None else ends
+    middle, least, most = _columns({"values": values, "low ends": low, "high ends": high})
+    _require(len(labels) == middle.size, "labels", f"a length of {len(labels)}", "as long as values")
+    rows = _rows({"count": middle, "low": least, "high": most, "value": np.array(labels, dtype=np.str_)})[:_MOST_ROWS]
+    upward = alt.Y("value:N", sort=None, axis=_AXIS | {"title": None, "labelLimit": 240})
+    scale = alt.Scale(zero=True)
+    tips = [alt.Tooltip("value:N"), *(_tooltip(field, field) for field in ("count", "low", "high"))]
+    dots = alt.Chart().mark_point(filled=True, size=50, color=_BLUE, opacity=1)
+    layers = [dots.encode(x=alt.X("count:Q", axis=_AXIS | {"title": "people"}, scale=scale), y=upward, tooltip=tips)]
+    if ends is not None:
+        bars = alt.Chart().mark_bar(height=6, color=_BLUE, opacity=0.35)
+        across = alt.X("low:Q", axis=_AXIS | {"title": "people"}, scale=scale)
+        layers.insert(0, bars.encode(x=across, x2="high:Q", y=upward, tooltip=tips))
+        note = f"{note} Bars hold the true count with confidence {_say(confidence)} each.".strip()
+    heading = alt.TitleParams(
+        text="Estimated counts",
+        subtitle=note,
+        anchor="start",
+        fontSize=17,
+        subtitleFontSize=13,
+        subtitleColor="#555555",
+    )
+    drawn: alt.LayerChart = alt.LayerChart(layer=layers, data=_inline(rows)).properties(width=_WIDTH, title=heading)
+    return drawn
+
+
+def variances(at: Numbers, by_protocol: Mapping[str, Numbers], *, across: str, title: str) -> alt.LayerChart:
+    """Draw variances on log scales, a line for each protocol: the lower, the better.
+
+    >>> chart = variances([1, 2], {"GRR": [4, 1], "OUE": [3, 1.5]}, across="ε", title="d = 10")
+    >>> chart.to_dict()["title"]["text"]
+    'd = 10'
+
+    Args:
+        at: where they are compared, all above 0.
+        by_protocol: the variances there, by the name of the protocol.
+        across: what `at` is.
+        title: of the chart.
+    """
+    curves = _curves(("at", at), ("by_protocol", by_protocol), log=True)
+    x = _Measure("at", across, *_ends(_all(curves, 0), log=True), log=True)
+    y = _Measure("variance", "variance of a count, for each person", *_log_ends(_all(curves, 1)), log=True)
+    notes = ["Lower is better.", *_missing(by_protocol, curves)]
+    return _framed(*_lines(curves, "protocol", x, y), title, " ".join(notes))
 
 
 def _lines(curves: Curves, kind: str, across: _Measure, up: _Measure) -> Drawing:

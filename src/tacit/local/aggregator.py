@@ -1,0 +1,258 @@
+"""The server's side: a tally of reports that grows, merges, is saved and resumed; a fixed number of integers.
+
+Adding is exact integer addition, so any order, any split into parts and any merging gives the same tally, and the
+same estimate. A record whose fields are out of range is counted in `dropped` and left out; a stream of other records,
+in bytes or lines, the same. That is a decision on the server alone: it makes nobody's report less private.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.exact import whole
+from tacit.local.base import Protocol
+from tacit.local.estimate import Estimate
+from tacit.local.reports import Reports, read_line
+
+if TYPE_CHECKING:
+    import duckdb
+
+Ints = npt.NDArray[np.int64]
+
+_SAVED = "tacit.local.tally"
+_VERSION = 1
+_BATCH = 1 << 16
+
+
+class Aggregator:
+    """A tally of one protocol's reports.
+
+    >>> import tacit as tc
+    >>> oracle = tc.local.OUE(domain=["tea", "coffee"], epsilon=1)
+    >>> total, other = oracle.aggregator(), oracle.aggregator()
+    >>> total.add(oracle.randomize(["tea"] * 10))
+    10
+    >>> other.add(oracle.randomize(["coffee"] * 5))
+    5
+    >>> total.merge(other)
+    >>> total
+    <Aggregator of OUE: 15 reports, 0 dropped>
+
+    Attributes:
+        protocol: whose reports they are.
+        n: how many were added.
+        dropped: how many were malformed and left out.
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        """Start empty."""
+        self.protocol = protocol
+        self.n = 0
+        self.dropped = 0
+        self._cells: Ints = np.zeros(protocol._cells, dtype=np.int64)  # noqa: SLF001 - the two are one subject
+
+    def __repr__(self) -> str:
+        """Say how many reports of what it holds."""
+        return f"<Aggregator of {type(self.protocol).__name__}: {self.n:,} reports, {self.dropped:,} dropped>"
+
+    def add(self, reports: Reports) -> int:
+        """Add reports; return how many were well-formed. Reports for other parameters are refused as a whole.
+
+        Args:
+            reports: from `randomize` or one of the readers of `Reports`.
+        """
+        if not isinstance(reports, Reports):
+            raise InvalidError("reports", show(reports), "Reports; see Reports.from_bytes, from_json_lines, from_arrow")
+        if (reports.code, reports.digest, reports.width) != self._kind:
+            raise InvalidError("reports", f"{reports.protocol} reports for other parameters", "made for this protocol")
+        return self._add(reports.records)
+
+    @property
+    def _kind(self) -> tuple[int, bytes, int]:
+        protocol = self.protocol
+        return protocol.code, bytes.fromhex(protocol.digest), protocol.report_bytes
+
+    def _add(self, records: npt.NDArray[np.uint8]) -> int:
+        if not len(records):
+            return 0
+        cells, accepted = self.protocol._tally(records)  # noqa: SLF001
+        self._cells += cells
+        self.n += accepted
+        self.dropped += len(records) - accepted
+        return accepted
+
+    def add_bytes(self, messages: Iterable[bytes]) -> int:
+        """Add what came over the wire, each message with an envelope of its own; drop and count what is malformed.
+
+        Args:
+            messages: bytes as `Reports.to_bytes` writes them, of one or many reports each.
+        """
+        if isinstance(messages, (bytes, bytearray, memoryview, str)):
+            raise InvalidError("messages", show(messages), "a list of them; see Reports.from_bytes for one")
+        return self._in_batches(_record_of_message(message, self._kind) for message in messages)
+
+    def add_json_lines(self, lines: str | Iterable[str]) -> int:
+        """Add JSON lines; drop and count those that are malformed or for other parameters.
+
+        Args:
+            lines: a text, or lines one by one, such as an open file.
+        """
+        each = lines.splitlines() if isinstance(lines, str) else lines
+        return self._in_batches(_record_of_line(line, self._kind) for line in each if line.strip())
+
+    def _in_batches(self, parts: Iterable[bytes | None]) -> int:
+        accepted, held, size = 0, [], 0
+        for part in parts:
+            if part is None:
+                self.dropped += 1
+                continue
+            held.append(part)
+            size += len(part)
+            if size >= _BATCH * 16:
+                accepted += self._add_joined(held)
+                held, size = [], 0
+        return accepted + self._add_joined(held)
+
+    def _add_joined(self, held: list[bytes]) -> int:
+        return self._add(np.frombuffer(b"".join(held), dtype=np.uint8).reshape(-1, self.protocol.report_bytes))
+
+    def add_parquet(
+        self, path: str | os.PathLike[str], *, column: str = "report", parameters: str = "parameters"
+    ) -> int:
+        """Add a Parquet file of reports, or a glob of such files, read by DuckDB; drop and count what is malformed.
+
+        Args:
+            path: the files.
+            column: the column of records.
+            parameters: the column of digests, as `Reports.to_arrow` writes it.
+        """
+        from tacit.local.tables import parquet  # noqa: PLC0415 - needs DuckDB
+
+        return self._add_table(*parquet(path), column, parameters)
+
+    def add_table(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        table: str,
+        *,
+        column: str = "report",
+        parameters: str = "parameters",
+    ) -> int:
+        """Add a DuckDB table of reports; drop and count what is malformed.
+
+        Args:
+            connection: where the table is.
+            table: its name.
+            column: the column of records.
+            parameters: the column of digests, as `Reports.to_arrow` writes it.
+        """
+        from tacit.local.tables import quoted  # noqa: PLC0415 - needs DuckDB
+
+        return self._add_table(connection, quoted(table), column, parameters)
+
+    def _add_table(self, connection: duckdb.DuckDBPyConnection, source: str, column: str, parameters: str) -> int:
+        from tacit.local.tables import read  # noqa: PLC0415 - needs DuckDB
+
+        _, digest, width = self._kind
+        fresh = Aggregator(self.protocol)  # a source that fails half-way leaves this tally as it was
+        for records, strangers in read(connection, source, (column, parameters), digest, width):
+            fresh._add(records)
+            fresh.dropped += strangers
+        self.merge(fresh)
+        return fresh.n
+
+    def merge(self, other: Aggregator) -> None:
+        """Add another tally of the same protocol and parameters to this one; the other stays as it is.
+
+        Args:
+            other: from another machine, thread or day.
+        """
+        if not isinstance(other, Aggregator):
+            raise InvalidError("other", show(other), "an Aggregator")
+        if other._kind != self._kind:
+            raise InvalidError(
+                "other", f"one of {other.protocol!r}", f"a tally of the same parameters: {self.protocol!r}"
+            )
+        self._cells += other._cells
+        self.n += other.n
+        self.dropped += other.dropped
+
+    def estimate(self) -> Estimate:
+        """Return unbiased counts of every value, with what is needed for their errors."""
+        if self.n == 0:
+            raise InvalidError("reports", "none", "at least one that is well-formed, before anything can be estimated")
+        decoded = self.protocol._decode(self._cells, self.n)  # noqa: SLF001
+        return Estimate(domain=self.protocol._domain.values, n=self.n, decoded=decoded)  # noqa: SLF001
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally to a file, with the parameters; whole or not at all.
+
+        Args:
+            path: where; an existing file is replaced.
+        """
+        about = {"format": _SAVED, "version": _VERSION, "n": self.n, "dropped": self.dropped}
+        text = json.dumps({**about, "parameters": self.protocol.parameters()})
+        target = Path(path)
+        half = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        with half.open("wb") as file:
+            np.savez_compressed(file, about=np.frombuffer(text.encode(), dtype=np.uint8), cells=self._cells)
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Aggregator:
+        """Read a tally that `save` wrote, to go on with it.
+
+        Args:
+            path: where it is.
+        """
+        from tacit.local.parameters import protocol  # noqa: PLC0415 - it knows all protocols
+
+        about, cells = _read_saved(path)
+        loaded = cls(protocol(about.get("parameters")))
+        n, dropped = whole(about.get("n")), whole(about.get("dropped"))
+        right = cells.dtype == np.int64 and cells.shape == loaded._cells.shape
+        if n is None or dropped is None or min(n, dropped) < 0 or not right or not 0 <= cells.min() <= cells.max() <= n:
+            raise InvalidError("path", "a file whose numbers contradict each other", "a tally that `save` wrote")
+        loaded._cells, loaded.n, loaded.dropped = cells.copy(), n, dropped
+        return loaded
+
+
+def _read_saved(path: str | os.PathLike[str]) -> tuple[dict[str, object], Ints]:
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as parts:
+            about, cells = json.loads(parts["about"].tobytes()), parts["cells"]
+    except FileNotFoundError:
+        raise InvalidError("path", "no file", "a tally that `save` wrote") from None
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, RecursionError, EOFError):
+        raise InvalidError("path", "another file, or a part of one", "a tally that `save` wrote") from None
+    if not isinstance(about, dict) or about.get("format") != _SAVED or about.get("version") != _VERSION:
+        raise InvalidError("path", "another file, or one of another version", "a tally that `save` wrote")
+    return about, cells
+
+
+def _record_of_message(message: object, kind: tuple[int, bytes, int]) -> bytes | None:
+    """Return the records of a message, or None if it is not one for this protocol."""
+    try:
+        reports = Reports.from_bytes(message)  # type: ignore[arg-type]  # anything else is refused there
+    except InvalidError:
+        return None
+    return reports.records.tobytes() if (reports.code, reports.digest, reports.width) == kind else None
+
+
+def _record_of_line(line: object, kind: tuple[int, bytes, int]) -> bytes | None:
+    try:
+        code, digest, record = read_line(line)
+    except InvalidError:
+        return None
+    return record if (code, digest, len(record)) == kind else None

@@ -1,0 +1,165 @@
+"""Which protocol to use: the least variance of a rare value, and among near equals the lightest.
+
+Everything comes from the closed variances; nothing is simulated. Two protocols whose standard errors are within 2 % of
+each other serve equally; then the size of a report and the server's work decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.exact import Number
+from tacit.local.base import Protocol, begin
+from tacit.local.domain import Domain
+from tacit.local.parameters import ORACLES
+from tacit.mechanisms.arguments import count_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_NEAR = 1.02
+_SERVER: Mapping[str, tuple[int, str]] = {
+    "GRR": (0, "counts outputs"),
+    "Hadamard": (1, "counts outputs, then one Hadamard transform"),
+    "ProjectiveGeometry": (1, "counts outputs, then one Fourier transform"),
+    "OUE": (2, "d bits a report"),
+    "SUE": (2, "d bits a report"),
+    "SubsetSelection": (2, "d bits a report"),
+    "BLH": (3, "d hashes a report"),
+    "OLH": (3, "d hashes a report"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """What one protocol would cost and give.
+
+    Attributes:
+        protocol: its name.
+        std: the standard error of the share of a value that nobody has, times √n if n is not known.
+        report_bytes: the size of a report.
+        server: the server's work.
+    """
+
+    protocol: str
+    std: float
+    report_bytes: int
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The protocol to use, and why.
+
+    Attributes:
+        protocol: its name.
+        std: the predicted standard error of a rare value's count (for one person, where n is not known: times √n).
+        why: the reason, in a sentence.
+        table: all protocols, from the least error up.
+    """
+
+    protocol: str
+    std: float
+    why: str
+    table: tuple[Option, ...]
+    domain_size: int
+    epsilon: float
+
+    def make(self, domain: object = None) -> Protocol:
+        """Return the protocol, for a list of values or, without one, for 0, …, d-1.
+
+        Args:
+            domain: as many values as were asked for.
+        """
+        values = Domain(self.domain_size if domain is None else domain)
+        if values.size != self.domain_size:
+            raise InvalidError("domain", f"{values.size} values", f"{self.domain_size} values, as it was chosen for")
+        return ORACLES[self.protocol](domain=values, epsilon=self.epsilon)
+
+
+def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_report_bytes: int | None = None) -> Choice:
+    """Return the protocol with the least error for these numbers, or the lightest of those within 2 %.
+
+    >>> choose(domain_size=3, epsilon=1).protocol
+    'GRR'
+    >>> choose(domain_size=1024, epsilon=1).protocol
+    'ProjectiveGeometry'
+
+    Args:
+        domain_size: how many values there are.
+        epsilon: the guarantee of each report.
+        n: how many people will report; scales the error only.
+        max_report_bytes: the largest report that is acceptable.
+    """
+    domain, _ = begin(domain_size, epsilon)
+    people = 1 if n is None else count_of(n, "n")
+    table = sorted((_option(name, domain, epsilon, people) for name in ORACLES), key=lambda option: option.std)
+    most = None if max_report_bytes is None else count_of(max_report_bytes, "max_report_bytes")
+    fitting = [option for option in table if most is None or option.report_bytes <= most]
+    if not fitting:
+        least = min(option.report_bytes for option in table)
+        raise InvalidError("max_report_bytes", show(max_report_bytes), f"at least {least} for this domain")
+    near = [option for option in fitting if option.std <= _NEAR * fitting[0].std]
+    best = min(near, key=lambda option: (_SERVER[option.protocol][0], option.report_bytes, option.std))
+    return Choice(
+        protocol=best.protocol,
+        std=best.std,
+        why=_why(best, fitting, near, table),
+        table=tuple(table),
+        domain_size=domain.size,
+        epsilon=epsilon,  # type: ignore[arg-type]  # kept as given; a protocol reads it again
+    )
+
+
+def _option(name: str, domain: Domain, epsilon: Number, n: int) -> Option:
+    made = ORACLES[name](domain=domain, epsilon=epsilon)
+    std = sqrt(made.variance(n=n))
+    return Option(protocol=name, std=std, report_bytes=made.report_bytes, server=_SERVER[name][1])
+
+
+def _why(best: Option, fitting: Sequence[Option], near: Sequence[Option], table: Sequence[Option]) -> str:
+    if best is fitting[0]:
+        first = "the least error of a rare value"
+    else:
+        first = f"within 2 % of the least error ({fitting[0].protocol}'s), and lighter"
+    ties = [option.protocol for option in near if option is not best]
+    equal = f"; {', '.join(ties)} would err as little" if ties else ""
+    limit = "" if len(fitting) == len(table) else f"; {len(table) - len(fitting)} with larger reports left out"
+    return f"{best.protocol}: {first}; {best.report_bytes} bytes a report; the server {best.server}{equal}{limit}."
+
+
+def plot_errors(
+    *, epsilons: Sequence[float] | None = None, domain_sizes: Sequence[int] | None = None, **fixed: float
+) -> alt.LayerChart:
+    """Draw n·Var/n² of a rare value for every protocol, against ε at one domain size or against d at one ε.
+
+    >>> chart = plot_errors(epsilons=[0.5, 1, 2], domain_size=128)
+    >>> chart.to_dict()["title"]["text"]
+    'Variance of a rare value, d = 128'
+
+    Args:
+        epsilons: the ε to compare at, with `domain_size=`; or
+        domain_sizes: the sizes to compare at, with `epsilon=`.
+        **fixed: the other one.
+    """
+    from tacit import plots  # noqa: PLC0415 - only for charts
+
+    if epsilons is not None and domain_sizes is None and set(fixed) == {"domain_size"}:
+        d = int(fixed["domain_size"])
+        lines = {name: [_each(name, d, epsilon) for epsilon in epsilons] for name in ORACLES}
+        return plots.variances(epsilons, lines, across="ε", title=f"Variance of a rare value, d = {d}")
+    if domain_sizes is not None and epsilons is None and set(fixed) == {"epsilon"}:
+        epsilon = fixed["epsilon"]
+        lines = {name: [_each(name, d, epsilon) for d in domain_sizes] for name in ORACLES}
+        return plots.variances(
+            domain_sizes, lines, across="domain size d", title=f"Variance of a rare value, ε = {epsilon:g}"
+        )
+    raise InvalidError("arguments", "others", "epsilons= and domain_size=, or domain_sizes= and epsilon=")
+
+
+def _each(name: str, d: int, epsilon: float) -> float:
+    return ORACLES[name](domain=d, epsilon=epsilon).variance(n=1)

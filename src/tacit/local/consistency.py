@@ -1,0 +1,80 @@
+"""Counts that a population can have, from unbiased ones: five steps by name, each of which makes them biased.
+
+| name | what is done | sums to n |
+|---|---|---|
+| norm-sub | max(c + δ, 0), with δ so that the sum is n | yes |
+| simplex | the nearest point, by least squares, of {c ≥ 0, Σc = n}: the same as norm-sub | yes |
+| norm-mul | max(c, 0), scaled | yes |
+| base-cut | c where it is above what chance gives a value that nobody has, else 0 | no |
+| isotonic | cumulative counts made to rise from 0 to n, by least squares; for an ordered domain | yes |
+
+See Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li, NDSS 2020. Only reports go in, so privacy is untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Method = Literal["norm-sub", "norm-mul", "base-cut", "simplex", "isotonic"]
+Step = Callable[[Floats, int, Floats], Floats]
+
+_EXCESS = 0.05
+
+
+def norm_sub(counts: Floats, n: int, _: Floats) -> Floats:
+    """Return max(c + δ, 0), summing to n; the set of those above 0 only shrinks, so the loop ends.
+
+    >>> norm_sub(np.array([6.0, 5.0, -3.0]), 8, np.ones(3))
+    array([4.5, 3.5, 0. ])
+    """
+    kept = np.ones(counts.size, dtype=np.bool_)
+    while True:
+        moved = counts + (n - counts[kept].sum()) / np.count_nonzero(kept)
+        below = kept & (moved < 0)
+        if not below.any():
+            return np.where(kept, moved, 0.0)
+        kept &= ~below
+
+
+def simplex(counts: Floats, n: int, _: Floats) -> Floats:
+    """Return the point of {c ≥ 0, Σc = n} that is nearest (Duchi et al., ICML 2008, figure 1)."""
+    order = np.sort(counts)[::-1]
+    excess = (np.cumsum(order) - n) / np.arange(1, counts.size + 1)
+    last = int(np.flatnonzero(order > excess)[-1])
+    return np.asarray(np.maximum(counts - excess[last], 0.0))
+
+
+def norm_mul(counts: Floats, n: int, _: Floats) -> Floats:
+    """Return max(c, 0) scaled to sum to n; even counts where none is above 0."""
+    cut = np.maximum(counts, 0.0)
+    total = float(cut.sum())
+    return np.asarray(cut / total * n) if total > 0 else np.full(counts.size, n / counts.size)
+
+
+def base_cut(counts: Floats, _: int, std: Floats) -> Floats:
+    """Return the counts above z standard errors, z such that all of d absent values stay below it 19 times in 20."""
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import
+
+    return np.where(counts > -float(ndtri(_EXCESS / counts.size)) * std, counts, 0.0)
+
+
+def isotonic(counts: Floats, n: int, _: Floats) -> Floats:
+    """Return the differences of cumulative counts that rise from 0 to n, nearest to those given by least squares."""
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - slow to import
+
+    upto = np.clip(isotonic_regression(np.cumsum(counts)[:-1]).x, 0, n)
+    return np.diff(upto, prepend=0.0, append=float(n))
+
+
+METHODS: Mapping[str, Step] = {
+    "norm-sub": norm_sub,
+    "norm-mul": norm_mul,
+    "base-cut": base_cut,
+    "simplex": simplex,
+    "isotonic": isotonic,
+}

@@ -1,0 +1,65 @@
+"""Generalised randomised response (direct encoding): keep the value with probability p, else any other, uniformly.
+
+**Statement.** With p ≤ e^ε/(e^ε + d - 1) and q = (1 - p)/(d - 1) < p, a report is ε-DP in the person's value.
+**Proof.** A report y has probability p if y is the value and q if not; p/q ≤ e^ε by `law.inside` with s = 1, K = d,
+and q/p < 1.  ∎
+**Estimate.** Pure with p' = p, q' = q (Kairouz, Bonawitz and Ramage, ICML 2016; Wang et al. 2017, section 4.1). Best
+for small domains, d < 3e^ε + 2 or so.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.guarantees.exact import Number
+from tacit.local.base import Ints, PureProtocol, Records, begin
+from tacit.local.draws import below, coins
+from tacit.local.indexed import count, to_records, width_of
+from tacit.local.law import ONE, Pure, inside
+from tacit.noise.bits import BitSource
+
+
+class GRR(PureProtocol):
+    """Keep the value with probability e^ε/(e^ε + d - 1), else report any other one.
+
+    >>> oracle = GRR(domain=["tea", "coffee", "water"], epsilon=2)
+    >>> round(oracle.p, 4), round(oracle.q, 4), oracle.report_bytes
+    (0.787, 0.1065, 1)
+    >>> oracle.estimate(oracle.randomize(["tea"] * 1000)).counts.shape
+    (3,)
+
+    Args:
+        domain: the values that people may have, or their number.
+        epsilon: the guarantee of each report.
+    """
+
+    code = 2
+
+    def __init__(self, *, domain: object, epsilon: Number) -> None:
+        """Fix the law and the guarantee."""
+        super().__init__(*begin(domain, epsilon))
+        d = self._domain.size
+        self._keep = inside(self._epsilon, 1, d)
+        self._law = Pure(Fraction(self._keep, ONE), Fraction(ONE - self._keep, ONE * (d - 1)))
+        self._finish(width_of(d), d, domain=self._domain.shown(), epsilon=epsilon)
+
+    def _constants(self) -> dict[str, object]:
+        return {"keep": str(self._keep)}
+
+    def _draw(self, index: Ints, bits: BitSource) -> Records:
+        return to_records(respond(index, self._domain.size, self._keep, bits), self._domain.size)
+
+    def _chance(self, record: bytes, index: int) -> Fraction:
+        return self._law.p if int.from_bytes(record, "little") == index else self._law.q
+
+    def _tally(self, records: Records) -> tuple[Ints, int]:
+        return count(records, self._domain.size)
+
+
+def respond(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
+    """Keep each number below d with probability keep/2^64; else draw one of the d - 1 others."""
+    other = below(d - 1, index.size, bits)
+    other += other >= index
+    return np.where(coins(keep, index.size, bits), index, other)

@@ -1,0 +1,132 @@
+"""The rational probabilities that are really drawn, rounded to the private side, and what follows from them.
+
+Every coin of this package shows heads with probability A/2^64 for an integer A that is fixed when a protocol is
+made. Where a report is drawn from a set S of s outputs with probability A/2^64, and else from the other K - s,
+uniformly each, two values see any output with probabilities whose ratio is at most
+
+    r = (A/s) / ((2^64 - A)/(K - s)),
+
+and r ≤ e^ε if and only if A ≤ 2^64·s·e^ε/(s·e^ε + K - s). `inside` returns the floor of a lower bound of the right
+side, so the ratio that is drawn never exceeds e^ε; and it refuses an ε so small that A would fall to where S is no
+likelier than the rest, so 1/r < 1 ≤ e^ε as well.  ∎
+
+Estimates use the same rationals, so they are unbiased for what is drawn, not for what was wished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InvalidError, show
+from tacit.guarantees.exact import to_fraction
+from tacit.noise.reals import context, exp_neg, logistic
+
+Floats = npt.NDArray[np.float64]
+
+ONE = 1 << 64
+LARGEST_EPSILON = 50
+_GUARD = 192
+
+
+def read_epsilon(value: object) -> Fraction:
+    """Return ε, which must be in (0, 50]."""
+    want = f"a number > 0 and at most {LARGEST_EPSILON}"
+    epsilon = to_fraction(value, "epsilon", want)
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise InvalidError("epsilon", show(value), want)
+    return epsilon
+
+
+def too_small(epsilon: Fraction) -> InvalidError:
+    """Return the error for an ε at which coins of 64 bits could tell nothing."""
+    got = f"{float(epsilon):.3g}, with which a report would say nothing that 64 bits can hold"
+    return InvalidError("epsilon", got, "larger for a domain of this size")
+
+
+def inside(epsilon: Fraction, s: int, outputs: int) -> int:
+    """Return A: a report is in its set of s outputs with probability A/2^64 ≤ s·e^ε/(s·e^ε + K - s).
+
+    >>> inside(Fraction(1), 1, 2) / 2**64          # e/(e+1)
+    0.7310585786300049
+    """
+    _, high = exp_neg(epsilon)(_GUARD)
+    chance = (s << 64 + _GUARD) // ((s << _GUARD) + (outputs - s) * high)
+    if chance * (outputs - s) <= (ONE - chance) * s:
+        raise too_small(epsilon)
+    return chance
+
+
+def raised(x: Fraction, epsilon: Fraction) -> int:
+    """Return A with A/2^64 ≥ 1/(e^x + 1), the least that is certified; below 1/2."""
+    chance = logistic(x)(64)[1]
+    if 2 * chance >= ONE:
+        raise too_small(epsilon)
+    return chance
+
+
+def log_odds(keep: int) -> Fraction:
+    """Return an upper bound of ln(A/(2^64 - A)), A > 2^63, within 1e-30 of it: `decimal` rounds ln correctly."""
+    up = context(60, ROUND_CEILING)
+    return Fraction(up.next_plus(up.ln(up.divide(Decimal(keep), Decimal(ONE - keep)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """A pure protocol: a report supports the person's own value with probability p', any other one with q'.
+
+    With I_v reports that support v, c(v) = (I_v - n·q')/(p' - q') is unbiased, since E[I_v] = n_v·p' + (n - n_v)·q'.
+    I_v is a sum of independent indicators, n_v of chance p' and n - n_v of chance q', so Var[c(v)] =
+    n·q'(1-q')/(p'-q')² + n_v·(1-p'-q')/(p'-q') (Wang, Blocki, Li and Jha, USENIX Security 2017, equation 3).
+    """
+
+    p: Fraction
+    q: Fraction
+
+    def counts(self, support: npt.NDArray[np.int64], n: int) -> Floats:
+        """Return c(v) for each v."""
+        q, gap = float(self.q), float(self.p - self.q)
+        return np.asarray((support - n * q) / gap)
+
+    @property
+    def base(self) -> float:
+        """The variance that each report adds to the count of a value that nobody has."""
+        return float(self.q * (1 - self.q) / (self.p - self.q) ** 2)
+
+    @property
+    def slope(self) -> float:
+        """What each person who has the value adds to that."""
+        return float((1 - self.p - self.q) / (self.p - self.q))
+
+    @property
+    def step(self) -> float:
+        """How far the estimate moves with one report more that supports it."""
+        return float(1 / (self.p - self.q))
+
+    def variance(self, n: int, frequency: float) -> float:
+        """Return the variance of the estimated count of a value that a share of n people has."""
+        return n * (self.base + frequency * self.slope)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Unbiased counts, and the variance of each as a line in the true count: base + slope·n_v.
+
+    `step` is how far an estimate moves with one report more that supports it.
+    """
+
+    counts: Floats
+    base: Floats
+    slope: float
+    step: float
+
+
+def decode_pure(law: Pure, support: npt.NDArray[np.int64], n: int) -> Decoded:
+    """Return the estimates of a pure protocol."""
+    base = cast("Floats", np.full(support.shape, n * law.base))
+    return Decoded(law.counts(support, n), base, law.slope, law.step)
