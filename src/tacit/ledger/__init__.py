@@ -6,10 +6,15 @@ given back once reading began.
 
 * `memory`    a ledger that lives as long as its process
 * `durable`   one that survives: a SQLite file, or PostgreSQL for many machines
+* `opening`   beginning one, opening one, and holding it against the policy that asks
+* `settling`  what stewards change: budget, limits, policy, version of the data
 * `records`   what is written: records, each chained to the one before
-* `tables`    where they are written, and by which version
-* `stores`    databases, and what their failures mean
-* `checking`  `verify`: the chain and all totals computed again
+* `tables`    where they are written
+* `heads`     the last record and the totals after it
+* `stores`    databases, their locks and transactions
+* `failures`  what their failures mean
+* `replaying` what records say, computed again from the first on
+* `checking`  `verify`: the chain and all totals, and receipts
 * `copies`    export and import as JSON lines
 * `history`   what was spent, by whom, and what it would have cost as one plan
 """
@@ -23,8 +28,10 @@ from typing import Protocol
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, Spent
+from tacit.ledger.records import ANSWERED, FAILED, PENDING
 
-PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
+__all__ = ["ANSWERED", "FAILED", "PENDING", "Entry", "Ledger", "Request", "Ticket", "check_name", "described"]
+
 _LONGEST = 200
 
 
@@ -45,10 +52,12 @@ class Request:
     repeats: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse names that could deceive a reader."""
+        """Refuse names that could deceive a reader, and repeats of a question that nothing stands for."""
         check_name(self.analyst, "analyst")
-        if self.key is not None:
-            check_name(self.key, "request")
+        if self.key is not None and not check_name(self.key, "request"):
+            raise InvalidError("request", "an empty one", "a name, or left out")
+        if not self.digest and (self.repeats or self.key is not None):
+            raise InvalidError("digest", "none", "given for a question that may be repeated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +74,10 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One charge: what was asked, what it ran, when, and how it ended ("pending" until it has)."""
+    """One charge: what was asked, what it ran, when, and how it ended ("pending" until it has).
+
+    `total` is what was spent after it; `since` the record with which that budget began.
+    """
 
     number: int
     question: str
@@ -74,6 +86,7 @@ class Entry:
     outcome: str
     time: str = ""
     total: Spent | None = field(default=None, compare=False)
+    since: int = field(default=0, compare=False)
 
 
 class Ledger(Protocol):

@@ -1,64 +1,95 @@
-"""A ledger as JSON lines, one record each, and back: for safekeeping, for auditors, and to move house."""
+"""A ledger as JSON lines, one record each, and back: for safekeeping, for auditors, and to move house.
+
+The last line says how many records there were and the head of their chain, so that a copy that was cut off is told.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from os import PathLike
-
-from sqlalchemy import insert
 
 from tacit.errors import LedgerError
 from tacit.ledger.checking import Report, replay, verify
 from tacit.ledger.durable import DurableLedger
 from tacit.ledger.opening import read_ledger
-from tacit.ledger.records import FORMAT, Record
+from tacit.ledger.records import FORMAT, Record, canonical
 from tacit.ledger.stores import store
-from tacit.ledger.tables import RECORDS, create, found, restore
+from tacit.ledger.tables import create, found, write
 
-_PARTS = ("number", "kind", "body", "link")
+_PARTS = {"number": int, "kind": str, "body": str, "link": str}
 
 
-def export(ledger: DurableLedger) -> Iterator[str]:
-    """Yield each record as one line of JSON."""
-    for one in ledger.records():
-        said = {"format": FORMAT, "number": one.number, "kind": one.kind, "body": one.body, "link": one.link}
-        yield json.dumps(said, ensure_ascii=False, sort_keys=True)
+def export(ledger: DurableLedger) -> Generator[str, None, None]:
+    """Yield each record as one line of JSON, and a last line that says where they end."""
+    count, link = 0, ""
+    with ledger.snapshot() as (records, _):
+        for one in records:
+            said = {"format": FORMAT, "number": one.number, "kind": one.kind, "body": one.body, "link": one.link}
+            count, link = count + 1, one.link
+            yield canonical(said)
+    yield canonical({"format": FORMAT, "records": count, "head": link})
 
 
 def read_lines(lines: Iterable[str]) -> list[Record]:
     """Return the records of exported lines, or raise LedgerError."""
-    records = []
-    for place, line in enumerate(lines):
-        try:
-            said = json.loads(line)
-            records.append(Record(*(said[part] for part in _PARTS)))
-            known = said["format"] <= FORMAT
-        except (ValueError, KeyError, TypeError):
-            raise LedgerError(f"Line {place + 1} is no record of a ledger. Nothing was written.") from None
-        if not known:
-            raise LedgerError(f"Line {place + 1} was written by a newer version of tacit. Nothing was written.")
+    records: list[Record] = []
+    end: tuple[object, object] | None = None
+    for place, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        said = _object(line, place)
+        if end is not None:
+            raise LedgerError(f"Line {place} comes after the end of the ledger. Nothing was written.")
+        if "records" in said:
+            end = said["records"], said.get("head")
+            continue
+        parts = [said.get(part) for part in _PARTS]
+        if not all(type(part) is kind for part, kind in zip(parts, _PARTS.values(), strict=True)):
+            raise _no_record(place)
+        records.append(Record(*parts))  # type: ignore[arg-type]  # checked above
+    if end != (len(records), records[-1].link if records else ""):
+        raise LedgerError(
+            "The lines do not end where the ledger ended: some are missing. Nothing was written. Export it again."
+        )
     return records
+
+
+def _object(line: str, place: int) -> dict[str, object]:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or not isinstance(said.get("format"), int):
+        raise _no_record(place)
+    if said["format"] != FORMAT:
+        raise LedgerError(
+            f"Line {place} was written by another version of tacit, likely a newer one. Nothing was written. Install "
+            "that version."
+        )
+    return said
+
+
+def _no_record(place: int) -> LedgerError:
+    return LedgerError(f"Line {place} is no record of a ledger. Nothing was written. Export it again.")
 
 
 def load(lines: Iterable[str], place: str | PathLike[str]) -> Report:
     """Write an exported ledger to a place where there is none, if its chain and totals hold."""
     records = read_lines(lines)
-    state, report = replay(records)
+    _, report = replay(records)
     if not report.holds:
         raise LedgerError(f"{report} Nothing was written.")
     shelf = store(place)
     try:
-        with shelf.transaction() as connection:
+        with shelf.writing() as connection:
             shelf.make_alone(connection)
-            held = found(connection)
-            if held == "nothing":
-                create(connection)
-                rows = [dict(zip(_PARTS, (one.number, one.kind, one.body, one.link), strict=True)) for one in records]
-                connection.execute(insert(RECORDS), rows)
-                restore(connection, state.derived())
-        if held != "nothing":
-            raise LedgerError(f"There is something at {shelf.named} already. Nothing was written. Say another place.")
+            if found(connection) != "nothing":
+                raise LedgerError(
+                    f"There is something at {shelf.named} already. Nothing was written. Say another place."
+                )
+            create(connection)
+            write(connection, records)
     finally:
         shelf.close()
     ledger = read_ledger(place)

@@ -7,14 +7,14 @@ bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit import plots
 from tacit.errors import InvalidError
 from tacit.guarantees.composition import compose
-from tacit.guarantees.exact import Exact, Number
+from tacit.guarantees.conversions import epsilon_of_zcdp
+from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.pld import Bounds
 from tacit.ledger import Entry, Ledger
@@ -36,45 +36,54 @@ class Share:
 def by_analyst(ledger: Ledger) -> list[Share]:
     """Return what each analyst asked and spent, the largest first."""
     asked: dict[str, int] = {}
-    for entry in ledger.entries():
+    for entry in _current(ledger):
         asked[entry.analyst] = asked.get(entry.analyst, 0) + 1
     shares = [Share(name, count, ledger.spent_by(name)) for name, count in asked.items()]
     return sorted(shares, key=lambda one: (-one.spent.loss, one.analyst))
 
 
+def _current(ledger: Ledger) -> list[Entry]:
+    """Return the charges to the budget that holds now; one for units that are gone has ended."""
+    since = getattr(ledger, "since", 0)  # in memory there is one budget
+    return [entry for entry in ledger.entries() if entry.since == since]
+
+
 def as_plan(ledger: Ledger, delta: Number) -> Bounds:
     """Return what all questions so far would have cost as a plan declared in advance: ε at δ, from both sides."""
-    events = [event for entry in ledger.entries() for event in entry.events]
+    events = [event for entry in _current(ledger) for event in entry.events]
     if not events:
         raise InvalidError("ledger", "one without a charge", "one with a history")
     return compose(events).epsilon(delta=delta, width=0.01)
 
 
 def remaining(ledger: Ledger, delta: Number) -> float:
-    """Return the ε, at δ, that the rest of the budget stands for: of a zCDP budget by the tight conversion."""
-    most, spent = limit(ledger.budget), ledger.spent
-    loss = most.loss - spent.loss
-    if most.currency == "basic":
-        return float(loss)
-    from tacit.guarantees.conversions import epsilon_of_zcdp  # noqa: PLC0415 - needed for this currency alone
+    """Return the ε, at δ, that the rest of the budget stands for, rounded down.
 
-    return float(epsilon_of_zcdp(float(Exact(loss)), float(delta))) if loss else 0.0
+    Of a budget in (ε, δ) it is its rest of ε, whatever δ; of one in zCDP the tight conversion of its rest of ρ, at what
+    of δ its own rest of δ leaves.
+    """
+    spent = ledger.spent
+    most = limit(ledger.budget)
+    loss, rest = most.loss - spent.loss, most.delta - spent.delta
+    if most.currency == "basic":
+        return 0.0 - round_up(-loss)
+    at = to_fraction(delta, "delta", "a number above the rest of the budget's own δ, and below 1") - rest
+    return epsilon_of_zcdp(Exact(loss), Exact(at)) if loss else 0.0
 
 
 def left(ledger: Ledger) -> Budget:
     """Return what may still be spent, as a budget of the same kind."""
-    most, spent = limit(ledger.budget), ledger.spent
+    spent = ledger.spent
+    most = limit(ledger.budget)
     said = {"currency": most.currency, "loss": most.loss - spent.loss, "delta": most.delta - spent.delta}
     return budget_read(said)
 
 
 def burn_down(ledger: Ledger) -> alt.LayerChart:
     """Draw what is left of the budget after each question."""
+    entries = _current(ledger)
     most = limit(ledger.budget)
-    entries: Sequence[Entry] = ledger.entries()
-    left, total = [float(most.loss)], most.loss
-    for entry in entries:
-        total = most.loss - entry.total.loss if entry.total is not None else total
-        left.append(float(total))
+    totals = [entry.total.loss for entry in entries if entry.total is not None]
     unit = "ε" if most.currency == "basic" else "ρ"
-    return plots.burn_down(left, ["", *(entry.analyst for entry in entries)], unit=unit)
+    remains = [float(most.loss), *(float(most.loss - total) for total in totals)]
+    return plots.burn_down(remains, ["", *(entry.analyst for entry in entries)], unit=unit)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from threading import Lock
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, show
 from tacit.guarantees.events import Neighbours
-from tacit.guarantees.filters import Budget, Spent, admit_all, start
-from tacit.ledger import ANSWERED, FAILED, PENDING, Entry, Request, Ticket
+from tacit.guarantees.filters import Budget, Spent, admit_all, limit, start
+from tacit.ledger import ANSWERED, FAILED, PENDING, Entry, Request, Ticket, check_name
 
 
 class MemoryLedger:
     """A budget and its history in memory; one question at a time is admitted, whatever the number of threads.
+
+    A child process has a copy of it, which could be spent once more: there it refuses.
 
     >>> from tacit.guarantees.values import PureDP
     >>> ledger = MemoryLedger(PureDP(epsilon=1), "add/remove")
@@ -25,12 +29,19 @@ class MemoryLedger:
         """Begin with nothing spent."""
         self._budget, self._nothing = budget, start(budget, neighbours)
         self._spent, self._limits = self._nothing, dict(analysts or {})
+        for name, most in self._limits.items():
+            check_name(name, "analyst")
+            if (limit(most).currency, limit(most).order) != (self._nothing.currency, self._nothing.order):
+                raise RefusedError(
+                    f"The budget of the analyst {show(name)} is {most}, but that of the data is {budget}: both must be "
+                    "in one currency. Nothing was spent or changed."
+                )
         self._by: dict[str, Spent] = {}
         self._entries: list[Entry] = []
         self._answers: dict[tuple[str, str], Ticket] = {}
         self._keys: dict[tuple[str, str], str] = {}
         self._names: dict[int, list[tuple[str, str]]] = {}
-        self._lock = Lock()
+        self._lock, self._process = Lock(), os.getpid()
 
     @property
     def budget(self) -> Budget:
@@ -52,6 +63,11 @@ class MemoryLedger:
 
     def charge(self, request: Request) -> Ticket:
         """Admit all events or none; or return the answer that this very question got before."""
+        if os.getpid() != self._process:
+            raise RefusedError(
+                "The budget lives in the memory of the process that opened the data, and this is a child of it: it "
+                "would be spent twice. Nothing was spent. Give the data a ledger in a file: ledger='data.ledger'."
+            )
         with self._lock:
             before = self._before(request)
             if before is not None:
@@ -65,6 +81,8 @@ class MemoryLedger:
                 analyst=request.analyst,
                 events=request.events,
                 outcome=PENDING,
+                time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+                total=total,
             )
             self._entries.append(entry)
             self._spent, self._by[request.analyst] = total, own
@@ -75,10 +93,10 @@ class MemoryLedger:
 
     def _before(self, request: Request) -> Ticket | None:
         named = (request.analyst, request.key or "")
-        if request.key is not None and named in self._keys and self._keys[named] != request.digest:
+        if request.key is not None and self._keys.get(named, request.digest) != request.digest:
             raise RefusedError(
-                f"The request {show(request.key)} was made before with another question or other parameters. Nothing "
-                "was spent. Give this one another name."
+                f"The request {show(request.key)} was made before with another question, other parameters or another "
+                "version of the data. Nothing was spent. Give this one another name."
             )
         return next((self._answers[name] for name in _names(request) if name in self._answers), None)
 
@@ -97,10 +115,10 @@ class MemoryLedger:
         if outcome not in (ANSWERED, FAILED):
             raise InvalidError("outcome", show(outcome), "'answered' or 'failed'")
         with self._lock:
-            if not 1 <= number <= len(self._entries) or self._entries[number - 1].outcome != PENDING:
+            if number not in range(1, len(self._entries) + 1) or self._entries[number - 1].outcome != PENDING:
                 raise InvalidError("number", show(number), "the number of a charge that has not ended")
             self._entries[number - 1] = replace(self._entries[number - 1], outcome=outcome)
-            for name in self._names[number] if answer is not None else ():
+            for name in self._names[number] if answer is not None and outcome == ANSWERED else ():
                 self._answers[name] = Ticket(number=number, head="", answer=answer)
 
     def entries(self) -> Sequence[Entry]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from os import PathLike
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection
 
-from tacit.errors import LedgerError, RefusedError
+from tacit.errors import LedgerError, RefusedError, show
 from tacit.guarantees.events import Neighbours
-from tacit.guarantees.filters import Budget, limit
+from tacit.guarantees.filters import Budget, start
 from tacit.ledger.durable import DurableLedger
-from tacit.ledger.first_format import migrate
+from tacit.ledger.first_format import migrated
+from tacit.ledger.heads import clock, read_head, written
 from tacit.ledger.policies import Policies
-from tacit.ledger.records import FORMAT, budget_read, budget_said
+from tacit.ledger.records import Head, budget_said, record
+from tacit.ledger.settling import settle_budget, settle_clock, settle_limit, settle_policy, settle_version
 from tacit.ledger.stores import Store, store
-from tacit.ledger.tables import HEAD, begin, create, found
+from tacit.ledger.tables import create, found, write
+from tacit.version import VERSION
 
 
 def open_ledger(
@@ -29,7 +31,7 @@ def open_ledger(
     version: str | None = None,
     accept: bool = False,
 ) -> DurableLedger:
-    """Open a ledger, or begin one.
+    """Open a ledger, or begin one; all that changes is recorded in one transaction, or nothing is.
 
     Args:
         place: a file's path, or a postgresql:// URL.
@@ -38,84 +40,83 @@ def open_ledger(
         policies: what is public about each table, as far as the promise rests on it.
         analysts: what some analysts may spend, under the budget of all.
         version: the declared version of the data.
-        accept: whether a changed budget or policy is meant, and shall be recorded.
+        accept: whether a changed budget or policy is meant, and shall be recorded; or a clock that was wrong before.
     """
-    said = budget_said(budget)
+    budget_said(budget)
+    start(budget, neighbours)
     shelf = store(place)
     try:
-        ledger = _opened(shelf, said, neighbours)
-        _settle_budget(ledger, budget, accept=accept)
-        ledger.set_policy(policies or {}, accept=accept)
-        for analyst, most in (analysts or {}).items():
-            ledger.set_limit(analyst, most)
-        if version is not None:
-            ledger.set_version(version)
+        with shelf.writing() as connection:
+            _prepare(shelf, connection, budget, neighbours)
+            head = read_head(connection, shelf.named, lock=True)
+            _check_relation(head, neighbours, shelf.named)
+            head = settle_clock(connection, head, shelf.named, accept=accept)
+            head = settle_budget(connection, head, budget, shelf.named, accept=accept)
+            head = settle_policy(connection, head, policies or {}, accept=accept)
+            for analyst, most in (analysts or {}).items():
+                head = settle_limit(connection, head, analyst, most, shelf.named)
+            head = _settle_version(connection, head, version, shelf.named)
     except BaseException:
         shelf.close()
         raise
-    return ledger
+    return DurableLedger(shelf, head, version)
 
 
 def read_ledger(place: str | PathLike[str]) -> DurableLedger:
     """Open a ledger that is there, as it is: to look at it, to check it, to copy it."""
     shelf = store(place, must_exist=True)
     try:
-        with shelf.transaction() as connection:
-            held = found(connection)
-            row = connection.execute(select(HEAD)).one_or_none() if held == "ledger" else None
-        if held != "ledger":
-            raise LedgerError(f"{shelf.named} is no ledger, or one of an older format: ask a question to renew it.")
-        return _ledger(shelf, row)
+        with shelf.reading() as connection:
+            _check_held(found(connection), shelf.named)
+            head = read_head(connection, shelf.named)
     except BaseException:
         shelf.close()
         raise
+    return DurableLedger(shelf, head, None)
 
 
-def _opened(shelf: Store, said: Mapping[str, str], neighbours: Neighbours) -> DurableLedger:
-    with shelf.transaction() as connection:
-        shelf.make_alone(connection)
-        held = found(connection)
-        if held == "other":
-            raise LedgerError(f"The file {shelf.named} is a database, but no ledger. Nothing was spent or changed.")
-        if held != "ledger":
-            create(connection)
-            if held == "first":
-                migrate(connection, shelf.named)
-            else:
-                begin(connection, {**said, "neighbours": neighbours})
-        row = connection.execute(select(HEAD)).one_or_none()
-    ledger = _ledger(shelf, row)
-    if row is not None and row.neighbours != neighbours:
+def _check_held(held: str, named: str) -> None:
+    if held != "ledger":
+        why = "of an older format: ask a question to renew it" if held == "first" else "no ledger: name another"
+        raise LedgerError(f"What is at {named} is {why}. Nothing was changed.")
+
+
+def _prepare(shelf: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> None:
+    """Make a ledger where there is none, and bring an old one up to date."""
+    if found(connection) == "ledger":
+        return
+    shelf.make_alone(connection)
+    held = found(connection)
+    if held == "other":
+        raise LedgerError(
+            f"The file {shelf.named} is a database, but no ledger. Nothing was spent or changed. Name another file."
+        )
+    now = written(clock())
+    if held == "first":
+        records = migrated(connection, now, shelf.named)
+        create(connection)
+        write(connection, records)
+    elif held == "nothing":
+        create(connection)
+        said = {**budget_said(budget), "neighbours": neighbours, "software": f"tacit {VERSION}", "time": now}
+        write(connection, [record(0, "begin", said, "")])
+
+
+def _check_relation(head: Head, neighbours: Neighbours, named: str) -> None:
+    if head.spent.neighbours != neighbours:
         raise RefusedError(
-            f"The ledger {shelf.named} was begun for neighbours that {row.neighbours!r}, not {neighbours!r}; that can "
+            f"The ledger {named} was begun for neighbours that {head.spent.neighbours!r}, not {neighbours!r}; that can "
             "never change. Nothing was spent. Put it back in the policy."
         )
-    return ledger
 
 
-def _ledger(shelf: Store, row: Row[tuple[object, ...]] | None) -> DurableLedger:
-    if row is None:
-        raise LedgerError(f"The ledger {shelf.named} has lost its head. Nothing was answered. Put a copy back.")
-    if row.format > FORMAT:
-        raise LedgerError(
-            f"The ledger {shelf.named} was written by a newer version of tacit (format {row.format}; this one knows "
-            f"{FORMAT}). Nothing was spent. Install that version."
+def _settle_version(connection: Connection, head: Head, version: str | None, named: str) -> Head:
+    """Record the version that is asked of; where a budget began afresh for one, it must be said."""
+    if version is not None:
+        return settle_version(connection, head, version, disjoint=False)
+    if head.since:
+        raise RefusedError(
+            f"The budget of the ledger {named} is for the version {show(head.version)} of the data, of other units "
+            "than before. Nothing was spent. Say which version this is: data_version, in the policy or in tc.open."
         )
-    return DurableLedger(shelf, budget_read(json.loads(row.budget)), row.neighbours)
-
-
-def _settle_budget(ledger: DurableLedger, budget: Budget, *, accept: bool) -> None:
-    """Refuse another budget than the ledger's, or record it if it is meant."""
-    most, now, spent = limit(budget), limit(ledger.budget), ledger.spent
-    if (most.currency, most.loss, most.delta) == (now.currency, now.loss, now.delta):
-        return
-    if accept:
-        ledger.set_budget(budget)
-        return
-    lower = most.currency == now.currency and (most.loss < spent.loss or most.delta < spent.delta)
-    why = " It would be lower than what is spent already, which nothing can undo." if lower else ""
-    raise RefusedError(
-        f"The ledger {ledger.named} has the budget {ledger.budget}, but the policy says {budget}.{why} Nothing was "
-        "spent. Put the old one back, or, if the change is meant, accept it: `tacit ledger POLICY accept`, or "
-        "accept=True in Python."
-    )
+    return head

@@ -14,6 +14,7 @@ link of their charge: an older copy of the ledger that is put back does not have
 | analyst | what one analyst may spend |
 | policy | what is public about each table, as far as the promise rests on it |
 | version | another declared version of the data; with `disjoint` its units are new ones, and the budget is fresh |
+| clock | the steward's word that the clock was wrong before, not now |
 | charge | a question, who asked, its events, and all totals after it |
 | outcome | how a charge ended, and the answer that was given |
 """
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 
@@ -33,6 +34,9 @@ from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 
 FORMAT = 2
 """The version of what is written."""
+
+PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
+"""How a charge ended."""
 
 Body = Mapping[str, object]
 
@@ -59,17 +63,17 @@ def record(number: int, kind: str, said: Body, before: str) -> Record:
 
 
 def linked(before: str, number: int, kind: str, body: str) -> str:
-    """Return the link of a record."""
-    return sha256(f"{before}\n{number}\n{kind}\n{body}".encode()).hexdigest()
+    """Return the link of a record; bytes that are no text, as a damaged file has them, are hashed as they are."""
+    return sha256(f"{before}\n{number}\n{kind}\n{body}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def canonical(said: Body) -> str:
-    """Return JSON in its one form: sorted, without spaces.
+    """Return JSON in its one form: sorted, without spaces, in ASCII, which every database keeps as it is.
 
-    >>> canonical({"b": 1, "a": None})
-    '{"a":null,"b":1}'
+    >>> canonical({"b": "ε", "a": None}) == '{"a":null,"b":"' + chr(92) + 'u03b5"}'
+    True
     """
-    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def budget_said(budget: Budget) -> dict[str, str]:
@@ -85,11 +89,18 @@ def budget_said(budget: Budget) -> dict[str, str]:
 
 
 def budget_read(said: Mapping[str, object]) -> Budget:
-    """Return the budget that `budget_said` wrote."""
+    """Return the budget that `budget_said` wrote, or raise ValueError.
+
+    >>> budget_read({"currency": "zcdp", "loss": "1/2", "delta": "0"})
+    ZCDP(rho=0.5)
+    """
     loss, delta = (Exact(Fraction(str(said[part]))) for part in ("loss", "delta"))
-    if said["currency"] == "basic":
-        return ApproxDP(epsilon=loss, delta=delta) if delta else PureDP(epsilon=loss)
-    return ApproxZCDP(rho=loss, delta=delta) if delta else ZCDP(rho=loss)
+    match said["currency"]:
+        case "basic":
+            return ApproxDP(epsilon=loss, delta=delta) if delta else PureDP(epsilon=loss)
+        case "zcdp":
+            return ApproxZCDP(rho=loss, delta=delta) if delta else ZCDP(rho=loss)
+    raise ValueError("no currency of a ledger")
 
 
 def total_read(nothing: Spent, loss: object, delta: object) -> Spent:
@@ -101,3 +112,57 @@ def total_read(nothing: Spent, loss: object, delta: object) -> Spent:
         order=nothing.order,
         neighbours=nothing.neighbours,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a ledger stands: the last record, the totals after it, and what holds now.
+
+    `since` is the number of the record with which the budget began: the first, or the last disjoint version.
+    """
+
+    number: int
+    link: str
+    spent: Spent
+    budget: Budget
+    policy: Mapping[str, Mapping[str, str]]
+    version: str
+    since: int
+    time: str
+
+    @property
+    def nothing(self) -> Spent:
+        """An empty total in the ledger's currency."""
+        return replace(self.spent, loss=Fraction(0), delta=Fraction(0))
+
+    def row(self) -> dict[str, object]:
+        """Return the row that says so."""
+        return {
+            "place": 1,
+            "format": FORMAT,
+            "number": self.number,
+            "link": self.link,
+            "loss": str(self.spent.loss),
+            "delta": str(self.spent.delta),
+            "budget": canonical(budget_said(self.budget)),
+            "neighbours": self.spent.neighbours,
+            "policy": canonical(self.policy),
+            "version": self.version,
+            "since": self.since,
+            "time": self.time,
+        }
+
+
+def question_name(analyst: str, version: str, digest: str) -> str:
+    """Return the name under which a question is found again; names of people and versions have no line breaks."""
+    return f"question {analyst}\n{version}\n{digest}"
+
+
+def key_name(analyst: str, key: str) -> str:
+    """Return the name under which an asker's own key is found again."""
+    return f"key {analyst}\n{key}"
+
+
+def version_name(version: str) -> str:
+    """Return the name under which a declared version of the data is found again."""
+    return f"version {version}"

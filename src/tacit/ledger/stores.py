@@ -1,8 +1,11 @@
 """Databases for ledgers: how they are opened, how a transaction is made safe, and what their failures mean.
 
-SQLite: a write-ahead log, synced in full at every commit; a transaction takes the write lock before it reads, so that
-totals cannot change between reading and appending. PostgreSQL: the row of `head` is locked first, which does the same;
-commits wait for the disk. Each process opens its own connections, a child after a fork too.
+SQLite: a write-ahead log, synced in full at every commit; a transaction that writes takes the write lock before it
+reads, so that totals cannot change between reading and appending. PostgreSQL: the row of `head` is locked first, which
+does the same; commits wait for the disk. Transactions that only read see one moment, and stop nobody.
+
+No connection to a file stays open between transactions, and a process opens its own to a server, a child after a fork
+too. A file that was there and is gone is an error, never the beginning of an empty one.
 """
 
 from __future__ import annotations
@@ -10,29 +13,39 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from os import PathLike, fspath
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
+from urllib.parse import quote
+from weakref import finalize
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tacit.errors import InvalidError, LedgerError, show
+from tacit.ledger.failures import said
 
-_ATTEMPTS = 10
-_WAIT = 60
+WAIT = 60.0
+"""For how many seconds one waits for a lock that others hold."""
+
+_REACH = 15
+"""For how many seconds one waits for a server to answer at all."""
+
 _LOCK = 7_261_984_412
 """The advisory lock under which tables are made in PostgreSQL."""
+
+_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 
 
 class Store:
     """A database that holds a ledger."""
 
     def __init__(self, engine: Engine, named: str) -> None:
-        """Keep an engine and what people call it."""
-        self._engine, self.named, self._process = engine, named, os.getpid()
+        """Keep an engine and what people call it; its connections go when this goes."""
+        self._engine, self.named, self._process = engine, named, [os.getpid()]
+        finalize(self, _let_go, engine, self._process)
 
     @property
     def is_file(self) -> bool:
@@ -40,17 +53,29 @@ class Store:
         return self._engine.dialect.name == "sqlite"
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
         """Read and append, all or nothing, on disk when it ends; a failure of the database is a LedgerError."""
-        if os.getpid() != self._process:
+        with self._opened() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read as of one moment; a failure of the database is a LedgerError."""
+        with self._opened() as connection:
+            options = {} if self.is_file else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            with connection.execution_options(reading=True, **options).begin():
+                yield connection
+
+    @contextmanager
+    def _opened(self) -> Iterator[Connection]:
+        if self._process != [os.getpid()]:
             self._engine.dispose(close=False)
-            self._process = os.getpid()
+            self._process[:] = [os.getpid()]
         try:
-            with self._engine.begin() as connection:
+            with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            said = _said(error)
-            raise LedgerError(f"The ledger {self.named} {said}") from None
+            raise LedgerError(f"The ledger {self.named} {said(error, WAIT)}") from None
 
     def make_alone(self, connection: Connection) -> None:
         """Wait until no other process makes tables; a SQLite transaction has its lock already."""
@@ -59,7 +84,13 @@ class Store:
 
     def close(self) -> None:
         """Let go of all connections."""
-        self._engine.dispose()
+        _let_go(self._engine, self._process)
+
+
+def _let_go(engine: Engine, process: list[int]) -> None:
+    """Close connections, if they are this process's own: those of a parent are still in use."""
+    if process == [os.getpid()]:
+        engine.dispose()
 
 
 def store(place: str | PathLike[str], *, must_exist: bool = False) -> Store:
@@ -69,91 +100,105 @@ def store(place: str | PathLike[str], *, must_exist: bool = False) -> Store:
         place: where it is.
         must_exist: whether a file that is not there is an error.
     """
-    written = fspath(place)
+    written: object = fspath(place)
+    if not isinstance(written, str) or "\0" in written or not written:
+        raise InvalidError("ledger", show(written), "the path of a file, or a postgresql:// URL")
     if "://" in written:
         return _server(written)
-    path = Path(written).expanduser()
+    path = Path(written).expanduser().absolute()
     if not path.parent.is_dir():
-        raise LedgerError(f"The ledger {path} cannot be made: there is no folder {path.parent}. Nothing was spent.")
+        raise LedgerError(
+            f"The ledger {written} cannot be made: there is no folder {path.parent}. Nothing was spent. Make the "
+            "folder, or name another place."
+        )
     if path.is_dir():
-        raise LedgerError(f"The ledger {path} is a folder, not a file. Nothing was spent.")
+        raise LedgerError(f"The ledger {written} is a folder. Nothing was spent. Name a file in it.")
     if must_exist and not path.exists():
         raise LedgerError(
-            f"There is no ledger {path}. Nothing was spent. Say where it is, or ask a question to begin one."
+            f"There is no ledger {written}. Nothing was spent. Say where it is, or ask a question to begin one."
         )
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT}, poolclass=NullPool)
-    event.listen(engine, "connect", _prepare)
+    return Store(_file(path), written)
+
+
+def _file(path: Path) -> Engine:
+    """Return an engine on a file, which is made at most once."""
+    exists = path.exists()
+
+    def connect() -> sqlite3.Connection:
+        nonlocal exists
+        uri = f"file:{quote(str(path))}?mode={'rw' if exists else 'rwc'}"
+        connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        exists = True
+        return connection
+
+    engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
-    return Store(engine, str(path))
+    return engine
 
 
 def _server(written: str) -> Store:
     """Return a PostgreSQL database; its URL is never shown, since it may hold a password."""
     scheme = written.partition("://")[0]
     try:
-        url = make_url(written)
-    except ArgumentError:
+        url = make_url(written) if scheme in _SCHEMES else None
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
         url = None
-    if url is None or scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise InvalidError("ledger", show(f"{scheme}://…"), "the path of a file, or a postgresql:// URL")
+    if url is None:
+        shown = f"{scheme}://…" if scheme.isidentifier() else "a URL of an unknown scheme"
+        raise InvalidError("ledger", show(shown), "the path of a file, or a postgresql:// URL")
+    url = url.set(drivername="postgresql+psycopg")
+    if "connect_timeout" not in url.query:
+        url = url.update_query_dict({"connect_timeout": str(_REACH)})
     try:
-        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=2)
+        engine = create_engine(url, pool_pre_ping=True, pool_size=2, isolation_level="READ COMMITTED")
     except ImportError:
         raise LedgerError(
             "A ledger in PostgreSQL needs the package psycopg. Nothing was spent. Install it with: pip install "
             "'tacit[postgres]'"
         ) from None
     event.listen(engine, "begin", _begin_server)
-    return Store(engine, f"at {scheme}://…")
+    return Store(engine, "at postgresql://…")
 
 
-def _prepare(connection: object, _: object) -> None:
-    """Write ahead, sync fully, and leave transactions to us."""
-    connection.isolation_level = None  # type: ignore[attr-defined]
-    cursor = connection.cursor()  # type: ignore[attr-defined]
-    _write_ahead(cursor)
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA trusted_schema=OFF")
-    cursor.close()
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Write ahead and sync fully; bytes that are no text, in a damaged file, are still read, so that they are told."""
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("PRAGMA trusted_schema=OFF")
+        _write_ahead(cursor)
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA fullfsync=ON")
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:
-    """Switch to a write-ahead log; SQLite does not wait for others who do the same, whatever its timeout."""
-    for attempt in range(_ATTEMPTS):
+    """Switch to a write-ahead log; SQLite does not always wait for others who do the same, whatever its timeout."""
+    until, pause = monotonic() + WAIT, 0.005
+    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or attempt == _ATTEMPTS - 1:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > until:
                 raise
-            sleep(0.01 * 2**attempt)
-        else:
-            return
+            sleep(pause)
+            pause = min(2 * pause, 0.25)
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    reading = connection.get_execution_options().get("reading")
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
 def _begin_server(connection: Connection) -> None:
-    connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-
-
-_MEANINGS = {
-    sqlite3.SQLITE_READONLY: "cannot be written: the file or its folder is read-only",
-    sqlite3.SQLITE_BUSY: f"is locked by another program, which did not let go of it within {_WAIT} s",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened: look at its path and permissions",
-    sqlite3.SQLITE_CORRUPT: "is damaged: put a copy back and run `tacit ledger … verify` with a receipt",
-    sqlite3.SQLITE_NOTADB: "is no ledger: the file is something else",
-    sqlite3.SQLITE_FULL: "cannot be written: the disk is full",
-    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk failed or is full",
-}
-
-
-def _said(error: SQLAlchemyError) -> str:
-    """Say what a failure means, without a word of the database's own, which could quote what is in it."""
-    cause = error.orig if isinstance(error, DBAPIError) else None
-    code = getattr(cause, "sqlite_errorcode", None)
-    meaning = _MEANINGS.get(code & 0xFF) if isinstance(code, int) else None
-    if meaning is None:
-        meaning = "could not be reached" if getattr(error, "connection_invalidated", False) else "could not be used"
-    return f"{meaning}. Nothing was answered, and no charge that was recorded is lost. Ask the data's steward."
+    """Wait for the disk, for others at most so long, and let nobody who is gone hold others up."""
+    if connection.get_execution_options().get("reading"):
+        return
+    connection.exec_driver_sql(
+        "SELECT set_config('synchronous_commit', 'on', true), "
+        f"set_config('lock_timeout', '{WAIT * 1000:.0f}', true), "
+        f"set_config('idle_in_transaction_session_timeout', '{WAIT * 1000:.0f}', true)"
+    )

@@ -8,7 +8,6 @@ a record, so the cost of a charge does not grow with history, and `verify` compu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from sqlalchemy import (
     BigInteger,
@@ -22,10 +21,12 @@ from sqlalchemy import (
     insert,
     inspect,
     text,
+    update,
 )
 
-from tacit.ledger.records import FORMAT, canonical, record
-from tacit.version import VERSION
+from tacit.errors import LedgerError
+from tacit.ledger.records import Record
+from tacit.ledger.replaying import replay
 
 TABLES = MetaData()
 
@@ -42,6 +43,7 @@ HEAD = Table(
     Column("neighbours", String(20), nullable=False),
     Column("policy", Text, nullable=False),
     Column("version", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
     Column("time", String(40), nullable=False),
 )
 RECORDS = Table(
@@ -78,38 +80,21 @@ REQUESTS = Table(
 APPLICATION = 0x7AC17
 """What a SQLite file of ours says it is."""
 
-_FIRST_FORMAT = {"about", "entries", "outcomes"}
+_FIRST_FORMAT = ("about", "entries", "outcomes")
+_MANY = 1000
 
 
 def found(connection: Connection) -> str:
     """Return what a database holds: "nothing", "ledger", "first" for one of the first format, or "other"."""
-    names = set(inspect(connection).get_table_names())
-    if HEAD.name in names and RECORDS.name in names:
+    seen = inspect(connection)
+    if seen.has_table(HEAD.name) and seen.has_table(RECORDS.name):
         return "ledger"
-    if names >= _FIRST_FORMAT:
+    if connection.dialect.name != "sqlite":
+        return "nothing"  # a database server may hold other tables beside ours
+    names = set(seen.get_table_names())
+    if names.issuperset(_FIRST_FORMAT):
         return "first"
-    if connection.dialect.name == "sqlite":
-        return "other" if names else "nothing"
-    return "nothing"  # a database server may hold other tables beside ours
-
-
-def begin(connection: Connection, said: Mapping[str, object]) -> None:
-    """Write the first record, with a budget and a relation, and the head."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    first = record(0, "begin", {**said, "software": f"tacit {VERSION}", "time": now}, "")
-    connection.execute(insert(RECORDS), {"number": 0, "kind": "begin", "body": first.body, "link": first.link})
-    budget = canonical({part: said[part] for part in ("currency", "loss", "delta")})
-    head = {"place": 1, "format": FORMAT, "number": 0, "link": first.link, "loss": "0", "delta": "0", "time": now}
-    rest = {"budget": budget, "neighbours": said["neighbours"], "policy": "{}", "version": ""}
-    connection.execute(insert(HEAD), {**head, **rest})
-
-
-def restore(connection: Connection, derived: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
-    """Write the tables beside the records, where they are empty."""
-    for table in (HEAD, ANALYSTS, CHARGES, REQUESTS):
-        rows = [dict(row) for row in derived[table.name]]
-        if rows:
-            connection.execute(insert(table), rows)
+    return "other" if names else "nothing"
 
 
 def create(connection: Connection) -> None:
@@ -117,3 +102,24 @@ def create(connection: Connection) -> None:
     TABLES.create_all(connection)
     if connection.dialect.name == "sqlite":
         connection.execute(text(f"PRAGMA application_id = {APPLICATION}"))
+
+
+def write(connection: Connection, records: Sequence[Record]) -> None:
+    """Write a ledger's records and all that stands beside them, where the tables are empty; LedgerError if they lie."""
+    state, report = replay(records)
+    if state is None:
+        raise LedgerError(f"{report} Nothing was written.")
+    rows = [{"number": one.number, "kind": one.kind, "body": one.body, "link": one.link} for one in records]
+    tables: list[tuple[Table, Sequence[Mapping[str, object]]]] = [(RECORDS, rows)]
+    derived = state.derived()
+    tables += [(table, derived[table.name]) for table in (HEAD, ANALYSTS, CHARGES, REQUESTS)]
+    for table, listed in tables:
+        for begin in range(0, len(listed), _MANY):
+            connection.execute(insert(table), [dict(row) for row in listed[begin : begin + _MANY]])
+
+
+def put(connection: Connection, table: Table, values: Mapping[str, object]) -> None:
+    """Insert a row by its name, or change it if it is there; under the lock of the head, so nobody comes between."""
+    changed = connection.execute(update(table).where(table.c.name == values["name"]).values(**values))
+    if not changed.rowcount:
+        connection.execute(insert(table), dict(values))

@@ -1,0 +1,486 @@
+"""Places, files, servers, names and amounts that are not what they must be: said clearly, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from time import sleep
+
+import pytest
+from sqlalchemy import make_url
+
+from ledgers import ONE, Places, Shelf, ask, ended, forked
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError
+from tacit.guarantees.events import ApproxRelease, Neighbours, PureRelease
+from tacit.guarantees.filters import ApproxZCDP, Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.ledger import Request, heads, stores
+from tacit.ledger.checking import verify
+from tacit.ledger.opening import open_ledger, read_ledger
+
+NOBODY = 65534
+UNTOUCHED = "Nothing was"
+
+
+@pytest.fixture
+def file(places: Places) -> Shelf:
+    return places("sqlite")
+
+
+def fails(place: object, match: str) -> str:
+    """Return what is said where a ledger cannot be opened, in our words alone."""
+    with pytest.raises(LedgerError, match=match) as caught:
+        open_ledger(place, ONE, "add/remove").charge(ask())  # type: ignore[arg-type]
+    said = str(caught.value)
+    assert isinstance(caught.value, SourceError)
+    assert UNTOUCHED in said
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    for word in ("sqlite", "psycopg", "sqlalche", "Traceback", "Error)", "SELECT"):
+        assert word.lower() not in said.lower().replace(str(place).lower(), "")
+    return said
+
+
+# --- places and files -------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_there(folder: Path) -> None:
+    assert "Make the folder" in fails(folder / "nowhere" / "x.ledger", "there is no folder")
+
+
+def test_a_folder(folder: Path) -> None:
+    fails(folder, "is a folder")
+
+
+@pytest.mark.parametrize("reader", [open_ledger, read_ledger])
+def test_a_text_file_is_not_touched(folder: Path, reader: Callable[..., object]) -> None:
+    notes = folder / "notes.txt"
+    notes.write_bytes(b"secret, secret" * 1000)
+    with pytest.raises(LedgerError, match="the file is something else") as caught:
+        reader(notes, *((ONE, "add/remove") if reader is open_ledger else ()))
+    assert str(caught.value).count("secret") == 0
+    assert notes.read_bytes() == b"secret, secret" * 1000
+
+
+def test_a_database_of_somebody_else_is_not_touched(file: Shelf) -> None:
+    file.run("CREATE TABLE mine (x)")
+    fails(file.place, "is a database, but no ledger")
+    with pytest.raises(LedgerError, match="no ledger"):
+        read_ledger(file.place)
+    assert file.run("SELECT name FROM sqlite_master") == [("mine",)]
+
+
+def test_tables_of_somebody_else_beside_ours_in_a_server_are_not_touched(places: Places) -> None:
+    shelf = places("postgresql")
+    for name in ("about", "entries", "outcomes"):
+        shelf.run(f"CREATE TABLE {name} (x int)")
+    with pytest.raises(LedgerError, match="no ledger"):
+        read_ledger(shelf.place)
+    assert shelf.opened().charge(ask()).number == 1
+    assert shelf.run("SELECT count(*) FROM about") == [(0,)]
+
+
+def test_no_ledger_to_look_at(folder: Path) -> None:
+    with pytest.raises(LedgerError, match=r"There is no ledger .*Nothing was spent"):
+        read_ledger(folder / "x.ledger")
+    assert not (folder / "x.ledger").exists()
+
+
+def test_a_damaged_file(file: Shelf) -> None:
+    ledger = file.opened()
+    for _ in range(10):
+        ledger.charge(ask(question="q" * 3000))
+    raw = bytearray(Path(file.place).read_bytes())
+    raw[4096:] = bytes(len(raw) - 4096)
+    Path(file.place).write_bytes(raw)
+    assert "Put a copy back" in fails(file.place, "is damaged")
+
+
+def test_a_file_that_goes_while_it_is_open_is_not_begun_again(file: Shelf) -> None:
+    ledger = file.opened()
+    ledger.charge(ask("1"))
+    Path(file.place).unlink()
+    for use in (lambda: ledger.charge(ask()), lambda: ledger.spent):
+        with pytest.raises(LedgerError, match="is gone"):
+            use()
+    assert not Path(file.place).exists()
+
+
+def test_a_place_is_what_it_was_wherever_one_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "other").mkdir()
+    monkeypatch.chdir(folder)
+    ledger = open_ledger("a?b#c%20.ledger", ONE, "add/remove")
+    monkeypatch.chdir(folder / "other")
+    ledger.charge(ask())
+    assert {one.name for one in folder.iterdir()} == {"other", "a?b#c%20.ledger"}
+    assert ledger.named == "a?b#c%20.ledger"
+
+
+@pytest.mark.parametrize("place", ["", "a\0b", b"bytes"])
+def test_what_is_no_place(place: str) -> None:
+    with pytest.raises(InvalidError, match="ledger"):
+        open_ledger(place, ONE, "add/remove")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_may_only_be_read(file: Shelf, what: str) -> None:
+    file.opened().charge(ask())
+    folder, said = Path(file.place).parent, Path(file.place).with_name("said")
+    said.touch()
+    folder.chmod(0o555 if what == "folder" else 0o777)
+    Path(file.place).chmod(0o444 if what == "file" else 0o666)
+    said.chmod(0o666)
+
+    def as_nobody() -> None:
+        if os.getuid() == 0:  # root may write anything
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        said.write_text(fails(file.place, "read-only|may not be written"))
+
+    child = forked(as_nobody)
+    assert ended(child) == 0
+    folder.chmod(0o700)
+    Path(file.place).chmod(0o600)
+    assert "leave to write" in said.read_text() or "permissions" in said.read_text()
+    assert file.opened().spent.loss == Fraction(1, 10)
+
+
+def test_one_that_another_program_holds(file: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = file.opened()
+    monkeypatch.setattr(stores, "WAIT", 0.1)
+    with closing(sqlite3.connect(file.place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match=r"locked by another program, .* within 0\.1 s.*Nothing was answered"):
+            ledger.charge(ask())
+        assert ledger.spent.loss == 0  # looking goes on
+        other.execute("COMMIT")
+    ledger.charge(ask())
+
+
+def test_a_row_that_another_connection_holds(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = places("postgresql")
+    ledger, holder = shelf.opened(), shelf.opened()
+    with holder._store.reading() as connection:
+        connection.exec_driver_sql("SELECT 1")
+        assert ledger.charge(ask()).number == 1  # who reads stops nobody
+    with holder._store.writing() as connection:
+        connection.exec_driver_sql("SELECT 1 FROM tacit_head FOR UPDATE")
+        monkeypatch.setattr(stores, "WAIT", 0.1)
+        with pytest.raises(LedgerError, match="locked by another program"):
+            ledger.charge(ask())
+        assert ledger.spent.loss == Fraction(1, 10)
+
+
+def test_who_stops_in_the_middle_of_a_charge_does_not_hold_others_up_for_ever(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = places("postgresql")
+    ledger, stuck = shelf.opened(), shelf.opened()
+    monkeypatch.setattr(stores, "WAIT", 0.2)
+    with pytest.raises(LedgerError, match="ended the connection"), stuck._store.writing() as connection:  # noqa: PT012
+        connection.exec_driver_sql("SELECT 1 FROM tacit_head FOR UPDATE")
+        sleep(0.3)  # it would charge now, but has lost its turn
+        connection.exec_driver_sql("SELECT 1")
+    assert ledger.charge(ask()).number == 1
+
+
+# --- servers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:hunter2@127.0.0.1:1/clinic",
+        "postgresql://ann:hunter2@no-such-host.invalid/clinic",
+        "postgres://ann:hunter2@127.0.0.1:1/clinic?sslmode=disable",
+        "postgresql+psycopg:///clinic?host=/no/such/folder&password=hunter2&user=ann",
+    ],
+)
+def test_a_server_that_cannot_be_reached_and_a_password_that_is_not_told(url: str) -> None:
+    said = fails(url, "could not be reached")
+    for secret in ("hunter2", "ann", "clinic", "127"):
+        assert secret not in said
+
+
+def test_a_database_or_user_that_is_not_there(server: str) -> None:
+    url = make_url(server)
+    fails(url.set(database="none").render_as_string(hide_password=False), "could not be reached")
+    said = fails(url.set(username="ann").render_as_string(hide_password=False), "could not be reached")
+    assert "user and password" in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ann:hunter2@host/db",
+        "postgresql+asyncpg://ann:hunter2@host/db",
+        "postgresql://ann:hunter2@host:port/db",
+        "sqlite:///hunter2.db",
+        "hunter2 ://x",
+        "://hunter2",
+        "https://ann:hunter2@host/x.ledger",
+    ],
+)
+def test_a_url_of_another_kind_is_refused_without_what_it_holds(url: str) -> None:
+    with pytest.raises(InvalidError, match="path of a file, or a postgresql://") as caught:
+        open_ledger(url, ONE, "add/remove")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_user_who_may_not_write(places: Places) -> None:
+    shelf = places("database")
+    shelf.opened()
+    name = f"r{make_url(shelf.place).database}"
+    shelf.run(f"CREATE ROLE {name} LOGIN")
+    reader = make_url(shelf.place).set(username=name).render_as_string(hide_password=False)
+    try:
+        fails(reader, "may not be used by this user")
+        shelf.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
+        fails(reader, "may not be used by this user")
+        looking = read_ledger(reader)
+        assert verify(looking).holds
+        looking.close()
+    finally:
+        shelf.run(f"DROP OWNED BY {name}")
+        shelf.run(f"DROP ROLE {name}")
+
+
+def test_the_least_leave_that_makes_records_append_only(places: Places) -> None:
+    """The grants of docs/how-to/keep-a-ledger.md: enough to ask, too little to change what was written."""
+    shelf = places("database")
+    shelf.opened(analysts={"ann": ONE})
+    name = f"r{make_url(shelf.place).database}"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "keep-a-ledger.md"
+    grants = [line.strip() for line in page.read_text().splitlines() if line.strip().startswith("GRANT")]
+    assert len(grants) == 3
+    shelf.run(f"CREATE ROLE {name} LOGIN")
+    for grant in grants:
+        shelf.run(grant.replace("asking", name))
+    asker = Shelf(make_url(shelf.place).set(username=name).render_as_string(hide_password=False))
+    try:
+        ledger = asker.opened(analysts={"ann": ONE}, version="v1")
+        ledger.finish(ledger.charge(ask(digest="a", key="k")).number, "answered", "7")
+        assert ledger.charge(ask(digest="a", key="k")).answer == "7"
+        assert verify(ledger).holds
+        for change in ("UPDATE tacit_records SET body = body", "DELETE FROM tacit_records", "TRUNCATE tacit_records"):
+            with pytest.raises(Exception, match="permission denied"):
+                asker.run(change)
+    finally:
+        asker.close()
+        shelf.run(f"DROP OWNED BY {name}")
+        shelf.run(f"DROP ROLE {name}")
+
+
+# --- what it says -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 3, 99])
+def test_one_of_another_format(shelf: Shelf, version: int) -> None:
+    ledger = shelf.opened()
+    shelf.run("UPDATE tacit_head SET format = :version", version=version)
+    fails(shelf.place, "another version of tacit, likely a newer one")
+    for use in (lambda: ledger.charge(ask()), lambda: ledger.spent, lambda: read_ledger(shelf.place)):
+        with pytest.raises(LedgerError, match="another version"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("loss", text) for text in ("", "nan", "-1", "1/0", "inf", "x")),
+        *(("delta", text) for text in ("-1/2", "x")),
+        *(("budget", text) for text in ("", "{}", "[]", '{"currency":"gdp","loss":"1","delta":"0"}')),
+        ("neighbours", "none"),
+        ("policy", "{"),
+        ("time", "yesterday"),
+    ],
+)
+def test_a_head_that_makes_no_sense(shelf: Shelf, column: str, value: str) -> None:
+    ledger = shelf.opened()
+    shelf.run(f"UPDATE tacit_head SET {column} = :value", value=value)  # noqa: S608 - our own names
+    fails(shelf.place, "is damaged")
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.charge(ask())
+    assert shelf.run("SELECT count(*) FROM tacit_records") == [(1,)]
+
+
+def test_an_analyst_whose_total_makes_no_sense(shelf: Shelf) -> None:
+    ledger = shelf.opened()
+    ledger.charge(ask(analyst="ann"))
+    shelf.run("UPDATE tacit_analysts SET loss = 'nan'")
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.charge(ask(analyst="ann"))
+
+
+OTHERS: list[tuple[Budget, Neighbours, str]] = [
+    (PureDP(epsilon=2), "add/remove", "accept it"),
+    (PureDP(epsilon=0.5), "add/remove", "accept it"),
+    (PureDP(epsilon=0.3), "add/remove", "lower than what is spent"),
+    (ApproxDP(epsilon=1, delta=1e-6), "add/remove", "accept it"),
+    (ZCDP(rho=1), "add/remove", "another currency"),
+    (ApproxZCDP(rho=1, delta=1e-6), "add/remove", "another currency"),
+    (ONE, "change one", "can never change"),
+]
+
+
+@pytest.mark.parametrize(("budget", "neighbours", "why"), OTHERS)
+def test_another_budget_or_relation(shelf: Shelf, budget: Budget, neighbours: Neighbours, why: str) -> None:
+    ledger = shelf.opened()
+    ledger.charge(ask("0.4"))
+    before = ledger.records()
+    with pytest.raises(RefusedError, match=why) as caught:
+        shelf.opened(budget, neighbours)
+    assert UNTOUCHED in str(caught.value)
+    if why != "accept it":
+        with pytest.raises(RefusedError, match=why):
+            shelf.opened(budget, neighbours, accept=True)
+        assert ledger.records() == before
+    else:
+        assert shelf.opened(budget, neighbours, accept=True).budget == budget
+        assert [one.kind for one in ledger.records()[len(before) :]] == ["budget"]
+    assert shelf.run("SELECT loss FROM tacit_head") == [("2/5",)]
+    assert verify(ledger).holds
+
+
+@pytest.mark.parametrize("budget", [GaussianDP(mu=1), RenyiDP(alpha=2, epsilon=1)])
+def test_a_budget_that_no_ledger_keeps(folder: Path, budget: Budget) -> None:
+    with pytest.raises(InvalidError, match="budget"):
+        open_ledger(folder / "x.ledger", budget, "add/remove")
+    assert not (folder / "x.ledger").exists()
+
+
+def test_a_lower_budget_that_still_holds_what_is_spent(shelf: Shelf) -> None:
+    ledger = shelf.opened()
+    ledger.charge(ask("0.4"))
+    shelf.opened(PureDP(epsilon=0.4), accept=True)
+    with pytest.raises(BudgetError):
+        ledger.charge(ask("1e-9"))
+
+
+# --- clocks, names, amounts, policies ---------------------------------------------------------------------------
+
+
+def test_a_clock_that_was_set_back(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, now = shelf.opened(), datetime.now(UTC)
+    number = ledger.charge(ask()).number
+    last = ledger.entries()[0].time
+    monkeypatch.setattr(heads, "clock", lambda: now - timedelta(minutes=4))  # machines are not quite together
+    ledger.charge(ask())
+    assert [one.time for one in ledger.entries()] == [last, last]
+    monkeypatch.setattr(heads, "clock", lambda: now - timedelta(days=400))
+    with pytest.raises(LedgerError, match=r"clock is at 20.*Nothing was spent\. Set the clock right"):
+        ledger.charge(ask())
+    fails(shelf.place, "clock")
+    ledger.finish(number, "answered")  # what was charged may end
+    assert ledger.spent.loss == Fraction(2, 10)
+    assert verify(ledger).holds
+
+
+def test_a_clock_that_was_ahead_once_does_not_lock_the_ledger_for_years(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "clock", lambda: datetime(2099, 1, 1, tzinfo=UTC))
+    shelf.opened().charge(ask())
+    monkeypatch.undo()
+    fails(shelf.place, "clock")
+    ledger = shelf.opened(accept=True)
+    assert ledger.charge(ask()).number == 3
+    assert ledger.entries()[-1].time < "2099"
+    assert verify(ledger).holds
+
+
+NAMES = ["a\nb", "a\tb", "\x1b[2J", "a\0", "a" * 201, "\ud800", " ann", "ann ", "\u202eann", "a\u200bb", 7, None]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_could_deceive(shelf: Shelf, name: str) -> None:
+    ledger = shelf.opened()
+    for use in (
+        lambda: ask(analyst=name),
+        lambda: shelf.opened(analysts={name: ONE}),
+        lambda: ledger.set_limit(name, ONE),
+        lambda: ledger.spent_by(name),
+        lambda: ledger.limit_of(name),
+    ):
+        with pytest.raises(InvalidError, match="analyst must be a name") as caught:
+            use()
+        assert "\x1b" not in str(caught.value)
+    if name is not None:
+        with pytest.raises(InvalidError, match="request"):
+            ask(digest="a", key=name)
+    assert len(ledger.records()) == 1
+
+
+def test_a_question_that_nothing_stands_for_cannot_be_repeated() -> None:
+    for more in ({"repeats": True}, {"key": "mine"}):
+        with pytest.raises(InvalidError, match="digest"):
+            ask(**more)
+    with pytest.raises(InvalidError, match="request"):
+        ask(digest="a", key="")
+
+
+@pytest.mark.parametrize("amount", [float("nan"), -0.1, float("inf"), 0, "0.1", None, True])
+def test_amounts_that_are_none(shelf: Shelf, amount: float) -> None:
+    ledger = shelf.opened()
+    for make in (
+        lambda: PureRelease(epsilon=amount),  # type: ignore[arg-type]
+        lambda: ApproxRelease(epsilon=Fraction(1), delta=amount),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidError):
+            ledger.charge(Request(question="q", events=(make(),)))
+    if amount != 0:
+        with pytest.raises(InvalidError):
+            shelf.opened(PureDP(epsilon=amount))
+        with pytest.raises(InvalidError):
+            ledger.set_limit("ann", PureDP(epsilon=amount))
+    assert len(ledger.records()) == 1
+
+
+POLICY = {"visits": {"unit": "patient", "neighbours": "add/remove", "bounds.cost": "0 to 100"}}
+
+
+def test_bounds_that_changed_must_be_accepted_once_something_is_spent(shelf: Shelf) -> None:
+    wider = {"visits": POLICY["visits"] | {"bounds.cost": "0 to 200"}}
+    shelf.opened(policies=POLICY)
+    ledger = shelf.opened(policies=wider)  # nothing is spent yet
+    ledger.charge(ask())
+    with pytest.raises(RefusedError, match=r"bounds\.cost of visits: 0 to 200 became 0 to 100.*Nothing was spent"):
+        shelf.opened(policies=POLICY)
+    none = {"visits": {key: said for key, said in POLICY["visits"].items() if key != "bounds.cost"}}
+    with pytest.raises(RefusedError, match="0 to 200 became none"):
+        shelf.opened(policies=none)
+    before = len(ledger.records())
+    shelf.opened(policies=POLICY, accept=True)
+    shelf.opened(policies=POLICY)
+    shelf.opened(policies={**POLICY, "wards": {"unit": "patient"}})  # another table is no change
+    shelf.opened(policies={"wards": {"unit": "patient"}})
+    assert [one.kind for one in ledger.records()[before:]] == ["policy", "policy"]
+    with pytest.raises(RefusedError):
+        shelf.opened(policies=wider)  # a table that was left out is remembered
+    assert verify(ledger).holds
+
+
+@pytest.mark.parametrize("part", ["unit", "neighbours"])
+def test_whose_privacy_it_is_never_changes(shelf: Shelf, part: str) -> None:
+    ledger = shelf.opened(policies=POLICY)
+    ledger.charge(ask())
+    before = ledger.records()
+    other = {"visits": POLICY["visits"] | {part: "another"}}
+    for accept in (False, True):
+        with pytest.raises(RefusedError, match="can never change"):
+            shelf.opened(PureDP(epsilon=1 + accept), policies=other, accept=accept)
+    assert ledger.records() == before  # not even the budget that was accepted in the same breath
+
+
+def test_a_ledger_that_is_begun_and_refused_at_once_is_not_begun(shelf: Shelf) -> None:
+    with pytest.raises(InvalidError):
+        shelf.opened(analysts={"a\n": ONE})
+    with pytest.raises(LedgerError, match="no ledger"):
+        read_ledger(shelf.place)
+    assert shelf.opened(PureDP(epsilon=3)).budget == PureDP(epsilon=3)

@@ -1,0 +1,90 @@
+"""What tests of ledgers share: questions to charge, places for ledgers, and children that are forked from here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.pool import NullPool
+
+from tacit.guarantees.events import Neighbours, PureRelease
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import PureDP
+from tacit.ledger import Request
+from tacit.ledger.durable import DurableLedger
+from tacit.ledger.opening import open_ledger
+
+ONE = PureDP(epsilon=1)
+
+
+def pure(epsilon: str | Fraction) -> PureRelease:
+    return PureRelease(epsilon=Fraction(epsilon))
+
+
+def ask(*epsilons: str, question: str = "q", **more: Any) -> Request:  # noqa: ANN401 - passed on
+    """Return a question that costs some ε, a tenth if nothing is said."""
+    return Request(question=question, events=tuple(map(pure, epsilons or ("0.1",))), **more)
+
+
+def again(digest: str, *epsilons: str, **more: Any) -> Request:  # noqa: ANN401 - passed on
+    """Return a question that may be repeated."""
+    return ask(*epsilons, question=f"q{digest}", digest=digest, repeats=True, **more)
+
+
+class Shelf:
+    """Opens one ledger, again and again, and lets go of it at the end."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self._open: list[DurableLedger] = []
+
+    @property
+    def is_file(self) -> bool:
+        return "://" not in self.place
+
+    def opened(self, budget: Budget = ONE, neighbours: Neighbours = "add/remove", **more: Any) -> DurableLedger:  # noqa: ANN401
+        ledger = open_ledger(self.place, budget, neighbours, **more)
+        self._open.append(ledger)
+        return ledger
+
+    def run(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
+        """Run a statement behind the ledger's back."""
+        url = make_url(f"sqlite:///{self.place}" if self.is_file else self.place)
+        url = url if self.is_file else url.set(drivername="postgresql+psycopg")
+        with create_engine(url, poolclass=NullPool).begin() as connection:
+            found = connection.execute(text(sql), values)
+            return [tuple(row) for row in found] if found.returns_rows else []
+
+    def close(self) -> None:
+        for ledger in self._open:
+            ledger.close()
+
+
+Places = Callable[[str], Shelf]
+
+
+def forked(task: Callable[[], object]) -> int:
+    """Run a task in a child, which has all that is imported here, and return the child's number."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        task()
+        code = 0
+    except BaseException:  # noqa: BLE001 - told, and then the child is gone without a word to pytest
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def ended(child: int) -> int:
+    """Wait for a child, and return its code."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
