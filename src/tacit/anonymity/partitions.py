@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.anonymity.classes import group
 from tacit.anonymity.loss import averaged, column_losses
 from tacit.anonymity.optimal import _lattice
 from tacit.anonymity.problems import Coded, Problem, coded_requirements
@@ -18,13 +19,17 @@ _POWERS = (1.0, 0.7, 0.4)
 
 def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
     """Split at medians (LeFevre, DeWitt and Ramakrishnan 2006); return the recoded table and its boxes."""
-    coded = coded_requirements(problem)
-    table, order = _placed(problem), np.arange(problem.rows)
+    coded, rows, q = coded_requirements(problem), problem.rows, len(problem.trees)
     widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
-    ends = np.empty(problem.rows, dtype=np.int64)
-    found = median_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, strict, widths,
-                         coded.arrays(), _sensitive(coded, problem.rows), _work(coded, problem.rows), ends)  # fmt: skip
-    return _published(problem, table, order, ends[:found], ranges=True)
+    small = np.int16 if widths.max() < np.iinfo(np.int16).max else np.int32
+    table = np.empty((q, rows), dtype=small)
+    for j, (tree, codes) in enumerate(zip(problem.trees, problem.codes, strict=True)):
+        table[j] = places(tree).astype(small)[codes]
+    order, ends, most = np.arange(rows, dtype=np.int32), np.empty(rows, dtype=np.int64), max(1, rows // problem.k)
+    lows, highs = np.empty((q, most), dtype=np.int32), np.empty((q, most), dtype=np.int32)
+    found = median_split(table, order, problem.k, strict, widths, coded.arrays(), _sensitive(coded, rows),
+                         _work(coded, rows), ends, lows, highs)  # fmt: skip
+    return _published(problem, lows[:, :found], highs[:, :found], order, ends[:found], ranges=True)
 
 
 def local(problem: Problem) -> tuple[Published, Ints]:
@@ -43,13 +48,10 @@ def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
                             shape.maps, shape.widths, shape.costs, coded.arrays(), _sensitive(coded, problem.rows),
                             _work(coded, problem.rows), ends, scale, power)  # fmt: skip
     lookups = [places(tree) for tree in problem.trees]
-    placed = np.stack([lookup[table[:, j]] for j, lookup in enumerate(lookups)], axis=1)
-    return _published(problem, placed, order, ends[:found], ranges=False)
-
-
-def _placed(problem: Problem) -> Ints:
-    columns = [places(tree)[codes] for tree, codes in zip(problem.trees, problem.codes, strict=True)]
-    return np.ascontiguousarray(np.array(columns, dtype=np.int32).T)
+    starts = np.append(0, ends[: found - 1])
+    placed = [lookup[table[:, j]] for j, lookup in enumerate(lookups)]
+    lows, highs = (np.array([edge.reduceat(column, starts) for column in placed]) for edge in (np.minimum, np.maximum))
+    return _published(problem, lows, highs, order, ends[:found], ranges=False)
 
 
 def _sensitive(coded: Coded, rows: int) -> Ints:
@@ -65,20 +67,20 @@ def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
             np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
 
 
-def _published(problem: Problem, table: Ints, order: Longs, ends: Longs, *, ranges: bool) -> tuple[Published, Ints]:
+def _published(  # noqa: PLR0913 - the parts, and how to write them
+    problem: Problem, lows: Ints, highs: Ints, order: Longs | Ints, ends: Longs, *, ranges: bool
+) -> tuple[Published, Ints]:
     """Publish every part by the runs of its values; return that and the different boxes.
 
     Parts whose published values agree become one class, which meets what both meet: k and the number of values only
     grow, entropy is concave, a distance convex, and recursive diversity holds of a union of classes that have it.
     """
-    starts = np.append(0, ends[:-1])
     covers, labels = [], []
     for j, (name, tree) in enumerate(zip(problem.names, problem.trees, strict=True)):
-        low, high = np.minimum.reduceat(table[:, j], starts), np.maximum.reduceat(table[:, j], starts)
-        cover, which = runs_cover(name, tree, low, high, ranges=ranges)
+        cover, which = runs_cover(name, tree, lows[j], highs[j], ranges=ranges)
         covers.append(cover)
         labels.append(which)
-    part = np.empty(problem.rows, dtype=np.int64)
-    part[order] = np.repeat(np.arange(len(ends)), ends - starts)
-    boxes = np.unique(np.stack(labels, axis=1), axis=0).astype(np.int32)
+    part = np.empty(problem.rows, dtype=np.int32)
+    part[order] = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0))
+    boxes = group(labels, len(ends)).shared.astype(np.int32)
     return Published(tuple(covers), tuple(which[part] for which in labels), np.ones(problem.rows, dtype=bool)), boxes

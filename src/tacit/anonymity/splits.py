@@ -23,97 +23,109 @@ def passes(low, high, rows_in, total, k, model, sensitive, n, work):  # type: ig
 
 
 @jit
-def median_split(table, order, spare, spare_order, k, strict, widths, model, sensitive, work, ends):  # type: ignore[no-untyped-def]
+def cut_at(column, low, high, base, reach, counts, strict):  # type: ignore[no-untyped-def]
+    """Return where to cut values of a part: up to which value all go left, how many rows go left, how many of the next.
+
+    Strict: equal values stay together, at the cut that is nearest to the middle. Relaxed: the middle row.
+    """
+    size = high - low
+    counts[:reach] = 0
+    for i in range(low, high):
+        counts[column[i] - base] += 1
+    so_far, near, cut, left = 0, size + 1, -1, 0
+    if strict:
+        for v in range(reach - 1):
+            so_far += counts[v]
+            if abs(2 * so_far - size) < near:
+                near, cut, left = abs(2 * so_far - size), v, so_far
+            if 2 * so_far >= size:
+                break
+        return cut, left, 0
+    for v in range(reach):
+        if so_far + counts[v] >= size // 2:
+            return v - 1, size // 2, size // 2 - so_far
+        so_far += counts[v]
+    return reach - 1, size // 2, 0
+
+
+@jit
+def median_split(table, order, k, strict, widths, model, sensitive, work, ends, lows, highs):  # type: ignore[no-untyped-def]
     """Split rows at medians until no split is allowed; return how many parts there are, part i ending at ends[i].
 
-    table: row-major places, moved along with order, the row numbers. A part is split in the column of the widest range
-    (over the column's number of places); where that is not allowed, in the next. Strict: equal values stay together,
-    at the cut that is nearest to the middle. Relaxed: the middle row, whatever its value.
+    table[c] holds the places of column c, moved along with order, the row numbers. A part is split in the column of the
+    widest range (over the column's number of places); where that is not allowed, in the next. Columns in which a part
+    has one value alone need not be moved. lows and highs receive the range of every part.
     """
-    n, q = table.shape
-    tallest = 1
-    for c in range(q):
-        tallest = max(tallest, widths[c])
-    counts = np.zeros(tallest + 1, dtype=np.int64)
+    q, n = table.shape
+    counts = np.zeros(widths.max() + 1, dtype=np.int64)
+    spare, spare_order, target = np.empty(n, dtype=table.dtype), np.empty(n, dtype=order.dtype), np.empty(n, dtype=np.int32)
     stack = np.empty((n + 1, 2), dtype=np.int64)
     stack[0, 0], stack[0, 1] = 0, n
     top, found = 1, 0
-    least, most = np.empty(q, dtype=np.int32), np.empty(q, dtype=np.int32)
+    least, most = np.empty(q, dtype=np.int64), np.empty(q, dtype=np.int64)
     tried = np.empty(q, dtype=np.bool_)
     while top > 0:
         top -= 1
         low, high = stack[top, 0], stack[top, 1]
         size, done = high - low, False
-        if size >= 2 * k and size > 1:
-            least[:] = table[low]
-            most[:] = table[low]
+        for c in range(q):
+            column = table[c]
+            first = last = column[low]
             for i in range(low + 1, high):
-                for c in range(q):
-                    v = table[i, c]
-                    if v < least[c]:
-                        least[c] = v
-                    if v > most[c]:
-                        most[c] = v
-            tried[:] = False
-            while not done:
-                best, c = 0.0, -1
-                for one in range(q):
-                    width = (most[one] - least[one]) / max(1, widths[one] - 1)
-                    if not tried[one] and width > best:
-                        best, c = width, one
-                if c < 0:
-                    break
-                tried[c] = True
-                base, reach = least[c], most[c] - least[c] + 1
-                counts[:reach] = 0
+                first = min(first, column[i])
+                last = max(last, column[i])
+            least[c], most[c] = first, last
+        tried[:] = size < 2 * k or size < 2
+        while not done:
+            best, c = 0.0, -1
+            for one in range(q):
+                width = (most[one] - least[one]) / max(1, widths[one] - 1)
+                if not tried[one] and width > best:
+                    best, c = width, one
+            if c < 0:
+                break
+            tried[c] = True
+            column, base = table[c], least[c]
+            cut, left, equal = cut_at(column, low, high, base, most[c] - base + 1, counts, strict)
+            if left < k or size - left < k:
+                continue
+            a, b, last_left = low, low + left, base + cut
+            if strict:
                 for i in range(low, high):
-                    counts[table[i, c] - base] += 1
-                cut, left, so_far, near = -1, 0, 0, size + 1
-                for v in range(reach - 1):
-                    so_far += counts[v]
-                    if abs(2 * so_far - size) < near:
-                        near, cut, left = abs(2 * so_far - size), v, so_far
-                    if 2 * so_far >= size:
-                        break
-                equal = 0  # rows of the value at the cut that go left
-                if not strict:
-                    left, so_far = size // 2, 0
-                    for v in range(reach):
-                        if so_far + counts[v] >= left:
-                            cut, equal = v - 1, left - so_far
-                            break
-                        so_far += counts[v]
-                if left < k or size - left < k:
-                    continue
-                a, b = low, low + left
+                    goes = 1 if column[i] <= last_left else 0
+                    target[i] = a if goes else b
+                    a += goes
+                    b += 1 - goes
+            else:
                 for i in range(low, high):
-                    v = table[i, c] - base
-                    goes = v <= cut
-                    if not goes and not strict and v == cut + 1 and equal > 0:
-                        goes = True
+                    goes = 1 if column[i] <= last_left else 0
+                    if column[i] == last_left + 1 and equal > 0:
+                        goes = 1
                         equal -= 1
-                    at = a if goes else b
-                    if goes:
-                        a += 1
-                    else:
-                        b += 1
-                    for one in range(q):
-                        spare[at, one] = table[i, one]
-                    spare_order[at] = order[i]
-                if model[1].size > 0 and not (
-                    passes(low, low + left, spare_order, left, k, model, sensitive, n, work)
-                    and passes(low + left, high, spare_order, size - left, k, model, sensitive, n, work)
-                ):
-                    continue
-                for i in range(low, high):
-                    for one in range(q):
-                        table[i, one] = spare[i, one]
-                    order[i] = spare_order[i]
-                stack[top, 0], stack[top, 1] = low + left, high
-                stack[top + 1, 0], stack[top + 1, 1] = low, low + left
-                top += 2
-                done = True
+                    target[i] = a if goes else b
+                    a += goes
+                    b += 1 - goes
+            for i in range(low, high):
+                spare_order[target[i]] = order[i]
+            if model[1].size > 0 and not (
+                passes(low, low + left, spare_order, left, k, model, sensitive, n, work)
+                and passes(low + left, high, spare_order, size - left, k, model, sensitive, n, work)
+            ):
+                continue
+            order[low:high] = spare_order[low:high]
+            for one in range(q):
+                if least[one] < most[one]:
+                    moving = table[one]
+                    for i in range(low, high):
+                        spare[target[i]] = moving[i]
+                    moving[low:high] = spare[low:high]
+            stack[top, 0], stack[top, 1] = low + left, high
+            stack[top + 1, 0], stack[top + 1, 1] = low, low + left
+            top += 2
+            done = True
         if not done:
+            lows[:, found] = least
+            highs[:, found] = most
             ends[found] = high
             found += 1
     return found
