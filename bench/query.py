@@ -1,6 +1,6 @@
 """Private SQL, beside plain DuckDB and opendp on polars: how long, how much memory, and how far off at equal ε.
 
-query.py            ten million rows; tacit, plain DuckDB, opendp
+query.py            ten million rows; tacit, plain DuckDB, opendp; for unlisted groups PipelineDP too
 query.py --all      with the errors of PipelineDP, SmartNoise SQL and Tumult, each in an environment of its own
 query.py --large    a hundred million rows as well: minutes, and some 2 GB of disk
 """
@@ -8,12 +8,19 @@ query.py --large    a hundred million rows as well: minutes, and some 2 GB of di
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
 
 import query_data
 import query_errors
 import query_large
+import query_quantiles
 import query_speed
+import query_tables
+import query_targets
+import query_words
 from query_fresh import OPENDP, PIPELINE_DP, PLAIN, SMARTNOISE, TACIT, TUMULT
 from report import Part, machine, verdict_table, write_section
 from serve import Missing
@@ -37,15 +44,35 @@ def versions(*, everyone: bool) -> dict[str, str]:
     return found
 
 
-def measure(*, everyone: bool, huge: bool) -> list[Part]:
+def measure(*, everyone: bool, huge: bool, rows: int) -> list[Part]:
     """Make the tables and measure everything."""
-    path, small = query_data.large(), query_data.small()
+    path, small = query_data.large(rows), query_data.small()
+    unlisted, words, incomes = query_data.unlisted(rows), query_data.words(), query_data.incomes(rows)
+    parts: dict[str, Callable[[], Part]] = {
+        "one answer": partial(_speed, path, small, rows),
+        "ten quantiles": partial(query_quantiles.measure, incomes, small, rows),
+        "groups that nobody listed": partial(query_words.measure, unlisted, words, small, rows),
+        "tables with margins": query_tables.measure,
+        "errors in place of ε": query_targets.measure,
+        "errors": partial(query_errors.measure, small, everyone=everyone),
+    }
+    if huge:
+        parts["a hundred million rows"] = partial(query_large.measure, small)
+    return [_timed(name, part) for name, part in parts.items()]
+
+
+def _timed(name: str, part: Callable[[], Part]) -> Part:
+    start = perf_counter()
+    found = part()
+    print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
+    return found
+
+
+def _speed(path: Path, small: Path, rows: int) -> Part:
     races = query_speed.races()
     for race in races:
         race.sit(path, small)
-    speed = query_speed.report(races, query_data.ROWS, query_data.UNITS)
-    parts = [speed, query_errors.measure(small, everyone=everyone)]
-    return [*parts, query_large.measure(small)] if huge else parts
+    return query_speed.report(races, rows, rows // 10)
 
 
 def lay_out(parts: Sequence[Part]) -> str:
@@ -59,15 +86,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Private SQL beside plain DuckDB and its peers.")
     parser.add_argument("--all", action="store_true", help="ask PipelineDP, SmartNoise SQL and Tumult too")
     parser.add_argument("--large", action="store_true", help="ask of a hundred million rows too")
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=query_data.ROWS,
+        help="fewer rows for a trial, a multiple of a million; nothing is written then",
+    )
     asked = parser.parse_args()
     before = fingerprint()
     facts = machine(versions(everyone=asked.all))
-    findings = lay_out(measure(everyone=asked.all, huge=asked.large))
+    findings = lay_out(measure(everyone=asked.all, huge=asked.large, rows=asked.rows))
     changed = sorted({name for name, _ in before ^ fingerprint()})
     warning = [CHANGED.format(files=", ".join(changed))] if changed else []
     text = "\n\n".join([INTRODUCTION, facts, *warning, findings])
     print(text)
-    write_section("query", text)
+    if asked.rows == query_data.ROWS:  # a trial is not for the record
+        write_section("query", text)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 The large table looks like a log: few units have many rows and most have few; a unit has three groups that hold
 four fifths of its rows, and the others lie anywhere. The small one is within all bounds, so that every
-contestant's bounded data are the data: each unit is in two groups, with one to five rows in each.
+contestant's bounded data are the data: each unit is in two groups, with one to five rows in each. Two more are for
+groups that nobody listed: a log whose rows have any of 100,000 text keys, and a table like the small one whose keys
+are few at the head and many at the tail. The last has values alone, spread like incomes.
 """
 
 from __future__ import annotations
@@ -11,18 +13,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from peers import HERE
-from query_serve import HIGH, KEYS, LOW, MAX_ROWS
+from query_serve import EVERY, HIGH, KEYS, LOW, MAX_ROWS, MOST
 
 PLACE = HERE / ".data"
 SEED = 4
 CHUNK = 1_000_000
 ROWS, UNITS = 10_000_000, 1_000_000
 SMALL_UNITS = 20_000
+WORDS, WORD_UNITS = 100_000, 50_000
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Reals: TypeAlias = npt.NDArray[np.float64]
@@ -36,6 +40,21 @@ def large(rows: int = ROWS) -> Path:
 def small() -> Path:
     """Return the file of the table that is within all bounds, made first if absent."""
     return _made("within", _within())
+
+
+def unlisted(rows: int = ROWS) -> Path:
+    """Return the file of so many rows, a tenth as many units and 100,000 text keys, made first if absent."""
+    return _made(f"unlisted-{rows}", _unlisted(rows))
+
+
+def words() -> Path:
+    """Return the file of the table within all bounds whose keys follow Zipf's law, made first if absent."""
+    return _made("words", _words())
+
+
+def incomes(rows: int = ROWS) -> Path:
+    """Return the file of so many values from 0 to 200,000, made first if absent."""
+    return _made(f"incomes-{rows}", _incomes(rows))
 
 
 def _made(name: str, chunks: Iterator[pa.Table]) -> Path:
@@ -75,6 +94,39 @@ def _within() -> Iterator[pa.Table]:
     yield _table(np.repeat(unit, count), np.repeat(key, count), x)
 
 
+def _unlisted(rows: int) -> Iterator[pa.Table]:
+    generator = np.random.default_rng(SEED)
+    for _ in range(rows // CHUNK):
+        unit = generator.integers(rows * UNITS // ROWS, size=CHUNK)
+        key = (generator.random(CHUNK) ** 2 * WORDS).astype(np.int64)  # the first keys have many rows, the last few
+        yield pa.table({"unit": unit, "key": _named(key), "x": np.round(generator.gamma(2.0, 20.0, CHUNK), 2)})
+
+
+def _words() -> Iterator[pa.Table]:
+    generator = np.random.default_rng(SEED)
+    weights = 1 / np.arange(1, WORDS + 1)
+    first = generator.choice(WORDS, size=WORD_UNITS, p=weights / weights.sum())
+    second = generator.choice(WORDS, size=WORD_UNITS, p=weights / weights.sum())
+    second = np.where(first == second, (second + 1) % WORDS, second)
+    key = np.stack([first, second], axis=1).ravel()
+    count = generator.integers(1, MAX_ROWS + 1, size=key.size)
+    unit = np.repeat(np.arange(WORD_UNITS), 2)
+    rows = int(count.sum())
+    x = np.clip(np.round(generator.gamma(2.0, 20.0, rows), 2), LOW, HIGH)
+    yield pa.table({"unit": np.repeat(unit, count), "key": _named(np.repeat(key, count)), "x": x})
+
+
+def _incomes(rows: int) -> Iterator[pa.Table]:
+    generator = np.random.default_rng(SEED)
+    for _ in range(rows // CHUNK):
+        yield pa.table({"x": np.clip(np.round(generator.gamma(3.0, 16_000.0, CHUNK), 2), 0, MOST)})
+
+
+def _named(key: Integers) -> pa.Array:
+    names = pa.array([f"word-{i:06}" for i in range(WORDS)])
+    return pa.DictionaryArray.from_arrays(pa.array(key.astype(np.int32)), names).cast(pa.string())
+
+
 def _table(unit: Integers, key: Integers, x: Reals) -> pa.Table:
     keys = pa.DictionaryArray.from_arrays(pa.array(key.astype(np.int8)), pa.array(KEYS)).cast(pa.string())
     text = pa.array(np.char.mod("person-%08d", unit))
@@ -83,9 +135,7 @@ def _table(unit: Integers, key: Integers, x: Reals) -> pa.Table:
 
 def truth(path: Path) -> dict[str, Reals]:
     """Return every statistic of a table that is within all bounds, group by group."""
-    table = pq.read_table(path, columns=["key", "x"])
-    place = {key: i for i, key in enumerate(KEYS)}
-    group = np.array([place[key] for key in table["key"].to_pylist()])
-    count = np.bincount(group, minlength=len(KEYS)) * 1.0
-    total = np.bincount(group, weights=table["x"].to_numpy(), minlength=len(KEYS))
-    return {"count": count, "sum": total, "mean": total / count}
+    wanted = ", ".join(f"{sql} AS {name}_" for name, sql in EVERY.items())
+    sql = f"SELECT key, {wanted} FROM '{path}' GROUP BY key"  # noqa: S608 - our own words
+    found = {key: values for key, *values in duckdb.connect().execute(sql).fetchall()}
+    return {name: np.array([float(found[key][place]) for key in KEYS]) for place, name in enumerate(EVERY)}

@@ -48,7 +48,19 @@ class Contestant:
 
 TACIT = Contestant("tacit_query")
 PLAIN = Contestant("duckdb_query")
-OPENDP = Contestant("opendp_query", Peer("opendp-polars", ("opendp[polars]==0.16.*",)))
-PIPELINE_DP = Contestant("pipelinedp_query", Peer("pipeline-dp", ("pipeline-dp==0.3.*", "pandas", "pyarrow")))
+_OPENDP = Peer("opendp-polars", ("opendp[polars]==0.16.*",))
+_PIPELINE_DP = Peer("pipeline-dp", ("pipeline-dp==0.3.*", "pandas", "pyarrow"))
+OPENDP = Contestant("opendp_query", _OPENDP)
+PIPELINE_DP = Contestant("pipelinedp_query", _PIPELINE_DP)
 SMARTNOISE = Contestant("smartnoise_query", Peer("smartnoise-sql", ("smartnoise-sql==1.0.*", "pyarrow")))
 TUMULT = Contestant("tumult_query", Peer("tumult", ("tmlt.analytics==0.21.*",)))
+
+
+def opendp(question: str) -> Contestant:
+    """Return opendp's worker for another kind of question."""
+    return Contestant(f"opendp_query_{question}", _OPENDP)
+
+
+def pipeline_dp(question: str) -> Contestant:
+    """Return PipelineDP's worker for another kind of question."""
+    return Contestant(f"pipelinedp_query_{question}", _PIPELINE_DP)

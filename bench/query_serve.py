@@ -29,7 +29,18 @@ KEYS = [f"region {i:02}" for i in range(50)]
 LOW, HIGH = 0, 100
 MAX_GROUPS, MAX_ROWS = 3, 5
 LONGEST = 10_000_000  # rows in a group, for those who must know
-STATISTICS = {"count": "count(*)", "sum": "sum(x)", "mean": "avg(x)"}
+STATISTICS = {"count": "count(*)", "sum": "sum(x)", "mean": "avg(x)"}  # what one question asks for together
+HIGHEST = 0.9
+EVERY = STATISTICS | {
+    "units": "count(DISTINCT unit)",
+    "variance": "var_pop(x)",
+    "deviation": "stddev_pop(x)",
+    "median": "median(x)",
+    "quantile": f"quantile_cont(x, {HIGHEST})",
+    "different": "count(DISTINCT x)",
+}
+RANKS = tuple(f"{(2 * i + 1) / 20:g}" for i in range(10))  # 0.05, 0.15, …, 0.95
+MOST, BINS = 200_000, 4_096  # of the values whose quantiles are asked for
 
 Unit = Literal["unit", "unit_text"]
 Columns = dict[str, list[float]]
@@ -37,7 +48,7 @@ Columns = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which statistics, by group, of which table, for whose privacy (None: a row's), at which ε in all.
+    """Which statistics, by group, of which table, for whose privacy (None: a row's), at which ε and δ in all.
 
     `times` is how often it will be asked; `knowing` asks as one would who knows the library's noise.
     """
@@ -49,6 +60,7 @@ class Question:
     times: int = 1
     knowing: bool = False
     longest: int = LONGEST
+    delta: float = 0.0
 
 
 Make = Callable[[Question], Callable[[], Columns]]

@@ -17,6 +17,7 @@ EPSILON = 1.0
 FASTER = 8.0
 MOST_MEMORY = 1.5
 GRACE = 0.020  # seconds, for what does not grow with the rows
+BY_UNIT = "plain `GROUP BY unit, key`"
 HEADER = ["contestant", "seconds", "÷ plain", "first answer", "peak MB", "÷ plain"]
 
 TEXT = """\
@@ -45,13 +46,15 @@ class Race:
     unit: Unit | None
     entries: dict[str, Contestant]
     rounds: int
+    statistics: tuple[str, ...] = tuple(STATISTICS)
+    delta: float = 0.0
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def sit(self, path: Path, small: Path) -> None:
         """Run all entries in turns, once unmeasured."""
         print(f"{self.name} …", flush=True)
-        question = Question(str(path), self.unit, tuple(STATISTICS), EPSILON)
+        question = Question(str(path), self.unit, self.statistics, EPSILON, delta=self.delta)
         asks = {name: partial(self._ask, name, question, small) for name in self.entries}
         self.missing = interleave(asks, self.rounds).missing
         self.answers = {name: found[1:] for name, found in self.answers.items()}
@@ -81,12 +84,12 @@ def races() -> list[Race]:
 def report(found: Sequence[Race], rows: int, units: int) -> Part:
     """Lay out times and memory, and judge them."""
     tables = "\n\n".join(
-        f"{race.name[0].upper()}{race.name[1:]}, {race.rounds} rounds:\n\n{_table(race)}" for race in found
+        f"{race.name[0].upper()}{race.name[1:]}, {race.rounds} rounds:\n\n{times(race)}" for race in found
     )
     integers, texts, alone, beside = found
     verdicts = [
-        _time(integers, 1.8),
-        _time(texts, 2.2),
+        judge(integers, BY_UNIT, 1.8),
+        judge(texts, BY_UNIT, 2.2),
         _graced(alone),
         _faster(beside),
         *(_memory(race) for race in (integers, texts)),
@@ -94,7 +97,8 @@ def report(found: Sequence[Race], rows: int, units: int) -> Part:
     return Part(TEXT.format(rows=rows, units=units, epsilon=EPSILON, tables=tables), verdicts)
 
 
-def _table(race: Race) -> str:
+def times(race: Race) -> str:
+    """Return a race's times and memory as a table."""
     seconds, first, peak = (race.numbers(what) for what in ("seconds", "first", "peak"))
     return table(
         HEADER,
@@ -112,10 +116,11 @@ def _table(race: Race) -> str:
     )
 
 
-def _time(race: Race, most: float) -> Verdict:
+def judge(race: Race, plain: str, most: float) -> Verdict:
+    """Judge tacit's time against that of a plain query."""
     ratio = race.numbers("seconds").ratio("tacit", "plain")
     met = ratio.value <= most if isinstance(ratio, Ratio) else None
-    return Verdict(f"{race.name}: time ÷ plain `GROUP BY unit, key`", f"≤ {most:g}", str(ratio), met)
+    return Verdict(f"{race.name}: time ÷ {plain}", f"≤ {most:g}", str(ratio), met)
 
 
 def _graced(race: Race) -> Verdict:

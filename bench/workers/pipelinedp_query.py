@@ -7,13 +7,25 @@ from importlib.metadata import version
 
 import pandas as pd
 import pipeline_dp as pdp  # type: ignore[import-not-found]  # lives in the peer's own environment
-from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from query_serve import HIGH, HIGHEST, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from serve import Missing
 
-METRICS = {"count": pdp.Metrics.COUNT, "sum": pdp.Metrics.SUM, "mean": pdp.Metrics.MEAN}
+METRICS = {
+    "count": pdp.Metrics.COUNT,
+    "sum": pdp.Metrics.SUM,
+    "mean": pdp.Metrics.MEAN,
+    "units": pdp.Metrics.PRIVACY_ID_COUNT,
+    "variance": pdp.Metrics.VARIANCE,
+    "median": pdp.Metrics.PERCENTILE(50),
+    "quantile": pdp.Metrics.PERCENTILE(round(100 * HIGHEST)),
+}
+NAMES = {"units": "privacy_id_count", "median": "percentile_50", "quantile": f"percentile_{round(100 * HIGHEST)}"}
 
 
 def make(question: Question) -> Callable[[], Columns]:
     """Return an engine's answer, with a budget of its own each time."""
+    if not set(question.statistics) <= METRICS.keys():
+        raise Missing("not offered")
     frame = pd.read_parquet(question.path, columns=[question.unit or "unit", "key", "x"])
     rows = list(frame.itertuples(index=False, name=None))
     parameters = pdp.AggregateParams(
@@ -35,7 +47,9 @@ def make(question: Question) -> Callable[[], Columns]:
         answer = pdp.DPEngine(budget, pdp.LocalBackend()).aggregate(rows, parameters, columns, public_partitions=KEYS)
         budget.compute_budgets()
         found = dict(answer)
-        return {name: [float(getattr(found[key], name)) for key in KEYS] for name in question.statistics}
+        return {
+            name: [float(getattr(found[key], NAMES.get(name, name))) for key in KEYS] for name in question.statistics
+        }
 
     return ask
 

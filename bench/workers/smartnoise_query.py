@@ -12,12 +12,22 @@ from importlib.metadata import version
 import pandas as pd
 import snsql  # type: ignore[import-not-found]  # lives in the peer's own environment
 from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from serve import Missing
 
-PIECES = {"count": "COUNT(*)", "sum": "SUM(x)", "mean": "AVG(x)"}
+PIECES = {
+    "count": "COUNT(*)",
+    "sum": "SUM(x)",
+    "mean": "AVG(x)",
+    "units": "COUNT(DISTINCT unit)",
+    "variance": "VAR(x)",
+    "deviation": "STDDEV(x)",
+}
 
 
 def make(question: Question) -> Callable[[], Columns]:
     """Return a reader's answer."""
+    if not set(question.statistics) <= PIECES.keys():
+        raise Missing("not offered")
     frame = pd.read_parquet(question.path, columns=[question.unit or "unit", "key", "x"])
     frame.columns = pd.Index(["unit", "key", "x"])
     columns = ", ".join(f"{PIECES[name]} AS {name}_" for name in question.statistics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 
-from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, STATISTICS, Columns, Question, serve
+from query_serve import EVERY, HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
 
 import tacit as tc
 
@@ -22,7 +22,7 @@ def make(question: Question) -> Callable[[], Columns]:
         budget=tc.PureDP(epsilon=question.epsilon * question.times),
         name="t",
     )
-    columns = ", ".join(f"{STATISTICS[name]} AS {name}_" for name in question.statistics)
+    columns = ", ".join(f"{EVERY[name]} AS {name}_" for name in question.statistics)
     sql = f"SELECT key, {columns} FROM t GROUP BY key"  # noqa: S608 - our own words
 
     def ask() -> Columns:

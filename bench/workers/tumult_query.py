@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pyspark.sql import SparkSession
-from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from query_serve import HIGH, HIGHEST, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
 from tmlt.analytics import (  # type: ignore[import-not-found]  # lives in the peer's own environment
     AddRowsWithID,
     KeySet,
@@ -59,13 +59,19 @@ def _ask(session: Any, name: str, share: Any) -> list[float]:  # noqa: ANN401 - 
         QueryBuilder("t").enforce(MaxGroupsPerID("key", MAX_GROUPS)).enforce(MaxRowsPerGroupPerID("key", MAX_ROWS))
     )
     groups = bounded.groupby(KeySet.from_dict({"key": KEYS}))
-    match name:
-        case "count":
-            query = groups.count(name=name)
-        case "sum":
-            query = groups.sum("x", float(LOW), float(HIGH), name=name)
-        case _:
-            query = groups.average("x", float(LOW), float(HIGH), name=name)
+    low, high = float(LOW), float(HIGH)
+    asked: dict[str, Callable[[], Any]] = {
+        "count": lambda: groups.count(name=name),
+        "sum": lambda: groups.sum("x", low, high, name=name),
+        "mean": lambda: groups.average("x", low, high, name=name),
+        "units": lambda: groups.count_distinct(["unit"], name=name),
+        "variance": lambda: groups.variance("x", low, high, name=name),
+        "deviation": lambda: groups.stdev("x", low, high, name=name),
+        "median": lambda: groups.median("x", low, high, name=name),
+        "quantile": lambda: groups.quantile("x", HIGHEST, low, high, name=name),
+        "different": lambda: groups.count_distinct(["x"], name=name),
+    }
+    query = asked[name]()
     found = {row["key"]: float(row[name]) for row in session.evaluate(query, share).collect()}
     return [found[key] for key in KEYS]
 
