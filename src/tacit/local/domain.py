@@ -59,7 +59,7 @@ class Domain:
             raise InvalidError("values", "something else", f"whole numbers from 0 to {self.size - 1}, in one column")
         if int(array.min()) < 0 or int(array.max()) >= self.size:
             raise InvalidError("values", _OUTSIDE, f"whole numbers from 0 to {self.size - 1}")
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
 
     def _looked_up(self, values: Iterable[object]) -> Ints:
         place = self._places or {}

@@ -18,7 +18,9 @@ from tacit.local.base import Ints, PureProtocol, Records, begin
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.law import ONE, Pure, inside
-from tacit.noise.bits import BitSource
+from tacit.noise.bits import BitSource, words
+
+_MANY, _NARROW = 1 << 15, 1 << 12
 
 
 class GRR(PureProtocol):
@@ -60,6 +62,33 @@ class GRR(PureProtocol):
 
 def respond(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
     """Keep each number below d with probability keep/2^64; else draw one of the d - 1 others."""
+    if index.size >= _MANY:
+        return _respond_many(index, d, keep, bits)
     other = below(d - 1, index.size, bits)
     other += other >= index
     return np.where(coins(keep, index.size, bits), index, other)
+
+
+def _respond_many(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
+    """Do the same in one pass: a word for the coin's first digits, a word for the other value.
+
+    Where the coin's first 16 digits are those of `keep`, or the other value is one that Lemire's rule rejects, the coin
+    is settled by its other 48 digits and the value drawn again, as in `draws`: the same law.
+    """
+    from tacit.local import kernels  # noqa: PLC0415 - numba is slow to import
+
+    width, first = 16 if d <= _NARROW else 32, words(bits, np.uint16, index.size)
+    second = words(bits, np.uint16, index.size) if d <= _NARROW else words(bits, np.uint32, index.size)
+    result, unclear = np.empty_like(index), np.empty_like(index)
+    lead, bound, reject = keep >> 48, d - 1, (1 << width) % (d - 1)
+    count_ = kernels.respond(index, first, second, (lead, bound, reject, width), result, unclear)
+    some = unclear[:count_]
+    kept = first[some] < lead
+    tied = first[some] == lead
+    kept[tied] = words(bits, np.uint64, int(tied.sum())) >> np.uint64(16) < np.uint64(keep & ((1 << 48) - 1))
+    product = second[some].astype(np.int64) * bound
+    other, again = product >> width, (product & ((1 << width) - 1)) < reject
+    other[again] = below(bound, int(again.sum()), bits)
+    other += other >= index[some]
+    result[some] = np.where(kept, index[some], other)
+    return result

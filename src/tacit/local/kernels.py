@@ -1,6 +1,7 @@
 """The loops that NumPy has no name for, compiled once and kept on disk; imported by the functions that need them.
 
 * `coin_words`     64 coins at a time, from the binary digits of their probability
+* `respond`        randomised response in one pass
 * `count_ones`     how many rows have each bit set
 * `count_support`  how many hashed reports support each value
 * `fill_subsets`   uniform subsets, row by row
@@ -45,6 +46,32 @@ def coin_words(out: Words, pool: Words, chance: np.uint64) -> int:
             digits <<= np.uint64(1)
         out[i] = heads
     return out.size
+
+
+@njit(cache=True)  # type: ignore[misc,unused-ignore]
+def respond(
+    index: Ints,
+    first: npt.NDArray[np.uint16],
+    second: npt.NDArray[np.uint16 | np.uint32],
+    numbers: tuple[int, int, int, int],
+    out: Ints,
+    unclear: Ints,
+) -> int:
+    """Write each index, or another number, as `grr.respond` does; list the places that need more bits, return how many.
+
+    The product stays below 2^32·2^24.
+    """
+    lead, bound, reject, width = numbers
+    mask, found = (1 << width) - 1, 0
+    for i in range(index.size):
+        own, coin, product = index[i], np.int64(first[i]), np.int64(second[i]) * bound
+        other = product >> width
+        other += other >= own
+        out[i] = own if coin < lead else other
+        if coin == lead or (product & mask) < reject:
+            unclear[found] = i
+            found += 1
+    return found
 
 
 @njit(cache=True)  # type: ignore[misc,unused-ignore]
