@@ -291,7 +291,8 @@ class Database(Verbs):
     @property
     def left(self) -> Budget:
         """What may still be spent."""
-        most, found = limit(self._ledger.budget), self._ledger.spent
+        found = self._ledger.spent  # first, since it looks whether somebody has changed the budget
+        most = limit(self._ledger.budget)
         return _as_budget(self._ledger.budget, most.loss - found.loss, most.delta - found.delta)
 
     @property
