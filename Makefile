@@ -45,7 +45,7 @@ bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
 	$(PY) bench/query.py
 
 docs: $(STAMP)  ## the reference as HTML in site/
-	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise
+	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local
 
 clean:  ## remove what the targets made
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/out
+	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

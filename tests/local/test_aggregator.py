@@ -147,7 +147,7 @@ def test_a_parquet_file_and_a_table_of_reports_are_tallied(make: Make, tmp_path:
     assert same(total, batch)
     connection = duckdb.connect()
     connection.register("here", both)
-    connection.execute('CREATE TABLE "odd ""name" AS SELECT report AS r, parameters AS p FROM here')
+    connection.execute('CREATE TEMP TABLE "odd ""name" AS SELECT report AS r, parameters AS p FROM here')
     total = oracle.aggregator()
     assert total.add_table(connection, 'odd "name', column="r", parameters="p") == 40
     assert same(total, batch)

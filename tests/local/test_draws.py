@@ -9,6 +9,7 @@ from evidence import FALSE_ALARM, miss, p_value
 from scripted import Scripted, seeded, words16, words64
 from tacit.local import kernels
 from tacit.local.draws import PRIME, SMALL, below, coin_bits, coins, residues
+from tacit.local.grr import respond
 from tacit.local.subset_selection import others
 from tacit.local.unary import count_bits
 from tacit.noise import SYSTEM
@@ -46,6 +47,19 @@ def test_lemire_keeps_equally_many_words_for_each_value() -> None:
     for bound in range(1, 257):
         kept = [word * bound >> 8 for word in range(256) if (word * bound & 255) >= 256 % bound]
         assert np.bincount(kept, minlength=bound).tolist() == [256 // bound] * bound
+
+
+def test_responses_in_one_pass_settle_ties_and_draw_rejected_values_again() -> None:
+    size, keep, d = 1 << 15, 0x8000 << 48 | 7, 4  # 2^16 = 3·21845 + 1: the word 0 alone is rejected
+    first, second = np.full(size, 0xFFFF, dtype=np.uint16), np.full(size, 1, dtype=np.uint16)
+    first[:6] = 0x7FFF, 0x8000, 0x8000, 0x8001, 0x8000, 0xFFFF
+    second[:6] = 0, 0xFFFF, 0xFFFF, 0xFFFF, 0, 0x8000
+    ties = words64(6 << 16, 7 << 16, 8 << 16)
+    again = np.array([0xFFFFFFFF, 0x80000000], dtype=np.uint32).tobytes()  # for places 0 and 4: 2 and 1
+    index = np.full(size, 1)
+    found = respond(index, d, keep, Scripted(first.tobytes() + second.tobytes() + ties + again))
+    assert found[:6].tolist() == [1, 1, 3, 3, 2, 2]
+    assert (found[6:] == 0).all()
 
 
 def test_residues_leave_the_prime_out() -> None:

@@ -243,6 +243,8 @@ def test_lines_that_are_rubbish_are_counted_and_dropped() -> None:
     long = json.loads(sent(oracle, 1).to_json_lines())
     total.add_json_lines([json.dumps({**long, "report": base64.b64encode(b"too long").decode()})])
     assert (total.n, total.dropped) == (7, 6)
+    total.add_json_lines([None, 5, b"\xff", b"  "])  # type: ignore[list-item]
+    assert (total.n, total.dropped) == (7, 9)
 
 
 def test_a_report_shows_nothing_of_a_value_and_an_error_neither(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class Aggregator:
             lines: a text, or lines one by one, such as an open file.
         """
         each = lines.splitlines() if isinstance(lines, str) else lines
-        return self._in_batches(_record_of_line(line, self._kind) for line in each if line.strip())
+        return self._in_batches(_record_of_line(line, self._kind) for line in each if not _blank(line))
 
     def _in_batches(self, parts: Iterable[bytes | None]) -> int:
         accepted, held, size = 0, [], 0
@@ -150,7 +150,7 @@ class Aggregator:
         """Add a DuckDB table of reports; drop and count what is malformed.
 
         Args:
-            connection: where the table is.
+            connection: where the table is; a result that it still holds is ended.
             table: its name.
             column: the column of records.
             parameters: the column of digests, as `Reports.to_arrow` writes it.
@@ -248,6 +248,10 @@ def _record_of_message(message: object, kind: tuple[int, bytes, int]) -> bytes |
     except InvalidError:
         return None
     return reports.records.tobytes() if (reports.code, reports.digest, reports.width) == kind else None
+
+
+def _blank(line: object) -> bool:
+    return isinstance(line, (str, bytes)) and not line.strip()
 
 
 def _record_of_line(line: object, kind: tuple[int, bytes, int]) -> bytes | None:

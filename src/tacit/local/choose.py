@@ -26,11 +26,11 @@ _SERVER: Mapping[str, tuple[int, str]] = {
     "GRR": (0, "counts outputs"),
     "Hadamard": (1, "counts outputs, then one Hadamard transform"),
     "ProjectiveGeometry": (1, "counts outputs, then one Fourier transform"),
-    "OUE": (2, "d bits a report"),
-    "SUE": (2, "d bits a report"),
-    "SubsetSelection": (2, "d bits a report"),
-    "BLH": (3, "d hashes a report"),
-    "OLH": (3, "d hashes a report"),
+    "OUE": (2, "adds up d bits a report"),
+    "SUE": (2, "adds up d bits a report"),
+    "SubsetSelection": (2, "adds up d bits a report"),
+    "BLH": (3, "computes d hashes a report"),
+    "OLH": (3, "computes d hashes a report"),
 }
 
 
@@ -104,7 +104,7 @@ def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_repor
         least = min(option.report_bytes for option in table)
         raise InvalidError("max_report_bytes", show(max_report_bytes), f"at least {least} for this domain")
     near = [option for option in fitting if option.std <= _NEAR * fitting[0].std]
-    best = min(near, key=lambda option: (_SERVER[option.protocol][0], option.report_bytes, option.std))
+    best = min(near, key=lambda option: (option.report_bytes, _SERVER[option.protocol][0], option.std))
     return Choice(
         protocol=best.protocol,
         std=best.std,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tacit.errors import InvalidError, show
 from tacit.local.consistency import METHODS, Method
 from tacit.local.law import Decoded
-from tacit.mechanisms.arguments import failure, flag
+from tacit.mechanisms.arguments import count_of, failure, flag
 
 if TYPE_CHECKING:
     import altair as alt
@@ -127,7 +127,7 @@ class Estimate:
         """
         from tacit import plots  # noqa: PLC0415 - only for charts
 
-        order = np.argsort(-self.counts, kind="stable")[:top]
+        order = np.argsort(-self.counts, kind="stable")[: count_of(top, "top")]
         ends = None if self.biased else [end[order] for end in self.interval(confidence=confidence)]
         labels = [str(self.domain[place]) for place in order]
         return plots.counts(

@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from tacit.engines.duckdb_sources import connect
 from tacit.errors import InvalidError, SourceError, show
 
 _BATCH_BYTES = 1 << 24
@@ -20,7 +21,7 @@ def parquet(path: str | os.PathLike[str]) -> tuple[duckdb.DuckDBPyConnection, st
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidError("path", show(path), "the path of a Parquet file, or a glob of such")
     text = os.fspath(path).replace("'", "''")
-    return duckdb.connect(":memory:"), f"read_parquet('{text}')"
+    return connect(None, None), f"read_parquet('{text}')"
 
 
 def quoted(name: object) -> str:
@@ -38,9 +39,8 @@ def read(
     own = f"{parameters} = from_hex('{digest.hex()}') AND octet_length({report}) = {width}"
     batch = max(1, _BATCH_BYTES // (width + 64))
     try:
-        cursor = connection.cursor()
-        total = _count(cursor, f"SELECT count(*) FROM {source}")  # noqa: S608 - names are quoted
-        found = cursor.execute(f"SELECT {report} FROM {source} WHERE {own}")  # noqa: S608
+        total = _count(connection, f"SELECT count(*) FROM {source}")  # noqa: S608 - names are quoted
+        found = connection.execute(f"SELECT {report} FROM {source} WHERE {own}")  # noqa: S608
         seen = 0
         while rows := found.fetchmany(batch):
             seen += len(rows)
@@ -50,6 +50,6 @@ def read(
     yield np.empty((0, width), dtype=np.uint8), total - seen
 
 
-def _count(cursor: duckdb.DuckDBPyConnection, query: str) -> int:
-    row = cursor.execute(query).fetchone()
+def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    row = connection.execute(query).fetchone()
     return int(row[0]) if row else 0
