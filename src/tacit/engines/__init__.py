@@ -8,6 +8,7 @@
 * `duckdb_keep`         which cells a unit keeps
 * `duckdb_plan`         the whole statement
 * `duckdb_open`         the same for groups that are found in the data
+* `duckdb_shown`        what is measured of them once it is known which are shown
 * `duckdb_joins`        the rows of a join, before the statement
 * `duckdb_public`       what public tables hold
 * `duckdb_sql`          small words of SQL

@@ -23,10 +23,12 @@ from tacit.engines.duckdb_joins import before
 from tacit.engines.duckdb_open import FOUND, UNITS, OpenStatement, open_statement
 from tacit.engines.duckdb_plan import SOURCE, Statement, statement
 from tacit.engines.duckdb_public import public_policy
+from tacit.engines.duckdb_shown import SHOWN, ShownStatement, apart, show, shown_statement
 from tacit.engines.duckdb_sources import NOT_OPENED, attach, connect, copy, lock, show_as
 from tacit.errors import SourceError, TacitError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.selection import Choose, Found
@@ -36,7 +38,7 @@ FAILED = (
     "since it could tell of the data. Check that the source is still there and unchanged, and that there is memory."
 )
 
-S = TypeVar("S", Statement, OpenStatement, BinStatement)
+S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement)
 
 Secret = tuple[int, int]
 """The key of the hash that chooses cells: twice 64 bits."""
@@ -86,7 +88,7 @@ class DuckDBEngine:
     def check(self, plan: Plan) -> None:
         """Refuse, without reading, a plan whose integers would not fit."""
         if plan.open:
-            self._made(plan, open_statement)
+            self._looks(plan)
         else:
             self._parts(plan)
 
@@ -137,14 +139,23 @@ class DuckDBEngine:
             for places, part in split(plan)
         ]
 
+    def _looks(self, plan: Plan) -> _Looks:
+        """Return the statements of a plan whose groups are found, each with the places of its measures."""
+        (own, plain), later = apart(plan)
+        return _Looks(
+            own,
+            self._made(plain, open_statement),
+            [(places, self._made(part, shown_statement)) for places, part in later],
+        )
+
     def find(self, plan: Plan, choose: Choose) -> Found:
         """Read the rows and return the groups that are chosen, the hash keyed afresh."""
         return self.find_with(plan, choose, (secrets.randbits(64), secrets.randbits(64)))
 
     def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> Found:
         """Return the groups that are chosen, under a key of the hash; for tests, as above."""
-        made = self._made(plan, open_statement)
-        keys = dict(zip(("h0", "h1"), secret, strict=True)) if made.draws else {}
+        made = self._looks(plan)
+        keys = dict(zip(("h0", "h1"), secret, strict=True))
         found = None
         try:
             with self._lock:
@@ -160,20 +171,38 @@ class DuckDBEngine:
         self._connection.close()
 
 
-def _found(
-    connection: duckdb.DuckDBPyConnection, made: OpenStatement, keys: Mapping[str, int], choose: Choose
-) -> Found:
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """How groups are found and measured: first with plain sums, then with all else, of those that are shown."""
+
+    places: tuple[int, ...]
+    first: OpenStatement
+    later: list[tuple[tuple[int, ...], ShownStatement]]
+
+
+def _found(connection: duckdb.DuckDBPyConnection, made: _Looks, keys: Mapping[str, int], choose: Choose) -> Found:
     """Return the groups that are chosen; all groups stay in the database, and only while this runs."""
+    first, later = made.first, list[tuple[tuple[int, ...], list[int] | Histograms]]()
     try:
-        connection.execute(made.sql, {**made.parameters, **keys})
+        connection.execute(first.sql, {**first.parameters, **(keys if first.draws else {})})
         units = connection.execute(UNITS).fetchnumpy()
         numbers = units["number"]
         shown = numbers[choose(units["units"])]
-        rows = connection.execute(made.rows, {"shown": shown.tolist()}).fetchall()
+        rows = connection.execute(first.rows, {"shown": shown.tolist()}).fetchall()
+        if made.later:
+            connection.execute(*show(first.keys, [row[0] for row in rows]))
+        for places, one in made.later:
+            result = connection.execute(one.sql, {**one.parameters, **(keys if one.draws else {})})
+            later.append((places, one.read(result.fetchnumpy(), len(rows))))
     finally:
+        connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
         connection.execute(f"DROP TABLE IF EXISTS {FOUND}")
-    places: list[int] = np.searchsorted(numbers, np.array([row[0] for row in rows], dtype=np.int64)).tolist()
-    return Found([row[1 : 1 + made.keys] for row in rows], places, made.read(rows))
+    integers = dict[int, list[int] | Histograms](zip(made.places, first.read(rows), strict=True))
+    integers |= {place: own for places, own in later for place in places}
+    places_: list[int] = np.searchsorted(numbers, np.array([row[0] for row in rows], dtype=np.int64)).tolist()
+    return Found(
+        [row[1 : 1 + first.keys] for row in rows], places_, [integers[place] for place in range(len(integers))]
+    )
 
 
 def _maker(plan: Plan) -> Callable[[Plan, Mapping[str, str]], Statement]:

@@ -89,8 +89,7 @@ def bin_statement(plan: Plan, types: Mapping[str, str]) -> BinStatement:
     measure = plan.bundles[0].measures[0]
     max_rows = 1 if plan.table.unit is None else plan.table.rows
     measures.check(measure, max_rows)
-    if measure.per != "row" or measure.extremes != (1, 1):
-        raise InvalidError("measure", "bins of something else than rows", "bins in which rows are counted")
+    checked_bins(measure)
     wanted = _Wanted({grid_of(measure): "d0"}, {})
     make = _by_row if plan.table.unit is None else _by_unit
     parts, last, total = make(plan, types, wanted, measure)
@@ -99,6 +98,12 @@ def bin_statement(plan: Plan, types: Mapping[str, str]) -> BinStatement:
     parameters = {f"k{place}": key.listed for place, key in enumerate(plan.keys)}
     factor = 1 << measure.fraction_bits if plan.table.unit is None else 1
     return BinStatement(sql, parameters, plan.listed, measure.bins, factor)
+
+
+def checked_bins(measure: Measure) -> None:
+    """Raise InvalidError unless it is rows that are counted in bins."""
+    if measure.per != "row" or measure.extremes != (1, 1):
+        raise InvalidError("measure", "bins of something else than rows", "bins in which rows are counted")
 
 
 def grid_of(measure: Measure) -> Grid:
@@ -148,10 +153,10 @@ def _by_unit(plan: Plan, types: Mapping[str, str], wanted: _Wanted, measure: Mea
         parts.append(("chosen", "", keep.numbered(plan.groups).replace("ROW_NUMBER()", "DENSE_RANK()")))
     t = "CAST(SUM(n) OVER (PARTITION BY u, cell) AS BIGINT)"
     weighed = f"SELECT cell, d0, n, {t} AS t FROM {'chosen WHERE d0 IS NOT NULL' if numbered else 'pairs'}"
-    return [*parts, ("weighed", "", weighed)], "weighed", _integer(measure, plan.table.rows)
+    return [*parts, ("weighed", "", weighed)], "weighed", integer_of(measure, plan.table.rows)
 
 
-def _integer(measure: Measure, max_rows: int) -> str:
+def integer_of(measure: Measure, max_rows: int) -> str:
     """Return a unit's integer in a bin, from n and t."""
     most = max_rows << measure.fraction_bits
     plain = f"n * CAST({1 << measure.fraction_bits} AS BIGINT)"

@@ -19,7 +19,8 @@ from tacit.engines import duckdb_keep as keep
 from tacit.engines import duckdb_measures as measures
 from tacit.engines.duckdb_plan import Statement, _located, _Wanted
 from tacit.errors import InvalidError
-from tacit.query.plan import Plan
+from tacit.query.expressions import Expression
+from tacit.query.plan import Measure, Plan
 
 
 def is_distinct(plan: Plan) -> bool:
@@ -31,15 +32,20 @@ def distinct_statement(plan: Plan, types: Mapping[str, str]) -> Statement:
     """Return the statement of a plan of one count of different values, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
     measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
-    if measure.value is None:
-        raise InvalidError("measure", "a count of the values of nothing", "a count of the values of something")
-    parts = _located(plan, types, _Wanted({}, {}), coded=True, counted=measure.value)
+    parts = _located(plan, types, _Wanted({}, {}), coded=True, counted=checked_value(measure))
     parts += [("brought", "", "SELECT cell, v FROM located")] if plan.table.unit is None else []
     parts = parts if plan.table.unit is None else _by_unit(plan, parts)
     written = ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
     sql = f"WITH {written}\nSELECT cell, COUNT(DISTINCT v) FROM brought GROUP BY cell"
     lists = {f"k{place}": key.listed for place, key in enumerate(plan.keys)}
     return Statement(sql, lists, (((1, 1),),), plan.listed)
+
+
+def checked_value(measure: Measure) -> Expression:
+    """Return the value whose different ones are counted, or raise InvalidError."""
+    if measure.value is None:
+        raise InvalidError("measure", "a count of the values of nothing", "a count of the values of something")
+    return measure.value
 
 
 _Parts = list[tuple[str, str, str]]

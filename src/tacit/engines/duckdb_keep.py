@@ -71,6 +71,16 @@ def values(max_rows: int, source: str) -> Iterator[tuple[str, str]]:
     """
     yield "there", f"SELECT * FROM (SELECT u, cell, v FROM {source}) WHERE v IS NOT NULL"
     yield "different", "SELECT DISTINCT u, cell, v FROM there"
-    order = f"HASH(HASH(u, cell, v, {_KEYS[0]}), {_KEYS[1]}) DESC, v"
+    order = _by_value(["cell"], "v")
     kept = f"QUALIFY ROW_NUMBER() OVER (PARTITION BY u, cell ORDER BY {order}) <= {max_rows}"
     yield "brought", f"SELECT cell, v FROM different {kept}"
+
+
+def best_values(max_rows: int, by: Sequence[str]) -> str:
+    """Return the same choice among the different values x of `there` (u, place, keys …, x), a cell being some keys."""
+    kept = f"QUALIFY ROW_NUMBER() OVER (PARTITION BY u, place ORDER BY {_by_value(by, 'x')}) <= {max_rows}"
+    return f"SELECT place, x FROM there {kept}"
+
+
+def _by_value(by: Sequence[str], value: str) -> str:
+    return f"HASH(HASH(u, {', '.join(by)}, {value}, {_KEYS[0]}), {_KEYS[1]}) DESC, {value}"

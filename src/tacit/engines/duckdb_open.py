@@ -59,7 +59,7 @@ def open_statement(plan: Plan, types: Mapping[str, str]) -> OpenStatement:
         measures.check(measure, _max_rows(plan, measure))
     wanted, by = _wanted(asked), [f"g{place}" for place in range(len(plan.keys))]
     unit = [] if plan.table.unit is None else ["u"]
-    parts = [*_located(plan, types, wanted, coded=False), ("opened", "", _opened(plan))]
+    parts = [*_located(plan, types, wanted, coded=False), ("opened", "", opened(plan))]
     parts.append(("pairs", "", _sums([*unit, *by], wanted, asked, "opened")))
     if unit:
         parts.append(("chosen", "", numbered(plan.groups, by)))
@@ -83,7 +83,7 @@ UNITS = f"SELECT rowid AS number, CAST(s0 AS BIGINT) AS units FROM {FOUND} ORDER
 """The number of units of each group: the first sum, which is that of the measure that counts them."""
 
 
-def _opened(plan: Plan) -> str:
+def opened(plan: Plan) -> str:
     """Return the located rows whose listed keys are listed."""
     zeros = [f"g{place} + CAST(0 AS DOUBLE) AS g{place}" for place in range(len(plan.keys)) if _is_real(plan, place)]
     replaced = f" REPLACE ({', '.join(zeros)})" if zeros else ""

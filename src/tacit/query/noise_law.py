@@ -13,6 +13,7 @@ from tacit.guarantees import gaussian_law, laplace_law
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.gaussian import discrete_gaussian
+from tacit.noise.geometric import Integers
 from tacit.noise.laplace import discrete_laplace
 
 Law = Literal["laplace", "gaussian"]
@@ -52,8 +53,12 @@ class NoiseLaw:
 
     def draw(self, size: int, bits: BitSource = SYSTEM) -> list[int]:
         """Draw fresh noise."""
+        return [int(x) for x in self.drawn(size, bits)]
+
+    def drawn(self, size: int, bits: BitSource = SYSTEM) -> Integers:
+        """Draw fresh noise, as an array."""
         sampler = discrete_laplace if self.law == "laplace" else discrete_gaussian
-        return [int(x) for x in sampler(self.amount, size, bits)]
+        return sampler(self.amount, size, bits)
 
     def quantile(self, beta: Fraction) -> int:
         """Return the least t with Pr[|noise| > t] ≤ β."""

@@ -12,6 +12,7 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Released
 from tacit.query.aggregates.table_count import Fitted
 from tacit.query.expressions import Value
+from tacit.query.histograms import pack
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
 from tacit.query.price import Price
@@ -56,7 +57,7 @@ def _read(said: Mapping[str, Any], plan: Plan, price: Price) -> Cell:
     fits = any(one.ask.function == "table_count" for one in plan.aggregates)
     released: list[Released] = []
     for place, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True)):
-        integers, noise = tuple(said["integers"][place]), _lowered(law) if place in lower else law
+        integers, noise = pack(said["integers"][place]), _lowered(law) if place in lower else law
         if fits and place == len(plan.bundles) - 1:
             released.append(Fitted(bundle, integers, noise, centers[place] or 0.0))
         else:

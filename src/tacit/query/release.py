@@ -8,7 +8,7 @@ from functools import cmp_to_key
 from itertools import product
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.aggregates.table_count import Fitted, around
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
+from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
 from tacit.query.intervals import interval, read_confidence
 from tacit.query.margins import Fit, whole_table
 from tacit.query.noise_law import NoiseLaw
@@ -43,10 +44,14 @@ Integers = Sequence[Sequence[int]]
 """For every measure of a plan, in order, one integer a cell."""
 
 _MOST_NAMES = 8
+_AT_ONCE = 2**22
 _NO_CHART = (
     "There is nothing to draw: the answer has no row with a number and a finite interval. The answer itself is not "
     "lost: print it, or use .rows()."
 )
+Own: TypeAlias = Sequence[int] | Counts
+"""The integers of one measure."""
+
 NONE: Mapping[int, list[int]] = MappingProxyType({})
 
 
@@ -213,7 +218,7 @@ def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, obj
     noisy = _noisy(plan, price, exact, plan.listed)
     groups = enumerate(product(*(key.listed for key in plan.keys)))
     if any(one.ask.function == "table_count" for one in plan.aggregates):
-        return _answer(plan, price, _fitted(plan, price, [measures[0] for measures in noisy]), context)
+        return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
     return _answer(plan, price, [_cell(plan, price.noise, noisy, place, keys) for place, keys in groups], context)
 
 
@@ -233,7 +238,11 @@ def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Ce
 
 
 def release_found(plan: Plan, price: Price, find: Find, context: Mapping[str, object]) -> Release:
-    """Do the same with groups that are found in the data: choose them by noisy numbers of units, which are released."""
+    """Do the same with groups that are found in the data: choose them by noisy numbers of units, which are released.
+
+    Groups get their noise and their estimates some at a time, so that no more exact counts of bins than a few million
+    are held at once.
+    """
     law = price.choice
     if law is None:
         raise ValueError("the groups are listed")
@@ -245,13 +254,19 @@ def release_found(plan: Plan, price: Price, find: Find, context: Mapping[str, ob
 
     found = find(plan, choose)
     order = np.searchsorted(chosen[0].places, found.places)
-    units = dict.fromkeys(answered(plan), chosen[0].noisy[order].tolist())
-    noisy = _noisy(plan, price, found.integers, len(found.keys), units)
+    units, lower = chosen[0].noisy[order].tolist(), chosen[0].lower[order].tolist()
     laws = [
         tuple(law.lower if one is law else one for one in price.noise) if lower else price.noise for lower in (0, 1)
     ]
-    lower = chosen[0].lower[order].tolist()
-    cells = [_cell(plan, laws[lower[place]], noisy, place, keys) for place, keys in enumerate(found.keys)]
+    cells: list[Cell] = []
+    most = max(1, _AT_ONCE // max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
+    for first in range(0, len(found.keys), most):
+        some = slice(first, min(first + most, len(found.keys)))
+        exact = [own.of(some.start, some.stop) if isinstance(own, Histograms) else own[some] for own in found.integers]
+        told = dict.fromkeys(answered(plan), units[some])
+        noisy = _noisy(plan, price, exact, some.stop - some.start, told)
+        for place, (keys, low) in enumerate(zip(found.keys[some], lower[some], strict=True)):
+            cells.append(_cell(plan, laws[low], noisy, place, keys))
     return _answer(plan, price, cells, context)
 
 
@@ -267,8 +282,8 @@ def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[st
 
 
 def _noisy(
-    plan: Plan, price: Price, exact: Integers, cells: int, told: Mapping[int, list[int]] = NONE
-) -> list[list[list[int]]]:
+    plan: Plan, price: Price, exact: Sequence[Own], cells: int, told: Mapping[int, list[int]] = NONE
+) -> list[list[Own]]:
     """Return the noisy integers of each measure of each bundle; `told` are bundles that have their noise already."""
     asked = [measure.bins * cells for bundle in plan.bundles for measure in bundle.measures]
     if list(map(len, exact)) != asked:
@@ -283,12 +298,16 @@ def _noisy(
     ]
 
 
-def _added(integers: Sequence[int], law: NoiseLaw) -> list[int]:
+def _added(integers: Own, law: NoiseLaw) -> Own:
+    if isinstance(integers, np.ndarray):
+        return with_noise(integers, law)
     return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
 
 
-def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: Sequence[int]) -> list[int]:
+def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: Own) -> Own:
     """Return exact integers as a bundle has them: added up over blocks of bins, and over keys that it does not name."""
+    if isinstance(integers, np.ndarray):
+        return in_blocks(integers, measure.bins, bundle.block)
     if bundle.over is not None:
         integers = _margin(plan, bundle.over, measure.bins, integers)
     if bundle.block == 1:
@@ -310,15 +329,16 @@ def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int
 
 
 def _cell(
-    plan: Plan, noise: Sequence[NoiseLaw], noisy: list[list[list[int]]], place: int, keys: tuple[Value, ...]
+    plan: Plan, noise: Sequence[NoiseLaw], noisy: Sequence[Sequence[Own]], place: int, keys: tuple[Value, ...]
 ) -> Cell:
     released = []
     for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
-        integers: list[int] = []
+        parts: list[Own] = []
         for measure, found in zip(bundle.measures, measures, strict=True):
             width = -(-measure.bins // bundle.block)
-            integers += found[place * width : (place + 1) * width] if bundle.over is None else []
-        released.append(Released(bundle, tuple(integers), law))
+            parts.append(found[place * width : (place + 1) * width] if bundle.over is None else [])
+        integers = parts[0] if len(parts) == 1 else [int(x) for own in parts for x in own]
+        released.append(Released(bundle, pack(integers), law))
     estimates = tuple(
         STATISTICS[one.ask.function].estimate(one.ask, [released[i] for i in one.bundles]) for one in plan.aggregates
     )

@@ -20,6 +20,17 @@ each, and a changed unit at most m = 2g: it leaves g groups and enters g. Draws 
 the counts that change the whole is (mε', mδ')-private. Values of shown groups get noise of their own; it is as if the
 values of all groups got theirs and those of groups that are not shown were dropped. So (ε, δ) of both add up.
 
+**Measured for shown groups alone.** Histograms and counts of different values are taken in a second look at the data,
+for the groups that were shown. Let the key of the hash be given; it has nothing to do with the data. A unit keeps at
+most g of the groups that its rows are in, the first by a hash of the unit and the group's keys: a set G that depends on
+the unit's own rows and that key alone. For a set S of groups, any set, fixed in advance, let f(S) have the integers of
+the groups in S. A unit adds to those of the groups in S ∩ G alone, at most g; and in each of these it is bounded as in
+`plan`. So neighbouring tables move f(S) by no more than `price` says of g groups, and f(S) with its noise is private
+for every S. S is what the first mechanism told, so adaptive composition adds (ε, δ) of both up. (Nor does it matter
+that the second look happens later: f with noise for all conceivable groups at once, cut down to S, is the same.)
+That both looks keep the same G is not needed for this; it is so, and therefore counts and quantiles are of the same
+rows. Where each row is a unit, G is its one group.
+
 **Best.** Desfontaines, Voss, Gipson and Mandayam (PETS 2022, arXiv:2006.03684): no (ε', δ')-private choice shows a
 group of n units with more than π(n), where π(0) = 0, π(n+1) = min(e^ε'·π(n) + δ', 1 - e^(-ε')·(1 - π(n) - δ'), 1). Let
 π_k(n) = Pr[n + X_k > k]. Adding up r^|x| gives π_k(n+1) = e^ε'·π_k(n) + p_k for n ≤ k, and for k ≤ n ≤ 2k
@@ -46,6 +57,7 @@ from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import Exact
 from tacit.noise.reals import exp_neg
 from tacit.query.expressions import Value
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Ask, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.truncated import Truncated
@@ -74,12 +86,12 @@ Choose: TypeAlias = Callable[[Units], Places]
 class Found:
     """The groups that are shown, of those in the data, in the order of their keys, NULLs last.
 
-    `places` are where they stood among all groups; `integers` are exact, for every measure one a group.
+    `places` are where they stood among all groups; `integers` are exact, for every measure one a group, or histograms.
     """
 
     keys: Sequence[tuple[Value, ...]]
     places: Sequence[int]
-    integers: Sequence[Sequence[int]]
+    integers: Sequence[Sequence[int] | Histograms]
 
 
 Find: TypeAlias = Callable[[Plan, Choose], Found]

@@ -14,13 +14,10 @@ def refuse_found(plan: Plan, delta: Fraction) -> None:
     """Raise unless a question whose groups are not listed can be answered with this δ."""
     if delta == 0:
         raise _not_public(plan, "Or give delta, and the groups are found in the data, privately.")
-    for bundle in plan.bundles:
-        if bundle.over is not None:
-            raise _unlisted("Tables with margins are")
-        if any(measure.bins > 1 for measure in bundle.measures):
-            raise _unlisted("Quantiles are")
-        if any(measure.per == "value" for measure in bundle.measures):
-            raise _unlisted("count(DISTINCT x) is")
+    if any(bundle.over is not None for bundle in plan.bundles):
+        raise refused(
+            "Tables with margins are answered for listed groups alone", "List the keys in the policy, or with keys=."
+        )
 
 
 def refuse_zcdp(plan: Plan) -> None:
@@ -31,10 +28,6 @@ def refuse_zcdp(plan: Plan) -> None:
             "To find groups in the data takes a delta, which rho does not have: ask with both "
             "epsilon and delta, under a budget that has them.",
         )
-
-
-def _unlisted(what: str) -> RefusedError:
-    return refused(f"{what} answered for listed groups alone", "List the keys in the policy, or with keys=.")
 
 
 def _not_public(plan: Plan, instead: str) -> RefusedError:

@@ -66,9 +66,9 @@ class Truncated(NoiseLaw):
         places = np.flatnonzero(noisy > limits)
         return Shown(places, noisy[places], lower[places])
 
-    def draw(self, size: int, bits: BitSource = SYSTEM) -> list[int]:
+    def drawn(self, size: int, bits: BitSource = SYSTEM) -> Integers:
         """Draw fresh noise of the higher limit."""
-        return [int(x) for x in self._drawn(np.full(size, self.most), bits)]
+        return self._drawn(np.full(size, self.most), bits)
 
     def _drawn(self, limits: Integers, bits: BitSource) -> Integers:
         found = np.empty(limits.size, dtype=np.int64)

@@ -19,7 +19,7 @@ class Released:
     """One bundle of one cell after noise: the integers of its measures, in order, and their noise."""
 
     bundle: Bundle
-    integers: tuple[int, ...]
+    integers: Sequence[int]
     noise: NoiseLaw
 
 
