@@ -22,10 +22,11 @@ import query_tables
 import query_targets
 import query_words
 from query_fresh import OPENDP, PIPELINE_DP, PLAIN, SMARTNOISE, TACIT, TUMULT
-from report import Part, machine, verdict_table, write_section
+from report import Part, Verdict, machine, verdict_table, write_section
 from serve import Missing
 
 from noise import CHANGED, fingerprint
+from tacit import TacitError
 
 INTRODUCTION = """\
 ## Private SQL
@@ -62,8 +63,12 @@ def measure(*, everyone: bool, huge: bool, rows: int) -> list[Part]:
 
 
 def _timed(name: str, part: Callable[[], Part]) -> Part:
+    """Return what was found, or why nothing was: the other parts are worth having."""
     start = perf_counter()
-    found = part()
+    try:
+        found = part()
+    except (Missing, TacitError) as failed:
+        found = Part(f"### Not measured: {name}\n\n{failed}", [Verdict(name, "–", str(failed), None)])
     print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
     return found
 

@@ -40,7 +40,10 @@ class Contestant:
             raise Missing(f"more than {CAP} s") from late
         except subprocess.CalledProcessError as failed:
             raise Missing("failed: its error stands above") from failed
-        reply: Answer = json.loads(done.stdout.splitlines()[-1])
+        try:
+            reply: Answer = json.loads(done.stdout.splitlines()[-1])
+        except (IndexError, ValueError) as garbled:
+            raise Missing("gave no answer") from garbled
         if "missing" in reply:
             raise Missing(reply["missing"])
         return reply

@@ -18,7 +18,7 @@ from serve import Missing
 
 TACIT, PLAIN = Contestant("tacit_query_words"), Contestant("duckdb_query_words")
 OPENDP, PIPELINE_DP = opendp("words"), pipeline_dp("words")
-ENTRIES = {"tacit": (TACIT, 20), "opendp": (OPENDP, 20), "PipelineDP": (PIPELINE_DP, 5)}
+ENTRIES = {"tacit": (TACIT, 20), "opendp": (OPENDP, 10), "PipelineDP": (PIPELINE_DP, 5)}
 ASKED = {"keys": "keys alone", "units": "keys with their units", "count": "keys with their rows"}
 DELTA, SLOWEST, ROUNDS = 1e-6, 3.0, 4
 
