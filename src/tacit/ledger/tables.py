@@ -30,12 +30,15 @@ from tacit.ledger.replaying import replay
 
 TABLES = MetaData()
 
+_Number = BigInteger().with_variant(Integer, "sqlite")
+"""A record's number: SQLite finds a row by an INTEGER without an index beside it."""
+
 HEAD = Table(
     "tacit_head",
     TABLES,
     Column("place", Integer, primary_key=True),
     Column("format", Integer, nullable=False),
-    Column("number", BigInteger, nullable=False),
+    Column("number", _Number, nullable=False),
     Column("link", String(64), nullable=False),
     Column("loss", Text, nullable=False),
     Column("delta", Text, nullable=False),
@@ -43,13 +46,13 @@ HEAD = Table(
     Column("neighbours", String(20), nullable=False),
     Column("policy", Text, nullable=False),
     Column("version", Text, nullable=False),
-    Column("since", BigInteger, nullable=False),
+    Column("since", _Number, nullable=False),
     Column("time", String(40), nullable=False),
 )
 RECORDS = Table(
     "tacit_records",
     TABLES,
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", _Number, primary_key=True, autoincrement=False),
     Column("kind", String(20), nullable=False),
     Column("body", Text, nullable=False),
     Column("link", String(64), nullable=False),
@@ -61,20 +64,22 @@ ANALYSTS = Table(
     Column("loss", Text, nullable=False),
     Column("delta", Text, nullable=False),
     Column("budget", Text),
+    sqlite_with_rowid=False,
 )
 CHARGES = Table(
     "tacit_charges",
     TABLES,
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", _Number, primary_key=True, autoincrement=False),
     Column("outcome", String(20), nullable=False),
-    Column("ended", BigInteger),
+    Column("ended", _Number),
 )
 REQUESTS = Table(
     "tacit_requests",
     TABLES,
     Column("name", Text, primary_key=True),
-    Column("number", BigInteger, nullable=False),
+    Column("number", _Number, nullable=False),
     Column("digest", Text),
+    sqlite_with_rowid=False,
 )
 
 APPLICATION = 0x7AC17
