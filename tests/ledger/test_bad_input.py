@@ -321,7 +321,7 @@ def test_an_analyst_whose_total_makes_no_sense(shelf: Shelf) -> None:
 OTHERS: list[tuple[Budget, Neighbours, str]] = [
     (PureDP(epsilon=2), "add/remove", "accept it"),
     (PureDP(epsilon=0.5), "add/remove", "accept it"),
-    (PureDP(epsilon=0.3), "add/remove", "lower than what is spent"),
+    (PureDP(epsilon=0.3), "add/remove", "below what is spent"),
     (ApproxDP(epsilon=1, delta=1e-6), "add/remove", "accept it"),
     (ZCDP(rho=1), "add/remove", "another currency"),
     (ApproxZCDP(rho=1, delta=1e-6), "add/remove", "another currency"),

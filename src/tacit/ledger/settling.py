@@ -28,7 +28,7 @@ def settle_budget(connection: Connection, head: Head, budget: Budget, named: str
         )
     if most.loss < head.spent.loss or most.delta < head.spent.delta:
         raise RefusedError(
-            f"The ledger {named} has the budget {head.budget}, but the policy says {budget}, which is lower than what "
+            f"The ledger {named} has the budget {head.budget}, but the policy says {budget}, which is below what "
             f"is spent already ({float(head.spent.loss):g}, δ = {float(head.spent.delta):g}); nothing can undo that. "
             "Nothing was changed. Put the old one back."
         )
