@@ -17,7 +17,7 @@ from serve import Missing
 
 EPSILON = 1.0
 LONGEST = 100_000
-CHANCE = 1.05  # three standard errors of the ratio of two such quantiles
+CHANCE = 1.05  # two to three standard errors of the ratio of two such quantiles
 ALONE = [(name,) for name in EVERY]
 QUESTIONS = [*ALONE, tuple(STATISTICS)]
 KNOWN = {"mean", "units", "variance", "deviation"}  # one who knows asks for these in another way
@@ -29,8 +29,8 @@ TEXT = """\
 The 95 % quantile of |released − true|, over 50 groups of some 2,400 rows and so many releases (half as many of
 quantiles), at ε = {epsilon:g} for the whole question, without δ: each statistic asked alone, then count, sum and mean
 in one question. x is in [0, 100] and averages 40. Every unit of this table is within every bound (two groups of at
-most five rows, where 3 × 5 are allowed and paid for), so that all errors are noise. A ratio above {chance:g} is more
-than chance. The quantile is that at {highest:g}; units and values are counted if they are different; variance and
+most five rows, where 3 × 5 are allowed and paid for), so that all errors are noise. A ratio above {chance:g} is hardly
+chance. The quantile is that at {highest:g}; units and values are counted if they are different; variance and
 deviation are the population's. “Knowing” is opendp asked by one who knows what it adds: for a mean a count and a sum of
 x − 50, from which the others follow; for the spread a sum of squares as well; for units one row each.
 
@@ -53,10 +53,10 @@ class Entry:
 
 ENTRIES = {
     "tacit": Entry(TACIT, 200),
-    "opendp": Entry(OPENDP, 400),
-    "opendp, knowing": Entry(OPENDP, 400, knowing=True),
+    "opendp": Entry(OPENDP, 240),
+    "opendp, knowing": Entry(OPENDP, 240, knowing=True),
 }
-MORE = {"PipelineDP": Entry(PIPELINE_DP, 20), "SmartNoise": Entry(SMARTNOISE, 20), "Tumult": Entry(TUMULT, 10)}
+MORE = {"PipelineDP": Entry(PIPELINE_DP, 20), "SmartNoise": Entry(SMARTNOISE, 20), "Tumult": Entry(TUMULT, 6)}
 
 Found = dict[str, float | str]
 
