@@ -7,7 +7,9 @@ Compiled once by numba and cached beside this file (or in the user's cache where
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -19,7 +21,15 @@ _BAND = 1e-11
 
 def jit(function: F) -> F:
     """Compile a function on its first call, and keep the result on disk."""
-    return cast("F", numba.njit(cache=True, nogil=True)(function))
+    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def announce(function: object) -> None:
+    """Say on stderr that a function is about to be compiled, where no earlier run has left it on disk."""
+    kept = getattr(getattr(function, "_cache", None), "cache_path", None)
+    name = getattr(function, "__name__", "")
+    if kept is not None and not any(Path(kept).glob(f"*.{name}-*.nbi")):
+        sys.stderr.write("tacit: compiling a search for this machine, once; this takes about half a minute.\n")
 
 
 @jit
@@ -182,7 +192,7 @@ def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, co
     least = 0.0
     for i in range(kinds.size):
         column = columns[i]
-        found = 0
+        found = np.int64(0)
         for at in range(low, high):
             row = order[at]
             value = sensitive[column, where[row]]

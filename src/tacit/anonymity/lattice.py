@@ -93,9 +93,9 @@ def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, models, sen
         c = row_class[i]
         order[first[c]] = i
         first[c] += 1
-    low = 0
+    low = np.int64(0)
     for c in range(number):
-        weights[c] = judge(low, first[c], order, row_rest, row_count, sizes_of[c], k, sensitive, sizes, kinds, columns,
+        weights[c] = judge(low, first[c], order, row_rest, row_count, np.int64(sizes_of[c]), k, sensitive, sizes, kinds, columns,
                            numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts, exact)  # fmt: skip
         low = first[c]
 

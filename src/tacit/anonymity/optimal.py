@@ -154,6 +154,9 @@ def search(
         seconds: when to stop; then the certificate says how much better an answer might be.
         progress: called now and then with the part of the lattice that is done.
     """
+    from tacit.anonymity import kernels, lattice  # noqa: PLC0415 - numba is slow to import
+
+    kernels.announce(lattice.walk)
     began = time.perf_counter()
     order = sorted(range(len(problem.trees)), key=lambda j: -_spread(problem, j))
     walk = Walk(problem, order, limit)
@@ -186,7 +189,7 @@ class Walk:
         self.bounds = np.full((q + 1, tallest), inf)
         self.doubts = np.zeros(1, dtype=np.int64)
         wide = int(max(coded.wholes.shape[1], 1)) + 1
-        work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int64), np.zeros(wide, np.int64), np.empty(wide, np.int64),
+        work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
                 np.empty(wide, np.int64), self.doubts)  # fmt: skip
         self._rest = (rests.head, rests.tail, rests.many, rests.sensitive, coded.arrays(), *_space(q, rests), work)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.anonymity.classes import group
+from tacit.anonymity.kernels import announce
 from tacit.anonymity.loss import averaged, column_losses
 from tacit.anonymity.optimal import _lattice
 from tacit.anonymity.problems import Coded, Problem, coded_requirements
@@ -19,6 +20,7 @@ _POWERS = (1.0, 0.7, 0.4)
 
 def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
     """Split at medians (LeFevre, DeWitt and Ramakrishnan 2006); return the recoded table and its boxes."""
+    announce(median_split)
     coded, rows, q = coded_requirements(problem), problem.rows, len(problem.trees)
     widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
     small = np.int16 if widths.max() < np.iinfo(np.int16).max else np.int32
@@ -34,6 +36,7 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
 
 def local(problem: Problem) -> tuple[Published, Ints]:
     """Split along hierarchies; return the recoded table of least loss over a few ways to weigh splits, and its boxes."""
+    announce(hierarchy_split)
     tries = [_split(problem, power) for power in _POWERS]
     return min(tries, key=lambda one: averaged(column_losses(one[0], problem.objective), problem.mean))
 
@@ -42,7 +45,7 @@ def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
     coded = coded_requirements(problem)
     shape = _lattice(problem, list(range(len(problem.trees))))
     table = np.ascontiguousarray(np.array(problem.codes, dtype=np.int32).T)
-    order, ends = np.arange(problem.rows), np.empty(problem.rows, dtype=np.int64)
+    order, ends = np.arange(problem.rows, dtype=np.int32), np.empty(problem.rows, dtype=np.int64)
     scale = np.ones(len(problem.trees))
     found = hierarchy_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, shape.heights, shape.starts,
                             shape.maps, shape.widths, shape.costs, coded.arrays(), _sensitive(coded, problem.rows),
@@ -63,7 +66,7 @@ def _sensitive(coded: Coded, rows: int) -> Ints:
 def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
     wide = int(coded.wholes.shape[1]) + 1
     many = rows if coded.columns else 1
-    return (np.arange(many), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
+    return (np.arange(many, dtype=np.int32), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
             np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     _possible(problem, int(share * rows.rows))
     if method == "optimal":
         return _optimal(rows, roles, problem, int(share * rows.rows), inf if seconds is None else seconds)
-    return _partitioned(rows, roles, problem, method, strict=strict)
+    return _partitioned(rows, roles, problem, method, strict=strict, seconds=inf if seconds is None else seconds)
 
 
 def _names(quasi: object) -> tuple[str, ...]:
@@ -233,7 +233,9 @@ def _loss(problem: Problem, out: Published) -> float:
     return averaged(column_losses(out, problem.objective), problem.mean)
 
 
-def _partitioned(rows: Table, roles: Roles, problem: Problem, method: str, *, strict: bool) -> Anonymized:
+def _partitioned(  # noqa: PLR0913 - the parts of an outcome
+    rows: Table, roles: Roles, problem: Problem, method: str, *, strict: bool, seconds: float
+) -> Anonymized:
     if any(isinstance(model, NTCloseness) for model in problem.require) and method == "mondrian":
         raise InvalidError("require", "(n, t)-closeness with mondrian", 'one that looks at classes alone; or method="optimal"')
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415 - compiled on first use
@@ -241,7 +243,7 @@ def _partitioned(rows: Table, roles: Roles, problem: Problem, method: str, *, st
     if method == "mondrian":
         out, boxes = mondrian(problem, strict=strict)
     else:
-        best = find(problem, 0)
+        best = find(problem, 0, seconds=seconds)
         if any(isinstance(model, NTCloseness) for model in problem.require):
             return _local_fallback(rows, roles, problem, best)
         out, boxes = local(problem)

@@ -18,7 +18,7 @@ def passes(low, high, rows_in, total, k, model, sensitive, n, work):  # type: ig
         return False
     if kinds.size == 0:
         return True
-    return judge(low, high, rows_in, where, ones, total, k, sensitive, sizes, kinds, columns, numbers, wholes, n, families,
+    return judge(np.int64(low), np.int64(high), rows_in, where, ones, np.int64(total), k, sensitive, sizes, kinds, columns, numbers, wholes, n, families,
                  parts, divisors, hist, touched, scratch, doubts, True) == 0.0  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
     counts, ends_of = np.zeros(widest + 2, dtype=np.int64), np.zeros(widest + 2, dtype=np.int64)
     kept_ends = np.zeros(widest + 2, dtype=np.int64)
     pooled, chosen_pool = np.zeros(widest + 1, dtype=np.int8), np.zeros(widest + 1, dtype=np.int8)
-    sorted_rows, rows_in = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    sorted_rows, rows_in = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
     stack, stack_levels = np.empty((n + 1, 2), dtype=np.int64), np.empty((n + 1, q), dtype=np.int8)
     stack[0, 0], stack[0, 1] = 0, n
     for c in range(q):

@@ -1,6 +1,6 @@
 """The optimal search with (n, t)-closeness, which looks beyond a class.
 
-t-closeness to the whole table implies (n, t)-closeness where the table has n rows: that search gives a first answer.
+t-closeness to the whole table implies (n, t)-closeness where n rows are kept: that search gives a first node to score.
 The search without it gives a lower bound. Between the two, nodes are scored in the order of their loss without
 suppression, which is a lower bound of their loss, until none can be better or the time is over.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from tacit.anonymity.classes import failing, group, spread
 from tacit.anonymity.loss import averaged
 from tacit.anonymity.models import KAnonymity, Model, NTCloseness, TCloseness
-from tacit.anonymity.optimal import Certificate, Found
+from tacit.anonymity.optimal import Found
 from tacit.anonymity.optimal import search as search_lattice
 from tacit.anonymity.problems import Problem
 from tacit.anonymity.tables import Floats
@@ -39,7 +39,7 @@ def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> F
             close.append(model)
     easy = search_lattice(replace(problem, require=tuple(loose) or (KAnonymity(1),)), limit, seconds=seconds)
     first = search_lattice(replace(problem, require=tuple(close)), limit, seconds=seconds)
-    best = _Best(first.certificate.loss, first.levels, first.suppressed)
+    best = _Best(inf, None, 0)
     if first.levels is not None:
         _score(problem, limit, first.levels, best)
     lower, scored = _improve(problem, limit, best, easy.certificate.lower, began + seconds)
@@ -113,5 +113,3 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
     if loss < best.loss:
         best.loss, best.levels, best.suppressed = loss, levels, gone
 
-
-__all__ = ["Certificate", "search_supersets"]

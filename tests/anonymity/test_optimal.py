@@ -1,0 +1,183 @@
+"""The optimal search against all nodes of small lattices, and against the figures known for Adult."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tacit as tc
+from tacit.anonymity.classes import failing, group, spread
+from tacit.anonymity.hierarchies import Hierarchy
+from tacit.anonymity.loss import averaged
+from tacit.anonymity.models import Model
+from tacit.anonymity.optimal import Walk, search
+from tacit.anonymity.problems import Mean, Problem
+from tacit.anonymity.supersets import search_supersets
+from tacit.anonymity.tables import coded
+
+ADULT = Path("/work/shared/data/adult")
+adult = pytest.mark.skipif(not ADULT.exists(), reason="the Adult data is not here")
+
+TREES = (
+    Hierarchy((("0", "01", "*"), ("1", "01", "*"), ("2", "2", "*"), ("3", "3", "*"))),
+    Hierarchy((("a", "*"), ("b", "*"))),
+    Hierarchy((("p", "pq", "pqr", "*"), ("q", "pq", "pqr", "*"), ("r", "r", "pqr", "*"), ("s", "s", "s", "*"))),
+)
+
+MODELS: list[tuple[Model, ...]] = [
+    (tc.KAnonymity(2),),
+    (tc.KAnonymity(3), tc.LDiversity(2)),
+    (tc.LDiversity(2, kind="entropy"),),
+    (tc.KAnonymity(2), tc.LDiversity(2, kind="recursive", c=2)),
+    (tc.TCloseness(0.3),),
+    (tc.KAnonymity(2), tc.TCloseness(0.4, distance="ordered")),
+    (tc.TCloseness(0.3, distance="hierarchical", hierarchy=[["1", "x", "*"], ["2", "x", "*"], ["3", "y", "*"]]),),
+    (tc.KAnonymity(2), tc.LDiversity(2, kind="entropy"), tc.TCloseness(0.5)),
+]
+
+tables = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 3), st.sampled_from([1, 1, 2, 3]), st.integers(0, 4)),
+    min_size=1,
+    max_size=20,
+)
+
+
+def problem(rows: list[tuple[int, ...]], require: tuple[Model, ...], mean: Mean = "geometric", *, unit: bool = False) -> Problem:
+    codes = tuple(np.array([row[j] for row in rows], dtype=np.int32) for j in range(3))
+    sick = coded("sick", [*(row[3] for row in rows), 1, 2, 3])
+    sick = replace(sick, codes=sick.codes[: len(rows)])
+    persons = coded("who", [row[4] for row in rows]) if unit else None
+    return Problem(("x", "y", "z"), TREES, codes, len(rows), require, (sick,), persons, "loss", mean)
+
+
+def score(one: Problem, levels: tuple[int, ...]) -> tuple[int, float]:
+    """The rows suppressed at a node and its loss, cell by cell."""
+    codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
+    classes = group(codes, one.rows)
+    wrong = np.zeros(len(classes), dtype=bool)
+    unit = None if one.unit is None else spread(classes, one.unit)
+    for model in one.require:
+        wrong |= failing(model, classes, [spread(classes, one.sensitive[0])], unit)
+    gone = wrong[classes.ids]
+    columns = []
+    for tree, level, raw in zip(one.trees, levels, one.codes, strict=True):
+        m, total = len(tree.rows), Fraction(0)
+        for row in range(one.rows):
+            label = tree.rows[raw[row]][level]
+            share = Fraction(sum(other[level] == label for other in tree.rows), m)
+            total += 1 if gone[row] else (share - Fraction(1, m)) / (1 - Fraction(1, m))
+        columns.append(float(total / one.rows))
+    return int(gone.sum()), averaged(columns, one.mean)
+
+
+def best(one: Problem, limit: int) -> float:
+    nodes = product(*(range(tree.height) for tree in one.trees))
+    scores = [score(one, levels) for levels in nodes]
+    return min((loss for gone, loss in scores if gone <= limit), default=np.inf)
+
+
+@pytest.mark.parametrize("require", MODELS, ids=str)
+@settings(max_examples=25, deadline=None)
+@given(rows=tables, share=st.sampled_from([0.0, 0.2, 0.5, 1.0]), mean=st.sampled_from(["arithmetic", "geometric"]))
+def test_the_answer_is_the_best_of_all_nodes(require: tuple[Model, ...], rows: list[tuple[int, ...]], share: float, mean: Mean) -> None:
+    one = problem(rows, require, mean)
+    limit = int(share * len(rows))
+    found = search(one, limit)
+    want = best(one, limit)
+    assert found.certificate.loss == pytest.approx(want, abs=1e-9)
+    if found.levels is not None:
+        assert found.certificate.optimal
+        gone, loss = score(one, found.levels)
+        assert (gone, loss) == (found.suppressed, pytest.approx(want, abs=1e-9))
+        assert gone <= limit
+        for levels in found.certificate.tied:
+            assert score(one, levels)[1] == pytest.approx(want, abs=1e-8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=tables, share=st.sampled_from([0.0, 0.4]))
+def test_persons_are_counted_where_one_has_several_rows(rows: list[tuple[int, ...]], share: float) -> None:
+    one = problem(rows, (tc.KAnonymity(2),), unit=True)
+    limit = int(share * len(rows))
+    assert search(one, limit).certificate.loss == pytest.approx(best(one, limit), abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=tables)
+def test_with_supersets_the_answer_meets_them_and_the_bound_is_below(rows: list[tuple[int, ...]]) -> None:
+    one = problem(rows, (tc.NTCloseness(4, 0.3),))
+    found = search_supersets(one, 0)
+    if len(rows) < 4:
+        assert found.levels is None
+        return
+    assert found.certificate.optimal
+    assert found.certificate.loss == pytest.approx(best(one, 0), abs=1e-9)
+
+
+def test_a_walk_that_is_stopped_says_how_much_better_an_answer_might_be() -> None:
+    rng = np.random.default_rng(1)
+    rows = [tuple(int(x) for x in rng.integers(0, (4, 2, 4, 3, 4)) + np.array([0, 0, 0, 1, 0])) for _ in range(60)]
+    one = problem(rows, (tc.KAnonymity(3),))
+    whole = search(one, 6).certificate
+    walk = Walk(one, [0, 1, 2], 6)
+    lowers = []
+    while not walk.go(1):
+        stopped = walk.found(0.0).certificate
+        assert stopped.lower <= whole.loss + 1e-12
+        lowers.append(stopped.lower)
+    assert walk.found(0.0).certificate.loss == whole.loss
+    assert lowers == sorted(lowers) or max(lowers) <= whole.loss
+
+
+def test_thirty_columns_are_searched_for_as_long_as_allowed() -> None:
+    rng = np.random.default_rng(2)
+    rows = {f"c{j}": rng.integers(0, 40, 400).tolist() for j in range(30)}
+    quasi = {name: tc.anonymity.intervals([5, 10, 20]) for name in rows}
+    out = tc.anonymity.anonymize(rows, quasi=quasi, require=tc.KAnonymity(2), suppression=0.2, seconds=1)
+    assert out.report.k >= 2
+    assert out.certificate is not None
+    assert out.certificate.lattice == 5**30
+    assert 0 <= out.certificate.gap <= 1
+
+
+@pytest.fixture(scope="module")
+def people() -> tuple[dict[str, list[object]], dict[str, Hierarchy]]:
+    table = tc.anonymity.tables.read(ADULT / "adult.csv", sep=";")
+    columns = {name: [table.column(name).values[c] for c in table.column(name).codes] for name in table.names}
+    return columns, {name: tc.anonymity.hierarchy(ADULT / f"adult_hierarchy_{name}.csv", sep=";") for name in table.names}
+
+
+@adult
+@pytest.mark.parametrize(("share", "loss", "gone"), [(0.0, 0.573151, 0), (0.04, 0.266111, 1178), (1.0, 0.220412, 2553)])
+def test_adult_is_recoded_with_the_known_least_loss(people, share: float, loss: float, gone: int) -> None:  # type: ignore[no-untyped-def]
+    columns, trees = people
+    out = tc.anonymity.anonymize(columns, quasi=trees, require=tc.KAnonymity(5), suppression=share)
+    assert out.loss == pytest.approx(loss, abs=1e-6)
+    assert (out.suppressed, out.report.k >= 5, out.certificate.optimal, out.certificate.lattice) == (gone, True, True, 12_960)
+
+
+@adult
+@pytest.mark.parametrize(("model", "loss"), [(tc.LDiversity(3), 0.205208), (tc.TCloseness(0.2), 0.815003)])
+def test_adult_with_a_sensitive_column_has_the_known_least_loss(people, model: Model, loss: float) -> None:  # type: ignore[no-untyped-def]
+    columns, trees = people
+    quasi = {name: tree for name, tree in trees.items() if name != "occupation"}
+    out = tc.anonymity.anonymize(
+        columns, quasi=quasi, sensitive="occupation", require=[tc.KAnonymity(5), model], suppression=0.04
+    )
+    assert out.loss == pytest.approx(loss, abs=1e-6)
+    assert out.report.meets(tc.KAnonymity(5), model)
+
+
+@adult
+def test_adult_recoded_locally_loses_less_than_a_tenth(people) -> None:  # type: ignore[no-untyped-def]
+    columns, trees = people
+    out = tc.anonymity.anonymize(columns, quasi=trees, require=tc.KAnonymity(5), method="local", mean="arithmetic")
+    assert out.loss <= 0.105
+    assert (out.suppressed, out.report.k) == (0, 5)
