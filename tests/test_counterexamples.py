@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
@@ -99,3 +100,78 @@ def test_a_ledger_of_another_relation_or_budget_is_refused() -> None:
                 budget=tc.PureDP(epsilon=1),
                 ledger=ledger,
             )
+
+
+NEARLY_ONE = "CAST(CASE WHEN name = 'Bob' THEN 0.49999999999999994 ELSE 0.0 END AS BIGINT)"
+ABSORBED = (
+    "CAST(floor((CASE WHEN name = 'Bob' THEN 0.7 ELSE 0.0 END + 4503599627370496.0) - 4503599627370496.0) AS BIGINT)"
+)
+SIGNED = "sign((CASE WHEN name = 'Bob' THEN 0.1 ELSE 0.0 END + 4503599627370496.0) - 4503599627370496.0)"
+
+
+@pytest.mark.parametrize("zero", [NEARLY_ONE, ABSORBED, SIGNED], ids=["a last bit", "absorbed", "a sign"])
+def test_no_real_that_becomes_an_integer_leaves_its_proved_range_and_overflows(zero: str) -> None:
+    """A number that is proved to be 0 was 1 on Bob's row, and products that cannot overflow did: an error for Bob."""
+    for names in (["Ann", "Cid"], ["Ann", "Cid", "Bob"]):
+        db = tc.open(pa.table({"name": names}), unit=tc.ROW, budget=tc.PureDP(epsilon=1))
+        question = (
+            f"SELECT count(*) AS n FROM data WHERE {zero} * 9223372036854775807 + {zero} * 9223372036854775807 >= 0"  # noqa: S608 - it is the point
+        )
+        assert len(db.sql(question, epsilon=0.1).rows()) == 1
+
+
+@pytest.mark.parametrize("name", ["v0", "V0", "v1", "w", "u0", "k0", "cell", "d0", "layer0", "l", "r"])
+def test_a_join_compares_what_it_says_whatever_other_columns_are_called(tmp_path: Path, name: str) -> None:
+    """A column called v0 stood for the computed unit: units were joined by another column's values."""
+    units = pa.table({"u": list(range(1, 101)), name: [7] * 100})
+    one = pa.table({"u": [50], name: [7]})
+    for table, content in (("a", units), ("b", one)):
+        pq.write_table(content, tmp_path / f"{table}.parquet")
+    tables = "".join(
+        f'[tables.{one}]\nsource = "{one}.parquet"\nunit = "u"\nmax_groups = 1\nmax_rows = 1\n' for one in "ab"
+    )
+    (tmp_path / "p.toml").write_text(f"budget = {{ epsilon = 100 }}\n{tables}", encoding="utf-8")
+    with tc.open(tmp_path / "p.toml") as db:
+        plan = db.plan("SELECT count(*) AS n FROM a JOIN b ON a.u = b.u", epsilon=1).plan
+        assert db._tables["a"][1].measure(plan) == [[1]]
+    public = pa.table({"k": list(range(50)), name: [7] * 50})
+    rows = pa.table({"x": [3, 3], name: [7, 7]})
+    with tc.open(rows, unit=tc.ROW, public={"p": public}, budget=tc.PureDP(epsilon=9)) as db:
+        plan = db.plan("SELECT count(*) AS n FROM data JOIN p ON data.x = p.k", epsilon=1).plan
+        assert db._tables["data"][1].measure(plan) == [[2]]
+
+
+def test_no_alias_reads_a_hidden_column() -> None:
+    """The hidden column "diag.code" was read under the name of a public table's code, aliased Diag."""
+    private = pa.table({"u": [1, 2, 3], "k": [1, 1, 1], "diag.code": [100, 100, 100]})
+    public = pa.table({"k": [1, 2], "code": [0, 1000]})
+    with tc.open(
+        private,
+        unit="u",
+        max_groups=1,
+        max_rows=1,
+        hidden=["diag.code"],
+        public={"codes": public},
+        budget=tc.PureDP(epsilon=9),
+    ) as db:
+        for alias in ("c", "Diag", "DIAG", "diag"):
+            asked = f'SELECT sum("{alias}".code) AS s FROM data JOIN codes AS "{alias}" ON data.k = "{alias}".k'  # noqa: S608
+            plan = db.plan(asked, epsilon=1).plan
+            assert list(db._tables["data"][1].measure(plan)[0]) == [0]
+
+
+def test_an_answer_over_public_tables_is_not_repeated_from_the_record() -> None:
+    """What a public table holds may change under one version of the private data."""
+    rows = pa.table({"u": [1, 2, 3], "k": [1, 1, 1]})
+    with tc.open(
+        rows,
+        unit="u",
+        max_groups=1,
+        max_rows=1,
+        public={"p": pa.table({"k": [1], "name": ["x"]})},
+        budget=tc.PureDP(epsilon=9),
+        data_version="one",
+    ) as db:
+        for _ in range(2):
+            db.sql("SELECT count(*) AS n FROM data JOIN p ON data.k = p.k", epsilon=1)
+        assert float(db.ledger.spent.loss) == 2

@@ -240,7 +240,7 @@ def test_a_failing_source_says_one_constant_sentence_and_stays_charged(error: Ex
         db.sql(COUNT, epsilon=0.25)
     assert str(caught.value) == FAILED
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert seen == ["charge", "read", "failed"]
     assert db.spent == PureDP(epsilon=0.25)
     assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]

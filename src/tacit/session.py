@@ -178,11 +178,14 @@ class Database(Verbs):
                 else:
                     answer = release(planned.plan, planned.price, engine.measure(planned.plan), context)
                 answers.append(replace(answer, confidence=planned.confidence))
-        except BaseException as error:
+        except Exception:  # noqa: BLE001 - whatever it says could tell of the data
+            answers.clear()
+        except BaseException:
             self._ended(ticket, FAILED_OUTCOME)
-            if isinstance(error, Exception):
-                raise SourceError(FAILED) from None
             raise
+        if not answers:  # outside of `except`, so that not even the context carries what was raised
+            self._ended(ticket, FAILED_OUTCOME)
+            raise SourceError(FAILED)
         return answers
 
     def ask_declared(self, declared: Declared) -> list[Release]:
@@ -203,7 +206,7 @@ class Database(Verbs):
             analyst=self._analyst,
             digest=recorded.digest(planned.plan, planned.price, self._data_version),
             key=key,
-            repeats=bool(self._data_version),
+            repeats=bool(self._data_version) and not planned.plan.joins,  # what public tables hold is not in the digest
         )
 
     def _ended(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:

@@ -186,7 +186,7 @@ def test_no_neighbour_moves_more_integers_than_the_event_says(
 # --- prices ---------------------------------------------------------------------------------------------------
 
 amounts = st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=10**6)
-weights = st.lists(st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=100), min_size=1, max_size=5)
+weights = st.lists(st.fractions(min_value=Fraction(1, 5), max_value=5, max_denominator=100), min_size=1, max_size=5)
 
 
 def weighted(weights: Sequence[Fraction], neighbours: Neighbours = "add/remove") -> Plan:

@@ -1,7 +1,7 @@
 """Columns as DuckDB types them, read as the policy types them; and the casts of `query.functions_cast` in SQL.
 
 Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999
-become NULL, timestamps lose their zone in UTC, and nothing raises. NaN stays until something looks at it (see
+become NULL, timestamps lose their zone in UTC, and nothing here raises. NaN stays until something looks at it (see
 `duckdb_rows`).
 """
 

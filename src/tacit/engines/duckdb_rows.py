@@ -47,6 +47,7 @@ class Rows:
     def __init__(self, types: Mapping[str, str], expressions: Iterable[Expression]) -> None:
         """Prepare the layers over a source with these columns and DuckDB types, for these expressions."""
         self._types = types
+        self._letter = _letter(types)
         self._uses = _uses(expressions)
         self._terms: dict[Expression, Term] = {}
         self._cleaned: dict[Expression, Term] = {}
@@ -87,7 +88,7 @@ class Rows:
         """Give a piece of SQL a name in a layer."""
         while len(self._layers) <= level:
             self._layers.append([])
-        name = f"v{sum(map(len, self._layers))}"
+        name = f"{self._letter}{sum(map(len, self._layers))}"
         self._layers[level].append((name, sql))
         return column(name)
 
@@ -151,6 +152,20 @@ class Rows:
         branches = ((test.sql, result.sql) for test, result in zip(tests, results, strict=True))
         sql = when(*branches, otherwise=None if last is None else last.sql)
         return _above(terms, sql, nan=node.kind == "real" and any(term.nan for term in terms))
+
+
+def _letter(types: Iterable[str]) -> str:
+    """Return what the names of computed columns begin with: no column of the source does, whatever its capitals.
+
+    A column that is kept beside them would else stand for one of them, since DuckDB takes the first of two.
+
+    >>> _letter(["u", "V1"]), _letter(["u"])
+    ('v_', 'v')
+    """
+    taken, letter = [name.casefold() for name in types], "v"
+    while any(name.startswith(letter) for name in taken):
+        letter += "_"
+    return letter
 
 
 def _above(terms: list[Term], sql: SQL, *, nan: bool) -> Term:

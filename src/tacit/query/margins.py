@@ -24,12 +24,13 @@ Intervals are those of the fit before this step, cut off at 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +73,14 @@ def with_margins(plan: Plan, law: Law) -> Plan:
     bundles = [replace(count, over=None if keys == every else keys) for keys in subsets(every)]
     sizes = [len(key.listed) for key in plan.keys]
     spans = {keys: sensitivity(plan, bundle, law) for keys, bundle in zip(subsets(every), bundles, strict=True)}
-    shares = best_shares(sizes, {keys: float(span) for keys, span in spans.items()}, law)
+    shares = best_shares(tuple(sizes), tuple((keys, float(span)) for keys, span in spans.items()), law)
     kept = [replace(b, weight=shares[keys]) for keys, b in zip(subsets(every), bundles, strict=True) if keys in shares]
     (one,) = plan.aggregates
     return replace(plan, bundles=tuple(kept), aggregates=(replace(one, bundles=tuple(range(len(kept)))),))
 
 
-def best_shares(sizes: Sequence[int], spans: dict[Keys, float], law: Law) -> dict[Keys, Fraction]:
+@lru_cache(maxsize=64)
+def best_shares(sizes: tuple[int, ...], spans: tuple[tuple[Keys, float], ...], law: Law) -> Mapping[Keys, Fraction]:
     """Return the margins to measure and their shares of the budget, for the least total squared error of all margins.
 
     Args:
@@ -88,11 +90,11 @@ def best_shares(sizes: Sequence[int], spans: dict[Keys, float], law: Law) -> dic
     """
     from scipy.optimize import minimize  # noqa: PLC0415 - slow to import, and seldom needed
 
-    every = list(spans)
+    every = [keys for keys, _ in spans]
     inside = np.array([[float(set(small) <= set(large)) for large in every] for small in every])
     merged = np.array([float(prod(n for i, n in enumerate(sizes) if i not in keys)) for keys in every])
     ranks = np.array([float(prod(sizes[i] - 1 for i in keys)) for keys in every])
-    span = np.array(list(spans.values()))
+    span = np.array([size for _, size in spans])
 
     def total(logits: Floats) -> float:
         share = np.exp(logits - logits.max())
@@ -107,7 +109,7 @@ def best_shares(sizes: Sequence[int], spans: dict[Keys, float], law: Law) -> dic
     share /= share.sum()
     whole = {keys: round(float(part) * _SHARES) for keys, part in zip(every, share, strict=True) if part > _FAINT}
     whole[every[-1]] = max(whole.get(every[-1], 0), 1)
-    return {keys: Fraction(part, _SHARES) for keys, part in whole.items()}
+    return MappingProxyType({keys: Fraction(part, _SHARES) for keys, part in whole.items()})
 
 
 @dataclass(frozen=True)
@@ -156,15 +158,21 @@ class Fit:
         return fitted
 
     def reach(self, margin: Keys, beta: float) -> float:
-        """Return how far a cell of a fitted margin may be off, but with probability β."""
-        scales, counts = [], []
+        """Return how far a cell of a fitted margin may be off, but with probability β.
+
+        That is the reach of the continuous law and half a step of the largest weight, as noise is whole; see `tails`.
+        """
+        weights, scales, counts = [], [], []
         for place, (keys, law) in enumerate(self.margins):
             for matching in subsets(keys):
-                scales.append(abs(self._weight(place, margin, matching)) * law.scale)
+                weights.append(abs(self._weight(place, margin, matching)))
+                scales.append(weights[-1] * law.scale)
                 counts.append(float(prod(self.sizes[i] - 1 for i in keys if i not in matching)))
         if self.margins[0][1].law == "laplace":
-            return laplace_reach(np.array(scales), np.array(counts), beta)
-        return gaussian_reach(float(np.sum(np.array(counts) * np.array(scales) ** 2)), beta)
+            found = laplace_reach(np.array(scales), np.array(counts), beta)
+        else:
+            found = gaussian_reach(float(np.sum(np.array(counts) * np.array(scales) ** 2)), beta)
+        return found + max(weights) / 2
 
     def _weight(self, place: int, margin: Keys, matching: Keys) -> float:
         """Return the weight, in one cell of a fitted margin, of a measured cell that agrees with it in some keys."""

@@ -237,10 +237,10 @@ def _with_new_names(join: Join, names: Mapping[str, str]) -> Join:
 
 def _free(raw: Sequence[str], called: str, taken: set[str]) -> dict[str, str]:
     """Return the plan's names of a table's columns: the table's name before theirs, with a number if that is taken."""
-    number = 0
+    number, used = 0, {name.casefold() for name in taken}  # engines tell names apart without regard to case
     while True:
         found = {name: f"{called}_{number}.{name}" if number else f"{called}.{name}" for name in raw}
-        if taken.isdisjoint(found.values()):
+        if used.isdisjoint(name.casefold() for name in found.values()):
             return found
         number += 1
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isinf
+from math import ceil, floor, isinf
 
 from tacit.errors import InvalidError, show
 from tacit.query.expressions import Call, Case, Cast, Constant, Expression, Kind, Value
 from tacit.query.functions import FUNCTIONS, Function, Takes, apply
-from tacit.query.functions_cast import CASTS, cast
+from tacit.query.functions_cast import CASTS, HIGHEST, LOWEST, cast
 from tacit.query.parse_tree import too_deep
 from tacit.query.ranges import Range, range_of
 from tacit.query.refuse import refused, spelled
@@ -219,7 +219,24 @@ def cast_to(term: Term, kind: Kind) -> Term:
         raise refused(f"A cast from {term.kind} to {kind} is not answered, since engines differ in it")
     if isinstance(term.expression, Constant) and kind not in ("date", "timestamp"):
         return constant(cast(term.expression.value, term.kind, kind), kind)
-    return coerce(term, kind)
+    found = coerce(term, kind)
+    if (term.kind, kind) == ("real", "integer") and found.known.ends is not None:
+        return _kept_within(found, *found.known.ends)
+    return found
+
+
+def _kept_within(whole: Term, low: Fraction, high: Fraction) -> Term:
+    """Return an integer that was a real, clamped to its proved range.
+
+    The proof leaves the rounding of doubles out, and on a row a real may be beyond it: by a last bit, or by far more
+    where a large number was added and taken off again. Integers must keep to their ranges, since it is by them that
+    arithmetic is known not to overflow; an overflow would be an error that tells of a row. This is the one place where
+    a real becomes an integer.
+    """
+    first, last = max(floor(low), LOWEST), min(ceil(high), HIGHEST)
+    if first > last:
+        return constant(None, "integer")
+    return call("clamp", whole, constant(first, "integer"), constant(last, "integer"))
 
 
 def as_number(term: Term, function: str) -> Term:

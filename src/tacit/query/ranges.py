@@ -2,7 +2,9 @@
 
 A NULL counts for nothing, so a range says nothing of it; but `least` and `greatest` skip NULLs, so there it matters
 which of their arguments are always there. Booleans are 0 and 1. A float stands for the decimal that it prints, and the
-rounding of doubles is left out: what is measured is clamped to its range once more, so a last bit does no harm.
+rounding of doubles is left out: what is measured is clamped to its range once more, and so is every real that becomes
+an integer (`parse_terms.cast_to`). So the range of an integer holds on every row, while that of a real may be left by
+what doubles round away.
 """
 
 from __future__ import annotations
@@ -108,6 +110,8 @@ def _of_call(part: Call, below: Sequence[Range]) -> Range:
         return Range(found.low, found.high, any(one.there for one in below))
     if part.function == "is_null":
         return Range(there=True)
+    if part.function == "sign" and part.arguments[0].kind == "real":
+        return Range(Fraction(-1), Fraction(1))  # the sign of a real hangs on its last bit; see the module
     if part.function == "modulo" and part.kind == "integer":
         return _modulo(below, step=1)
     return _RULES[part.function](below) if part.function in _RULES else _UNKNOWN
