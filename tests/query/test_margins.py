@@ -263,7 +263,7 @@ def test_intervals_cover_where_noise_hardly_spans_a_step(cost: dict[str, float])
     """Whole noise is tied to its grid: the continuous law alone would cover 79 to 93 % here."""
     keys = [key("k", *"abcde")]
     plan, truth, runs = tabulated(plan_of(policy(unit=None), ask_for("count"), keys=keys)), [500] * 5, 3000
-    paid, inside = price(plan, **cost), 0  # type: ignore[arg-type]
+    paid, inside = price(plan, **cost), 0
     for _ in range(runs // 5):
         found = release(plan, paid, [truth], {})
         inside += sum(low <= 500 <= high for *_, low, high in found.intervals(0.95).rows())  # type: ignore[operator]
