@@ -1,4 +1,5 @@
-# Every target sets up what it needs in .venv first; nothing else has to be installed.
+# Every target sets up what it needs in .venv first; nothing else has to be installed. The tests of the client for browsers
+# run where there is node 20 or newer (apt install nodejs, brew install node, or https://nodejs.org) and are skipped elsewhere.
 PYTHON ?= python3
 PY := .venv/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
@@ -24,6 +25,7 @@ demo: $(STAMP)  ## the main job, start to finish
 	.venv/bin/tacit demo
 
 test: $(STAMP)  ## all tests but the long statistical runs
+	@command -v node >/dev/null || echo "There is no node: the tests of the client for browsers are skipped (see the head of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES)
 
 test-long: $(STAMP)  ## the long statistical runs alone

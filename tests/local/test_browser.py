@@ -1,0 +1,188 @@
+"""The client for browsers, run by node: the same bits make the same reports, and its reports estimate the truth."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import local_vectors
+from tacit.local import GRR, OLH, OUE, Hadamard, Protocol, Warner, protocol
+from tacit.local.base import _canonical
+
+NODE = shutil.which("node")
+with_node = pytest.mark.skipif(NODE is None, reason="there is no node here; see the Makefile for how to get it")
+HERE = Path(__file__).parent
+VECTORS = json.loads(local_vectors.FILE.read_text(encoding="utf-8"))
+REPORTS = [report for case in VECTORS["cases"] for report in case["reports"]]
+WORDS = ["tea", "coffee", "ünïcode ☕", "mate"]
+COUNTS = [6000, 1000, 0, 3000]
+# Standard errors. By Bernstein's inequality a sum of indicators with variance V ≥ 1,000 is further from its mean with
+# probability at most 2·exp(-81/(2 + 6/√V)) < 1e-15; fewer than 100 are compared here.
+FAR = 9.0
+
+
+def ask(task: str, **request: object) -> Any:  # noqa: ANN401 - whatever the task answers
+    """Ask node."""
+    done = subprocess.run(  # noqa: S603 - our own script
+        [str(NODE), str(HERE / "browser.mjs")],
+        input=json.dumps({"task": task, **request}),
+        text=True,
+        encoding="utf-8",
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_vectors_are_those_that_python_draws() -> None:
+    assert local_vectors.FILE.read_text(encoding="utf-8") == local_vectors.text()
+
+
+def test_python_reads_every_vector() -> None:
+    for case in VECTORS["cases"]:
+        total = protocol(case["parameters"]).aggregator()
+        assert total.add_bytes(bytes.fromhex(report["message"]) for report in case["reports"]) == len(case["reports"])
+        assert total.add_json_lines(report["line"] for report in case["reports"]) == len(case["reports"])
+        assert total.dropped == 0
+
+
+@with_node
+def test_the_same_bits_make_the_same_reports_in_both_languages() -> None:
+    answers = ask("vectors", cases=VECTORS["cases"])
+    assert len(answers) == len(REPORTS)
+    for answer, report in zip(answers, REPORTS, strict=True):
+        assert answer == {"message": report["message"], "line": report["line"], "left": 0}
+
+
+def far_off(oracle: Protocol, counts: list[int], drawn: object) -> bool:
+    """Tell whether an estimate from node's reports is further from the counts than chance allows."""
+    total = oracle.aggregator()
+    lines = drawn if isinstance(drawn, str) else None
+    if lines is None:
+        assert isinstance(drawn, list)
+        total.add_bytes(base64.b64decode(message) for message in drawn)
+    else:
+        total.add_json_lines(lines)
+    assert (total.n, total.dropped) == (sum(COUNTS), 0)
+    std = np.array([oracle.variance(n=total.n, frequency=count / total.n) ** 0.5 for count in counts])
+    return bool((abs(total.estimate().counts - counts) > FAR * std).any())
+
+
+@with_node
+@pytest.mark.parametrize("form", ["line", "report"])
+@pytest.mark.parametrize(
+    "oracle",
+    [GRR(domain=WORDS, epsilon=1), OUE(domain=WORDS, epsilon=2), OLH(domain=WORDS, epsilon=2), Warner(p=0.75)],
+    ids=lambda oracle: type(oracle).__name__,
+)
+def test_what_node_draws_estimates_the_truth(oracle: Protocol, form: str) -> None:
+    counts = [7000, 3000] if isinstance(oracle, Warner) else COUNTS
+    drawn = ask("draw", parameters=oracle.parameters(), counts=counts, form=form)
+    assert not far_off(oracle, counts, drawn)
+    assert far_off(oracle, counts[::-1], drawn)  # the check has power
+
+
+@with_node
+def test_a_large_domain_is_drawn_in_pieces() -> None:
+    """More bits than the browser gives at once; every bit of OUE is a coin of its own."""
+    oracle = OUE(domain=20_001, epsilon=1)
+    total = oracle.aggregator()
+    messages = ask("draw", parameters=oracle.parameters(), counts=[0] * 20_000 + [20], form="report")
+    assert total.add_bytes(base64.b64decode(message) for message in messages) == 20
+    ones = int(total._cells.sum())
+    mean, std = 20 * (20_000 * oracle.q + 0.5), (20 * 20_001 * oracle.q * (1 - oracle.q)) ** 0.5
+    assert abs(ones - mean) < FAR * std
+
+
+def changed(text: str, **fields: object) -> str:
+    return json.dumps({**json.loads(text), **fields}, sort_keys=True, separators=(",", ":"))
+
+
+def nudged(oracle: Protocol, field: str, shift: int) -> str:
+    """Return parameters with one chance moved by so many 2^-64, under a digest that is right for them."""
+    parts = json.loads(oracle.parameters())
+    parts[field] = str(int(parts[field]) + shift)
+    return signed(parts)
+
+
+def signed(parts: dict[str, object]) -> str:
+    """Return parameters with the digest that is right for them, as a dishonest server would."""
+    bare = {key: value for key, value in parts.items() if key != "digest"}
+    digest = hashlib.sha256(_canonical(bare).encode()).digest()[:16].hex()
+    return _canonical({**bare, "digest": digest})
+
+
+@with_node
+def test_parameters_that_claim_a_smaller_epsilon_than_they_draw_with_are_refused() -> None:
+    """The most that is allowed passes, and one 2^-64 more does not: the bound is exact."""
+    cases: list[tuple[Protocol, str, int]]
+    cases = [(GRR(domain=d, epsilon=e), "keep", 1) for d in (2, 5, 1000) for e in (0.01, 1, 7)]
+    cases += [(OLH(domain=100, epsilon=e), "keep", 1) for e in (0.5, 1, 5)]
+    cases += [(OUE(domain=100, epsilon=e), "raise", -1) for e in (0.5, 1, 5)]
+    cases += [(Warner(epsilon=1), "keep", 1), (Warner(p=0.75), "keep", 1)]
+    right = ask("attempt", pairs=[(signed(json.loads(oracle.parameters())), value(oracle)) for oracle, *_ in cases])
+    wrong = ask("attempt", pairs=[(nudged(*case), value(case[0])) for case in cases])
+    assert all(isinstance(answer, int) for answer in right)
+    assert all("keep to their epsilon" in str(answer) for answer in wrong), wrong
+
+
+def value(oracle: Protocol) -> object:
+    return oracle.domain[0]
+
+
+@with_node
+def test_a_law_upside_down_is_refused_too() -> None:
+    parts = json.loads(GRR(domain=4, epsilon=1).parameters())
+    answer = ask("attempt", pairs=[(signed({**parts, "keep": "1"}), 0)])
+    assert "keep to their epsilon" in answer[0]
+
+
+@with_node
+def test_malformed_parameters_and_values_are_refused_without_being_repeated() -> None:
+    text, hashed = GRR(domain=WORDS, epsilon=1).parameters(), OLH(domain=9, epsilon=1).parameters()
+    pairs = [
+        ("", "tea"),
+        ("null", "tea"),
+        ("[]", "tea"),
+        (text[:-2], "tea"),
+        (changed(text, format="x"), "tea"),
+        (changed(text, version=2), "tea"),
+        (changed(text, protocol="constructor"), "tea"),
+        (Hadamard(domain=WORDS, epsilon=1).parameters(), "tea"),
+        (changed(text, digest="0" * 32), "tea"),
+        (changed(text, digest=7), "tea"),
+        (changed(text, domain=["tea"]), "tea"),
+        (changed(text, domain=["tea", "tea"]), "tea"),
+        (changed(text, domain={"size": 2.5}), 1),
+        (changed(text, domain=None), 1),
+        (changed(text, domain=[*WORDS[1:], "tea"]), "tea"),
+        (changed(text, keep="-1"), "tea"),
+        (changed(text, keep=str(1 << 64)), "tea"),
+        (changed(text, keep=0.5), "tea"),
+        (changed(text, epsilon="51"), "tea"),
+        (changed(text, epsilon="0"), "tea"),
+        (changed(text, epsilon="1/0"), "tea"),
+        (changed(text, epsilon=1), "tea"),
+        (changed(hashed, buckets=1), 0),
+        (changed(hashed, prime=7), 0),
+        (text, "secret"),
+        (text, None),
+        (text, 0),
+        (hashed, 9),
+        (hashed, -1),
+        (hashed, 1.5),
+        (hashed, "1"),
+    ]
+    for answer in ask("attempt", pairs=pairs):
+        assert str(answer).startswith("RangeError: tacit-local needs ")
+        assert str(answer).endswith("; nothing was drawn.")
+        assert "secret" not in str(answer)
