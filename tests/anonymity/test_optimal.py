@@ -20,9 +20,10 @@ from tacit.anonymity.models import Model
 from tacit.anonymity.optimal import Walk, search
 from tacit.anonymity.problems import Mean, Problem
 from tacit.anonymity.supersets import search_supersets
-from tacit.anonymity.tables import coded
+from tacit.anonymity.tables import Table, coded, read
 
 ADULT = Path("/work/shared/data/adult")
+People = tuple[Table, dict[str, Hierarchy]]
 adult = pytest.mark.skipif(not ADULT.exists(), reason="the Adult data is not here")
 
 TREES = (
@@ -148,24 +149,24 @@ def test_thirty_columns_are_searched_for_as_long_as_allowed() -> None:
 
 
 @pytest.fixture(scope="module")
-def people() -> tuple[dict[str, list[object]], dict[str, Hierarchy]]:
-    table = tc.anonymity.tables.read(ADULT / "adult.csv", sep=";")
-    columns = {name: [table.column(name).values[c] for c in table.column(name).codes] for name in table.names}
-    return columns, {name: tc.anonymity.hierarchy(ADULT / f"adult_hierarchy_{name}.csv", sep=";") for name in table.names}
+def people() -> tuple[Table, dict[str, Hierarchy]]:
+    table = read(ADULT / "adult.csv", sep=";")
+    return table, {name: tc.anonymity.hierarchy(ADULT / f"adult_hierarchy_{name}.csv", sep=";") for name in table.names}
 
 
 @adult
 @pytest.mark.parametrize(("share", "loss", "gone"), [(0.0, 0.573151, 0), (0.04, 0.266111, 1178), (1.0, 0.220412, 2553)])
-def test_adult_is_recoded_with_the_known_least_loss(people, share: float, loss: float, gone: int) -> None:  # type: ignore[no-untyped-def]
+def test_adult_is_recoded_with_the_known_least_loss(people: People, share: float, loss: float, gone: int) -> None:
     columns, trees = people
     out = tc.anonymity.anonymize(columns, quasi=trees, require=tc.KAnonymity(5), suppression=share)
     assert out.loss == pytest.approx(loss, abs=1e-6)
+    assert out.certificate is not None
     assert (out.suppressed, out.report.k >= 5, out.certificate.optimal, out.certificate.lattice) == (gone, True, True, 12_960)
 
 
 @adult
 @pytest.mark.parametrize(("model", "loss"), [(tc.LDiversity(3), 0.205208), (tc.TCloseness(0.2), 0.815003)])
-def test_adult_with_a_sensitive_column_has_the_known_least_loss(people, model: Model, loss: float) -> None:  # type: ignore[no-untyped-def]
+def test_adult_with_a_sensitive_column_has_the_known_least_loss(people: People, model: Model, loss: float) -> None:
     columns, trees = people
     quasi = {name: tree for name, tree in trees.items() if name != "occupation"}
     out = tc.anonymity.anonymize(
@@ -176,7 +177,7 @@ def test_adult_with_a_sensitive_column_has_the_known_least_loss(people, model: M
 
 
 @adult
-def test_adult_recoded_locally_loses_less_than_a_tenth(people) -> None:  # type: ignore[no-untyped-def]
+def test_adult_recoded_locally_loses_less_than_a_tenth(people: People) -> None:
     columns, trees = people
     out = tc.anonymity.anonymize(columns, quasi=trees, require=tc.KAnonymity(5), method="local", mean="arithmetic")
     assert out.loss <= 0.105

@@ -7,6 +7,7 @@
 (3, {'zip': 2})
 """
 
+from tacit.anonymity.attacks import Attack, attack
 from tacit.anonymity.drafts import draft, load, save
 from tacit.anonymity.hierarchies import Hierarchy, dates, hierarchy, intervals, mask, ordered, suppress
 from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
@@ -17,6 +18,7 @@ from tacit.anonymity.search import anonymize
 
 __all__ = [
     "Anonymized",
+    "Attack",
     "Hierarchy",
     "KAnonymity",
     "LDiversity",
@@ -25,6 +27,7 @@ __all__ = [
     "Report",
     "TCloseness",
     "anonymize",
+    "attack",
     "check",
     "dates",
     "draft",

@@ -185,7 +185,8 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                     elif score < scores[0]:
                         tied_levels[0, :] = levels
                         state[4] = 1
-                    if (not tie and score < scores[0]) or (tie and rows_out < state[5]):
+                    lighter = rows_out < state[5] or (rows_out == state[5] and levels.sum() < best_levels.sum())
+                    if (not tie and score < scores[0]) or (tie and lighter):
                         scores[0] = min(score, scores[0])
                         state[5] = rows_out
                         best_levels[:] = levels

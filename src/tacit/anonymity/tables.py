@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -128,7 +129,7 @@ def read(source: object, *, sep: str | None = None) -> Table:
     except nw.exceptions.DuplicateError:
         raise InvalidError("the table", "two columns of one name", "a table whose columns have different names") from None
     names = tuple(frame.columns)
-    return Table(names, len(frame), str(frame.implementation), lambda name: _from_series(name, frame[name]))
+    return Table(names, len(frame), str(frame.implementation), cache(lambda name: _from_series(name, frame[name])))
 
 
 def _from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
@@ -149,7 +150,7 @@ def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], ba
             return _coded_numbers(name, values) if numbers else coded(name, values.tolist())
         return coded(name, values)
 
-    return Table(tuple(columns), max(lengths, default=0), backend, column)
+    return Table(tuple(columns), max(lengths, default=0), backend, cache(column))
 
 
 def _read_file(path: Path, sep: str | None) -> Table:

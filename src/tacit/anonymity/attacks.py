@@ -1,0 +1,250 @@
+"""Attacks on a published table, and who falls to them.
+
+| kind | what the attacker does | who falls |
+|---|---|---|
+| "homogeneity" | finds a person's class | those whose class has one sensitive value |
+| "background" | also rules out j sensitive values | those whose class has at most j + 1 |
+| "skewness" | compares a class with the whole table | those of whom a value becomes `factor` times as likely as before |
+| "similarity" | reads values by a hierarchy, or by how near numbers are | those whose class lies in one group, or one short range |
+| "linkage" | joins an outside table by the quasi-identifiers | those outside rows that fit few published ones, or one value |
+
+A missing sensitive value is a value of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tacit.anonymity.classes import Classes, Flags, Spread, group, spread
+from tacit.anonymity.hierarchies import Hierarchy, Quasi, number, rule
+from tacit.anonymity.linkage import link
+from tacit.anonymity.problems import chosen
+from tacit.anonymity.report import roles
+from tacit.anonymity.tables import Column, Table, read
+from tacit.errors import InvalidError, show
+
+Kind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
+_KINDS = ("homogeneity", "background", "skewness", "similarity", "linkage")
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A class whose rows fall: what its rows publish, how many there are, and what the attacker learns of each."""
+
+    published: dict[str, str | None]
+    rows: int
+    learns: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What an attack achieves; `print` shows it.
+
+    Attributes:
+        kind: of the attack.
+        rows: that it was tried on: of the published table, or of the outside one for "linkage".
+        fallen: rows of whom the attacker learns what they should not.
+        victims: the classes that fall, or the outside persons, the largest first.
+    """
+
+    kind: str
+    rows: int
+    fallen: int
+    victims: tuple[Victim, ...] = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """The part of the rows that fall."""
+        return self.fallen / self.rows if self.rows else 0.0
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether anybody falls."""
+        return self.fallen > 0
+
+    def __str__(self) -> str:
+        """Return the attack as lines of text, at most ten victims."""
+        head = f"{self.kind}: {self.fallen:,} of {self.rows:,} rows fall ({self.share:.2%})"
+        shown = [f"  {_say(one.published)} ({one.rows} rows): {one.learns}" for one in self.victims[:10]]
+        return "\n".join([head, *shown])
+
+
+def _say(published: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{name} = {'missing' if value is None else value}" for name, value in published.items())
+
+
+def attack(  # noqa: PLR0913 - each has its own meaning
+    table: object,
+    *,
+    kind: Kind,
+    quasi: Sequence[str],
+    sensitive: str | None = None,
+    excluded: int | Sequence[object] = 1,
+    factor: float = 2.0,
+    hierarchy: Quasi | None = None,
+    level: int = 1,
+    reach: float = 0.25,
+    outside: object = None,
+    hierarchies: Mapping[str, Quasi] | None = None,
+    sep: str | None = None,
+) -> Attack:
+    """Try an attack on any table, and say who falls.
+
+    >>> rows = {"zip": ["476**"] * 3 + ["4790*"] * 3, "disease": ["Heart"] * 3 + ["Flu", "Heart", "Cancer"]}
+    >>> print(attack(rows, kind="homogeneity", quasi=["zip"], sensitive="disease"))
+    homogeneity: 3 of 6 rows fall (50.00%)
+      zip = 476** (3 rows): disease is Heart
+
+    Args:
+        table: the published table.
+        kind: "homogeneity", "background", "skewness", "similarity" or "linkage".
+        quasi: the columns by which the attacker knows a person.
+        sensitive: what they want to learn.
+        excluded: of "background": how many values they can rule out, or which.
+        factor: of "skewness": how many times as likely a value must become.
+        hierarchy: of "similarity": groups of the sensitive values; without one they must be numbers.
+        level: of "similarity": the level of the hierarchy whose groups count as one.
+        reach: of "similarity": the part of the whole range of numbers that counts as near.
+        outside: of "linkage": the table that the attacker holds.
+        hierarchies: of "linkage": by column, to tell which raw values a published one covers.
+        sep: what separates the cells of a CSV file.
+
+    Raises:
+        InvalidError: an argument is missing or wrong.
+    """
+    chosen(kind, _KINDS, "kind")
+    rows = read(table, sep=sep)
+    roles(rows, tuple(quasi), () if sensitive is None else (sensitive,), None)
+    if kind == "linkage":
+        return _linkage(rows, tuple(quasi), sensitive, outside, hierarchies or {}, sep)
+    if sensitive is None:
+        raise InvalidError("sensitive", "none", "the column that the attacker wants to learn")
+    columns = [rows.column(name) for name in quasi]
+    classes = group([column.codes for column in columns], rows.rows)
+    told = spread(classes, rows.column(sensitive))
+    if kind == "homogeneity":
+        learns = _known(told, set())
+    elif kind == "background":
+        learns = _background(told, excluded)
+    elif kind == "skewness":
+        learns = _skewed(told, classes, factor)
+    else:
+        learns = _near(told, reach) if hierarchy is None else _alike(told, rule(hierarchy).over(told.values, sensitive), level)
+    return _result(kind, columns, classes, told.name, learns)
+
+
+Learns: TypeAlias = "dict[int, str]"
+
+
+def _result(kind: str, columns: Sequence[Column], classes: Classes, name: str, learns: Learns) -> Attack:
+    victims = [
+        Victim(
+            {column.name: column.texts[classes.shared[which, at]] for at, column in enumerate(columns)},
+            int(classes.sizes[which]),
+            words if words.startswith(name) else f"{name} {words}",
+        )
+        for which, words in learns.items()
+    ]
+    victims.sort(key=lambda one: -one.rows)
+    return Attack(kind, int(classes.sizes.sum()), sum(one.rows for one in victims), tuple(victims))
+
+
+def _sets(told: Spread) -> list[list[int]]:
+    """Return the values of every class, as codes."""
+    starts = told.starts()
+    return [told.value[starts[c] : starts[c + 1]].tolist() for c in range(told.classes)]
+
+
+def _known(told: Spread, out: set[int]) -> Learns:
+    left = {which: [value for value in values if value not in out] for which, values in enumerate(_sets(told))}
+    return {which: f"is {_text(told.values[values[0]])}" for which, values in left.items() if len(values) == 1}
+
+
+def _text(value: str | None) -> str:
+    return "missing" if value is None else value
+
+
+def _background(told: Spread, excluded: int | Sequence[object]) -> Learns:
+    if isinstance(excluded, (str, bytes)) or not isinstance(excluded, (int, Sequence)) or isinstance(excluded, bool):
+        raise InvalidError("excluded", show(excluded), "how many values can be ruled out, or a list of them")
+    if not isinstance(excluded, int):
+        ruled = {str(value) for value in excluded}
+        return _known(told, {code for code, value in enumerate(told.values) if value in ruled})
+    if excluded < 0:
+        raise InvalidError("excluded", show(excluded), "a whole number ≥ 0")
+    return {
+        which: f"is one of {len(values)}: {', '.join(_text(told.values[value]) for value in values)}"
+        for which, values in enumerate(_sets(told))
+        if len(values) <= excluded + 1
+    }
+
+
+def _skewed(told: Spread, classes: Classes, factor: float) -> Learns:
+    if not factor > 1:
+        raise InvalidError("factor", show(factor), "a number > 1")
+    times = (told.count / classes.sizes[told.of]) / (told.whole / told.whole.sum())[told.value]
+    learns: dict[int, str] = {}
+    for at in np.argsort(times)[::-1]:
+        if times[at] < factor:
+            break
+        which, value = int(told.of[at]), told.values[told.value[at]]
+        share, before = told.count[at] / classes.sizes[which], told.whole[told.value[at]] / told.whole.sum()
+        learns.setdefault(which, f"is {_text(value)} with chance {share:.3g}, {times[at]:.3g} times the {before:.3g} of all")
+    return learns
+
+
+def _alike(told: Spread, tree: Hierarchy, level: int) -> Learns:
+    if not 0 <= level < tree.height - 1:
+        raise InvalidError("level", show(level), f"from 0 to {tree.height - 2}, a level under the top of the hierarchy")
+    place = {value: row for row, value in enumerate(tree.values)}
+    label = [tree.rows[place[value]][level] for value in told.values]
+    found = {which: {label[value] for value in values} for which, values in enumerate(_sets(told))}
+    return {which: f"is in {_text(next(iter(labels)))}" for which, labels in found.items() if len(labels) == 1}
+
+
+def _near(told: Spread, reach: float) -> Learns:
+    if not 0 <= reach < 1:
+        raise InvalidError("reach", show(reach), "a number from 0 to below 1")
+    numbers = [None if value is None else number(value, told.name) for value in told.values]
+    known = [x for x in numbers if x is not None]
+    learns: dict[int, str] = {}
+    for which, values in enumerate(_sets(told)):
+        inside = [numbers[value] for value in values]
+        if None in inside or not known:
+            continue
+        low, high = min(x for x in inside if x is not None), max(x for x in inside if x is not None)
+        if float(high - low) <= reach * float(max(known) - min(known)):
+            learns[which] = f"is in [{float(low):g}, {float(high):g}]"
+    return learns
+
+
+def _linkage(  # noqa: PLR0913, PLR0917 - what the attacker holds
+    rows: Table, quasi: tuple[str, ...], sensitive: str | None, outside: object, trees: Mapping[str, Quasi], sep: str | None
+) -> Attack:
+    if outside is None:
+        raise InvalidError("outside", "none", "the table that the attacker holds")
+    theirs = read(outside, sep=sep)
+    known = tuple(name for name in quasi if name in theirs.names)
+    if not known:
+        raise InvalidError("outside", "a table without any of the quasi-identifiers", "one with some of them")
+    victims = []
+    told = None if sensitive is None else rows.column(sensitive)
+    for person, many, fits in link(rows, theirs, known, {name: rule(tree) for name, tree in trees.items()}):
+        values: set[int] = set() if told is None else {int(code) for code in np.unique(told.codes[fits])}
+        words = _linked(fits, told, values)
+        if words:
+            victims.append(Victim(person, many, words))
+    victims.sort(key=lambda one: -one.rows)
+    return Attack("linkage", theirs.rows, sum(one.rows for one in victims), tuple(victims))
+
+
+def _linked(fits: Flags | np.ndarray[tuple[int], np.dtype[np.intp]], told: Column | None, values: set[int]) -> str:
+    if len(fits) == 1:
+        return "fits one row alone" if told is None else f"fits one row alone; {told.name} is {_text(told.texts[values.pop()])}"
+    if told is not None and len(values) == 1:
+        return f"fits {len(fits)} rows, and in all of them {told.name} is {_text(told.texts[values.pop()])}"
+    return ""
