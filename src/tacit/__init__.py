@@ -15,6 +15,7 @@ from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, T
 from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
 from tacit.guarantees.composition import Composition, compose
+from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.pld import Bounds
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.mechanisms import (
@@ -35,7 +36,8 @@ from tacit.query.policy import ROW
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
-    from tacit import local
+    from tacit import anonymity, local
+    from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
     from tacit.session import open  # noqa: A004 - the name is the public surface's
 
@@ -46,6 +48,7 @@ __all__ = [
     "ZCDP",
     "AboveThreshold",
     "ApproxDP",
+    "ApproxZCDP",
     "Bounds",
     "BudgetError",
     "Calibration",

@@ -7,6 +7,9 @@
 | `loss_law` | how likely each privacy loss is, and what lies beyond ε |
 | `moments` | ln E[e^(αL)] against α, a line for each mechanism |
 | `estimates` | released values with their intervals, a panel for each column |
+| `class_sizes` | rows by the size of the class that they stand in |
+| `risk_before_after` | rows whose risk is at least so much, before and after |
+| `loss_by_k` | loss against k, a line for each method |
 | `counts` | estimated counts with their intervals, one bar a value |
 | `variances` | variances on log scales, a line for each protocol |
 
@@ -479,6 +482,70 @@ def variances(at: Numbers, by_protocol: Mapping[str, Numbers], *, across: str, t
     y = _Measure("variance", "variance of a count, for each person", *_log_ends(_all(curves, 1)), log=True)
     notes = ["Lower is better.", *_missing(by_protocol, curves)]
     return _framed(*_lines(curves, "protocol", x, y), title, " ".join(notes))
+
+
+def class_sizes(sizes: Numbers, rows_in: Numbers) -> alt.LayerChart:
+    """Draw how many rows stand in classes of each size, sizes on a log scale.
+
+    >>> class_sizes([5, 10], [50, 20]).to_dict()["title"]["text"]
+    'Rows by the size of their class'
+
+    Args:
+        sizes: the sizes of classes.
+        rows_in: the rows in classes of each size.
+    """
+    size, many = _columns({"sizes": sizes, "rows_in": rows_in})
+    _require(bool((size >= 1).all()), "sizes", "others", "numbers ≥ 1")
+    edges = np.unique(np.geomspace(1, max(2.0, size.max(initial=1) + 1), 41).round())
+    places = np.searchsorted(edges, size, side="right") - 1
+    sums = np.bincount(places, weights=many, minlength=edges.size)
+    rows: list[Row] = [
+        {"low": edges[at], "high": edges[at + 1], "rows": sums[at]} for at in range(edges.size - 1) if sums[at] > 0
+    ]
+    across = alt.X("low:Q", scale=alt.Scale(type="log"), axis=_AXIS | {"title": "rows in the class"})
+    up = alt.Y("rows:Q", axis=_AXIS | {"title": "rows"} | _TITLE_ON_TOP)
+    tips = [_tooltip("low", "class size from"), _tooltip("high", "to below"), _tooltip("rows", "rows")]
+    bars = alt.Chart().mark_rect(color=_BLUE).encode(x=across, x2="high:Q", y=up, y2=alt.datum(0), tooltip=tips)
+    return _framed(rows, [bars], "Rows by the size of their class", "")
+
+
+def risk_before_after(before: Sequence[tuple[float, float]], after: Sequence[tuple[float, float]]) -> alt.LayerChart:
+    """Draw which part of rows can be named with at least a given chance, before and after, both on log scales.
+
+    >>> risk_before_after([(1.0, 5), (0.5, 5)], [(0.2, 10)]).to_dict()["title"]["text"]
+    'Risk of being named'
+
+    Args:
+        before: pairs of a chance and how many rows have it.
+        after: the same of the published table.
+    """
+    curves: Curves = {}
+    for name, pairs in (("before", before), ("after", after)):
+        chance, many = _columns({"chance": [x for x, _ in pairs], "rows": [x for _, x in pairs]})
+        order = np.argsort(chance)
+        if order.size:
+            curves[name] = chance[order], np.cumsum(many[order][::-1])[::-1] / many.sum()
+    _require(bool(curves), "the tables", "no row", "at least one row")
+    across = _Measure("chance", "chance of being named", *_ends(_all(curves, 0), log=True), log=True)
+    up = _Measure("share", "share of rows with at least that chance", *_log_ends(_all(curves, 1)), log=True)
+    subtitle = "Lower is safer; k bounds the chance by 1/k."
+    return _framed(*_lines(curves, "table", across, up), "Risk of being named", subtitle)
+
+
+def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
+    """Draw the loss against k, a line for each method.
+
+    >>> loss_by_k([2, 5, 10], {"local": [0.05, 0.06, 0.1]}).to_dict()["title"]["text"]
+    'Loss against k'
+
+    Args:
+        ks: the values of k.
+        by_method: the loss at each of them, by the name of the method.
+    """
+    curves = _curves(("ks", ks), ("by_method", by_method), log=False)
+    across = _Measure("k", "k", *_ends(_all(curves, 0), log=True), log=True)
+    up = _Measure("loss", "loss", *_ends(np.append(_all(curves, 1) * 1.05, 0.0)))
+    return _framed(*_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
 
 
 def _lines(curves: Curves, kind: str, across: _Measure, up: _Measure) -> Drawing:

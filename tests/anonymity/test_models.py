@@ -38,7 +38,7 @@ def transport(cost: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
     v = len(p)
     rows = [np.kron(np.eye(v)[i], np.ones(v)) for i in range(v)] + [np.kron(np.ones(v), np.eye(v)[i]) for i in range(v)]
     solved = linprog(cost.reshape(-1), A_eq=np.array(rows)[:-1], b_eq=np.concatenate([p, q])[:-1])
-    return float(solved.fun)
+    return float(solved.fun or 0.0)
 
 
 def tree_costs() -> np.ndarray:
@@ -89,8 +89,8 @@ def brute_fails(model: Model, rows: list[tuple[str, str]]) -> set[str]:
                 good = len(inside) >= l
             case tc.LDiversity(l=l, kind="entropy"):
                 product = int(l) ** m
-                for c in inside.values():
-                    product *= c**c
+                for count in inside.values():
+                    product *= count**count
                 good = m**m >= product
             case tc.LDiversity(l=l, c=c):
                 falling = sorted(inside.values(), reverse=True)
@@ -130,7 +130,9 @@ def test_which_classes_fail_is_what_the_definitions_say(rows: list[tuple[str, st
 def fails(model: Model, inside: list[int], rest: list[int]) -> bool:
     keys = np.array([0] * sum(inside) + [1] * sum(rest), dtype=np.int32)
     flat = [v for part in (inside, rest) for v, many in enumerate(part) for _ in range(many)]
-    values = Column("v", tuple("abcdefgh"[: max(flat) + 1]), tuple("abcdefgh"[: max(flat) + 1]), np.array(flat, dtype=np.int32))
+    values = Column(
+        "v", tuple("abcdefgh"[: max(flat) + 1]), tuple("abcdefgh"[: max(flat) + 1]), np.array(flat, dtype=np.int32)
+    )
     classes = group([keys], len(keys))
     return bool(failing(model, classes, [spread(classes, values)])[0])
 
@@ -169,7 +171,10 @@ def brute_near(rows: list[tuple[str, str, str]], n: int, t: Fraction) -> set[tup
         good = False
         for kept in ((), (0,), (1,), (0, 1)):
             whole = [row[2] for row in rows if all(row[c] == one[c] for c in kept)]
-            far = sum(abs(Fraction(inside.count(v), len(inside)) - Fraction(whole.count(v), len(whole))) for v in "ab") / 2
+            far = (
+                sum(abs(Fraction(inside.count(v), len(inside)) - Fraction(whole.count(v), len(whole))) for v in "ab")
+                / 2
+            )
             good |= len(whole) >= n and far <= t
         if not good:
             failed.add(one)
@@ -177,7 +182,9 @@ def brute_near(rows: list[tuple[str, str, str]], n: int, t: Fraction) -> set[tup
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("ab")), min_size=1, max_size=16))
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("ab")), min_size=1, max_size=16)
+)
 def test_closeness_to_a_natural_superset_is_what_all_selections_say(rows: list[tuple[str, str, str]]) -> None:
     columns = [coded(str(c), [row[c] for row in rows]) for c in range(3)]
     classes = group([column.codes for column in columns[:2]], len(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 from math import log2
 from pathlib import Path
@@ -18,6 +19,8 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.anonymity.hierarchies import Hierarchy
+from tacit.anonymity.models import Model
+from tacit.anonymity.search import Method
 from tacit.anonymity.tables import read, text
 
 ROWS: dict[str, list[Any]] = {
@@ -28,7 +31,7 @@ ROWS: dict[str, list[Any]] = {
     "name": list("abcdefgh"),
 }
 QUASI = {"zip": tc.anonymity.mask(5), "age": tc.anonymity.intervals([10, 20, 40]), "sex": tc.anonymity.suppress()}
-METHODS = ["optimal", "mondrian", "local"]
+METHODS: list[Method] = ["optimal", "mondrian", "local"]
 
 
 def anonymize(rows: object = None, **more: Any) -> tc.anonymity.Anonymized:  # noqa: ANN401 - any argument
@@ -59,7 +62,10 @@ def test_files_go_in_and_out(tmp_path: Path, suffix: str) -> None:
 
 def test_the_order_of_rows_is_drawn_afresh_and_no_index_is_kept() -> None:
     rows = {"x": [1] * 200, "s": list(range(200))}
-    outs = [anonymize(pd.DataFrame(rows, index=range(500, 700)), quasi={"x": tc.anonymity.suppress()}, sensitive="s").table for _ in range(2)]
+    outs = [
+        anonymize(pd.DataFrame(rows, index=range(500, 700)), quasi={"x": tc.anonymity.suppress()}, sensitive="s").table
+        for _ in range(2)
+    ]
     assert list(outs[0].index) == list(range(200))
     assert sorted(outs[0]["s"]) == rows["s"]
     assert list(outs[0]["s"]) != rows["s"]  # by chance: 1/200!
@@ -84,7 +90,12 @@ def test_persons_with_several_rows_count_once() -> None:
     assert (out.report.k, out.levels) == (3, {"zip": 1})
     assert list(out.table.columns) == ["zip"]
     for method in METHODS:
-        assert anonymize({**rows, "disease": list("vwxyz")}, quasi={"zip": tc.anonymity.suppress()}, unit="who", method=method).report.k >= 2
+        assert (
+            anonymize(
+                {**rows, "disease": list("vwxyz")}, quasi={"zip": tc.anonymity.suppress()}, unit="who", method=method
+            ).report.k
+            >= 2
+        )
 
 
 def test_risks_are_those_of_a_population() -> None:
@@ -107,7 +118,8 @@ def test_a_recoding_is_kept_and_applied_to_other_rows(tmp_path: Path, method: st
     same = out.transform(ROWS)
     assert same.report.meets(tc.KAnonymity(2))
     if method == "optimal":
-        assert (same.suppressed, same.loss) == (0, pytest.approx(out.loss))
+        assert same.suppressed == 0
+        assert same.loss == pytest.approx(out.loss)
     with pytest.raises(tc.InvalidError, match="99999"):
         out.transform({**ROWS, "zip": ["99999"] * 8})
     with pytest.raises(tc.InvalidError):
@@ -126,16 +138,21 @@ def test_hierarchies_are_saved_as_toml_and_drafted(tmp_path: Path) -> None:
     drafted = tc.anonymity.draft({"day": ["2024-01-31", "2023-12-01"], "n": [0.5, 7]}, ["day", "n"])
     assert drafted == {"day": tc.anonymity.dates(), "n": tc.anonymity.suppress()}
     many = tc.anonymity.draft({"age": list(range(17, 91))}, ["age"])["age"]
-    assert [label for label in many.over(("37",)).rows[0]] == ["37", "[35, 40)", "[30, 40)", "[0, 50)", "*"]
+    assert list(many.over(("37",)).rows[0]) == ["37", "[35, 40)", "[30, 40)", "[0, 50)", "*"]
     assert anonymize(quasi=["zip", "sex"]).report.k >= 2
     (tmp_path / "bad.toml").write_text('[a]\nkind = "magic"\n')
-    with pytest.raises(tc.InvalidError, match="magic|kind"):
+    with pytest.raises(tc.InvalidError, match="kind"):
         tc.anonymity.load(tmp_path / "bad.toml")
 
 
 @pytest.mark.parametrize(
     "rule",
-    [tc.anonymity.mask(3), tc.anonymity.intervals([2, 4, 12], start=1), tc.anonymity.suppress(), tc.anonymity.ordered(range(1000), [5, 50])],
+    [
+        tc.anonymity.mask(3),
+        tc.anonymity.intervals([2, 4, 12], start=1),
+        tc.anonymity.suppress(),
+        tc.anonymity.ordered(range(1000), [5, 50]),
+    ],
 )
 @settings(max_examples=20, deadline=None)
 @given(values=st.sets(st.integers(0, 999), min_size=1))
@@ -186,10 +203,12 @@ def test_bad_input_is_refused_in_words_that_name_it(words: str, call: Any) -> No
 
 @pytest.mark.parametrize("method", METHODS)
 def test_constant_columns_and_single_rows_are_fine(method: str) -> None:
-    rows = {"a": ["x"] * 4, "b": [1, 1, 2, 2], "disease": list("uvuv")}
+    rows: dict[str, list[Any]] = {"a": ["x"] * 4, "b": [1, 1, 2, 2], "disease": list("uvuv")}
     quasi = {"a": tc.anonymity.suppress(), "b": tc.anonymity.suppress()}
     assert anonymize(rows, quasi=quasi, method=method).loss == 0.0
-    one = anonymize({name: values[:1] for name, values in rows.items()}, quasi=quasi, method=method, require=tc.KAnonymity(1))
+    one = anonymize(
+        {name: values[:1] for name, values in rows.items()}, quasi=quasi, method=method, require=tc.KAnonymity(1)
+    )
     assert (one.report.k, one.report.rows) == (1, 1)
 
 
@@ -198,7 +217,9 @@ def test_everything_suppressed_leaves_an_empty_table() -> None:
     assert (out.suppressed, out.report.rows, out.report.k, out.loss) == (8, 0, 0, 1.0)
 
 
-def brute_measures(raw: list[tuple[str, ...]], out: list[tuple[str, ...] | None], trees: list[Hierarchy]) -> dict[str, float]:
+def brute_measures(
+    raw: Sequence[tuple[str, ...]], out: list[tuple[str, ...] | None], trees: list[Hierarchy]
+) -> dict[str, float]:
     """Every measure by its definition, cell by cell; None is a suppressed row."""
     n, q = len(raw), len(trees)
     loss, entropy, most = [0.0] * q, 0.0, 0.0
@@ -226,14 +247,19 @@ def brute_measures(raw: list[tuple[str, ...]], out: list[tuple[str, ...] | None]
     method=st.sampled_from(METHODS),
     share=st.sampled_from([0.0, 0.3]),
 )
-def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: str, share: float) -> None:
+def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: Method, share: float) -> None:
     trees = [
         Hierarchy((("a", "AB", "*"), ("b", "AB", "*"), ("c", "CD", "*"), ("d", "CD", "*"))),
         Hierarchy((("p", "*"), ("q", "*"), ("r", "*"))),
     ]
     table = {"x": [row[0] for row in rows], "y": [row[1] for row in rows], "id": [str(i) for i in range(len(rows))]}
     out = tc.anonymity.anonymize(
-        table, quasi={"x": trees[0], "y": trees[1]}, require=tc.KAnonymity(2), method=method, suppression=share, keep=["id"]  # type: ignore[arg-type]
+        table,
+        quasi={"x": trees[0], "y": trees[1]},
+        require=tc.KAnonymity(2),
+        method=method,
+        suppression=share,
+        keep=["id"],
     )
     shown = {row["id"]: (row["x"], row["y"]) for row in out.table.to_dicts()}
     want = brute_measures(rows, [shown.get(str(i)) for i in range(len(rows))], trees)
@@ -245,9 +271,16 @@ def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: 
 
 
 @settings(max_examples=30, deadline=None)
-@given(rows=st.lists(st.tuples(st.integers(0, 9), st.sampled_from("pqr"), st.sampled_from("uvw")), min_size=6, max_size=30))
-@pytest.mark.parametrize("model", [tc.LDiversity(2), tc.LDiversity(2, kind="entropy"), tc.LDiversity(2, kind="recursive", c=3), tc.TCloseness(0.4)])
-def test_partitions_meet_what_is_required_and_local_is_never_worse_than_optimal(model: Any, rows: list[tuple[int, str, str]]) -> None:  # noqa: ANN401 - a model
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 9), st.sampled_from("pqr"), st.sampled_from("uvw")), min_size=6, max_size=30)
+)
+@pytest.mark.parametrize(
+    "model",
+    [tc.LDiversity(2), tc.LDiversity(2, kind="entropy"), tc.LDiversity(2, kind="recursive", c=3), tc.TCloseness(0.4)],
+)
+def test_partitions_meet_what_is_required_and_local_is_never_worse_than_optimal(
+    model: Model, rows: list[tuple[int, str, str]]
+) -> None:
     table = {"x": [row[0] for row in rows], "y": [row[1] for row in rows], "s": [row[2] for row in rows]}
     quasi = {"x": tc.anonymity.intervals([2, 4]), "y": tc.anonymity.suppress()}
     require = [tc.KAnonymity(2), model]
@@ -256,7 +289,9 @@ def test_partitions_meet_what_is_required_and_local_is_never_worse_than_optimal(
         if method != "mondrian" and not strict:
             continue
         try:
-            out = tc.anonymity.anonymize(table, quasi=quasi, sensitive="s", require=require, method=method, strict=strict)  # type: ignore[arg-type]
+            out = tc.anonymity.anonymize(
+                table, quasi=quasi, sensitive="s", require=require, method=method, strict=strict
+            )
         except tc.InvalidError as impossible:
             assert "whole table" in str(impossible)  # noqa: PT017 - a table that cannot meet it is a case too
             return

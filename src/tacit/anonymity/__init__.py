@@ -2,7 +2,8 @@
 
 >>> import tacit as tc
 >>> rows = {"zip": ["47677", "47602", "47678", "47905", "47909", "47906"], "disease": ["O", "O", "P", "Flu", "H", "H"]}
->>> out = tc.anonymity.anonymize(rows, quasi={"zip": tc.anonymity.mask(5)}, sensitive="disease", require=tc.KAnonymity(3))
+>>> rule = {"zip": tc.anonymity.mask(5)}
+>>> out = tc.anonymity.anonymize(rows, quasi=rule, sensitive="disease", require=tc.KAnonymity(3))
 >>> out.report.k, out.levels
 (3, {'zip': 2})
 """
@@ -15,8 +16,10 @@ from tacit.anonymity.outcome import Anonymized, transform
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
 from tacit.anonymity.search import anonymize
+from tacit.anonymity.usefulness import Accuracy, accuracy
 
 __all__ = [
+    "Accuracy",
     "Anonymized",
     "Attack",
     "Hierarchy",
@@ -26,6 +29,7 @@ __all__ = [
     "Recoding",
     "Report",
     "TCloseness",
+    "accuracy",
     "anonymize",
     "attack",
     "check",

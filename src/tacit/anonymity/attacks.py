@@ -4,9 +4,9 @@
 |---|---|---|
 | "homogeneity" | finds a person's class | those whose class has one sensitive value |
 | "background" | also rules out j sensitive values | those whose class has at most j + 1 |
-| "skewness" | compares a class with the whole table | those of whom a value becomes `factor` times as likely as before |
-| "similarity" | reads values by a hierarchy, or by how near numbers are | those whose class lies in one group, or one short range |
-| "linkage" | joins an outside table by the quasi-identifiers | those outside rows that fit few published ones, or one value |
+| "skewness" | compares a class with the whole table | those of whom a value is `factor` times as likely |
+| "similarity" | reads values by groups, or by how near numbers are | those whose class lies in one group or range |
+| "linkage" | joins an outside table by the quasi-identifiers | those who fit one row, or one value |
 
 A missing sensitive value is a value of its own.
 """
@@ -133,7 +133,11 @@ def attack(  # noqa: PLR0913 - each has its own meaning
     elif kind == "skewness":
         learns = _skewed(told, classes, factor)
     else:
-        learns = _near(told, reach) if hierarchy is None else _alike(told, rule(hierarchy).over(told.values, sensitive), level)
+        learns = (
+            _near(told, reach)
+            if hierarchy is None
+            else _alike(told, rule(hierarchy).over(told.values, sensitive), level)
+        )
     return _result(kind, columns, classes, told.name, learns)
 
 
@@ -169,7 +173,7 @@ def _text(value: str | None) -> str:
 
 
 def _background(told: Spread, excluded: int | Sequence[object]) -> Learns:
-    if isinstance(excluded, (str, bytes)) or not isinstance(excluded, (int, Sequence)) or isinstance(excluded, bool):
+    if isinstance(excluded, (str, bool)):
         raise InvalidError("excluded", show(excluded), "how many values can be ruled out, or a list of them")
     if not isinstance(excluded, int):
         ruled = {str(value) for value in excluded}
@@ -193,7 +197,9 @@ def _skewed(told: Spread, classes: Classes, factor: float) -> Learns:
             break
         which, value = int(told.of[at]), told.values[told.value[at]]
         share, before = told.count[at] / classes.sizes[which], told.whole[told.value[at]] / told.whole.sum()
-        learns.setdefault(which, f"is {_text(value)} with chance {share:.3g}, {times[at]:.3g} times the {before:.3g} of all")
+        learns.setdefault(
+            which, f"is {_text(value)} with chance {share:.3g}, {times[at]:.3g} times the {before:.3g} of all"
+        )
     return learns
 
 
@@ -222,8 +228,13 @@ def _near(told: Spread, reach: float) -> Learns:
     return learns
 
 
-def _linkage(  # noqa: PLR0913, PLR0917 - what the attacker holds
-    rows: Table, quasi: tuple[str, ...], sensitive: str | None, outside: object, trees: Mapping[str, Quasi], sep: str | None
+def _linkage(
+    rows: Table,
+    quasi: tuple[str, ...],
+    sensitive: str | None,
+    outside: object,
+    trees: Mapping[str, Quasi],
+    sep: str | None,
 ) -> Attack:
     if outside is None:
         raise InvalidError("outside", "none", "the table that the attacker holds")
@@ -244,7 +255,11 @@ def _linkage(  # noqa: PLR0913, PLR0917 - what the attacker holds
 
 def _linked(fits: Flags | np.ndarray[tuple[int], np.dtype[np.intp]], told: Column | None, values: set[int]) -> str:
     if len(fits) == 1:
-        return "fits one row alone" if told is None else f"fits one row alone; {told.name} is {_text(told.texts[values.pop()])}"
+        return (
+            "fits one row alone"
+            if told is None
+            else f"fits one row alone; {told.name} is {_text(told.texts[values.pop()])}"
+        )
     if told is not None and len(values) == 1:
         return f"fits {len(fits)} rows, and in all of them {told.name} is {_text(told.texts[values.pop()])}"
     return ""

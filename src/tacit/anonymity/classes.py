@@ -99,7 +99,9 @@ def spread(classes: Classes, column: Column, whole: Column | None = None) -> Spr
         place = {value: code for code, value in enumerate(whole.texts)}
         absent = [value for value in texts if value not in place]
         if absent:
-            raise InvalidError(f"the reference's column {column.name}", f"none of {absent[0]!r}", "one with every value")
+            raise InvalidError(
+                f"the reference's column {column.name}", f"none of {absent[0]!r}", "one with every value"
+            )
         codes = np.array([place[value] for value in texts], dtype=np.int64)[codes] if texts else codes
         texts = whole.texts
     width = max(1, len(texts))
@@ -167,8 +169,9 @@ def tops_and_tails(one: Spread, places: int) -> tuple[Longs, Longs]:
 
 def _skewed(model: LDiversity, one: Spread) -> Flags:
     most, tail = tops_and_tails(one, int(model.l))
-    slack = float(model.share) * tail - most
-    return _settle(slack, 1.0 + most, lambda which: recursive_holds(one.counts(which), model.share, int(model.l)))
+    slack = np.asarray(float(model.share) * tail - most, dtype=np.float64)
+    scale = np.asarray(1.0 + most, dtype=np.float64)
+    return _settle(slack, scale, lambda which: recursive_holds(one.counts(which), model.share, int(model.l)))
 
 
 def far(model: TCloseness, one: Spread) -> Flags:

@@ -6,7 +6,7 @@ With p = c/m the shares of the class, q = Q/n those of the whole, and e = n·c -
 |---|---|---|
 | equal | 1 | Σ abs(eᵢ) / 2 |
 | ordered | steps between them / (v - 1) | Σ abs(e₁ + … + eᵢ) / (v - 1) |
-| hierarchical | level of their lowest common group / H | Σ over levels under the top, over groups, abs(e of the group) / 2H |
+| hierarchical | level of their lowest common group / H | Σ abs(e of a group) / 2H, over all levels under the top |
 
 The third is the sum of Li, Li and Venkatasubramanian (ICDE 2007, section 4.2): a group's flow to its parent is the
 excess that it cannot settle inside. All three are Σ abs(a sum of e) over a fixed family of sets of values, divided by
@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
-from tacit.anonymity.hierarchies import Hierarchy, Rule, number
+from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy, number
 from tacit.anonymity.tables import Floats, Ints, Longs, Texts, text
 from tacit.errors import InvalidError
 
@@ -54,7 +55,7 @@ class Ground:
         return moved
 
     def emds(self, counts: Longs, whole: Longs) -> Floats:
-        """Return the distance of every row of counts to the whole, or to its own, as floats that err by less than 1e-9."""
+        """Return the distance of every row of counts to the whole, or to its own: floats that err by less than 1e-9."""
         shares = counts / counts.sum(axis=1, keepdims=True) - whole / whole.sum(axis=-1, keepdims=True)
         moved = np.zeros(len(counts))
         for family in self.families:
@@ -108,7 +109,7 @@ def _line(values: Texts, order: Rule | Sequence[object] | None, column: str) -> 
         except InvalidError:
             want = "given hierarchy=[its values from low to high]"
             raise InvalidError(f"the ordered distance over {column}", "values that are no numbers", want) from None
-        line = sorted(numbers, key=numbers.__getitem__)
+        line = [value for value, _ in sorted(numbers.items(), key=lambda pair: pair[1])]
     else:
         line = list(order.over(values, column).values) if hasattr(order, "over") else [text(value) for value in order]
     return [value for value in line if value is not None] + [None] * (None in values)
@@ -120,5 +121,7 @@ def ground(distance: str, values: Texts, tree: Rule | Sequence[object] | None, c
         return equal_ground(len(values))
     if distance == "ordered":
         return ordered_ground(values, tree, column)
-    shape = tree if hasattr(tree, "over") else Hierarchy(tuple(tuple(map(text, row)) for row in tree or ()))  # type: ignore[arg-type]
-    return hierarchical_ground(shape.over(values, column), values)  # type: ignore[union-attr]
+    shape: Rule = (
+        tree if tree is not None and hasattr(tree, "over") else hierarchy(cast("Sequence[Sequence[object]]", tree))
+    )
+    return hierarchical_ground(shape.over(values, column), values)

@@ -24,13 +24,12 @@ from tacit.anonymity.hierarchies import (
     Rule,
     Suppress,
     hierarchy,
-    intervals,
     number,
 )
 from tacit.anonymity.tables import Column, read
 from tacit.errors import InvalidError, show
 
-_FEW, _STEPS = 12, (1, 5, 10, 50, 100, 500)
+_FEW, _CODE, _STEPS = 12, 3, (1, 5, 10, 50, 100, 500)
 _KINDS = {"mask", "intervals", "ordered", "dates", "suppress", "table"}
 
 
@@ -49,13 +48,18 @@ def draft_column(column: Column) -> Rule:
     known = [value for value in column.texts if value is not None]
     if known and all(map(_is_day, known)):
         return Dates()
-    if len({len(value) for value in known}) == 1 and len(known) > 1 and len(known[0]) > 2 and all(v.isalnum() for v in known):  # noqa: PLR2004 - codes
-        if all(any(character.isdigit() for character in value) for value in known):
-            return Mask(len(known[0]))
+    if _are_codes(known):
+        return Mask(len(known[0]))
     numbers = _numbers(column, known)
     if numbers and len(numbers) > _FEW:
         return _widths(numbers)
     return Suppress()
+
+
+def _are_codes(known: list[str]) -> bool:
+    """Return whether values are codes: of one length from three on, letters and digits, each with a digit."""
+    alike = len(known) > 1 and len({len(value) for value in known}) == 1 and len(known[0]) >= _CODE
+    return alike and all(value.isalnum() and any(map(str.isdigit, value)) for value in known)
 
 
 def _is_day(value: str) -> bool:
@@ -88,6 +92,7 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
     """Write hierarchies to a TOML file, one table for each column.
 
     >>> import tempfile
+    >>> from tacit.anonymity.hierarchies import intervals
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save({"age": intervals([5, 10])}, f"{folder}/rules.toml")
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
@@ -108,7 +113,9 @@ def _toml(one: Rule) -> str:
         case Dates(parts=parts):
             lines = {"kind": "dates", "parts": list(parts)}
         case Hierarchy(rows=rows):
-            table = ",\n  ".join(json.dumps([cell or "" for cell in row], ensure_ascii=False) for row in rows if row[0] is not None)
+            table = ",\n  ".join(
+                json.dumps([cell or "" for cell in row], ensure_ascii=False) for row in rows if row[0] is not None
+            )
             return f'kind = "table"\nrows = [\n  {table},\n]\n'
         case _:
             lines = {"kind": "suppress"}

@@ -13,7 +13,6 @@ _DIGITS = 60
 _SMALL = 20_000
 
 
-
 def fraction(value: object, argument: str, want: str) -> Fraction:
     """Return a parameter as the decimal that Python prints: 0.1 is 1/10.
 

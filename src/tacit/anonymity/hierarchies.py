@@ -75,7 +75,9 @@ class Hierarchy:
                 label = self.rows[wrong[0]][level]
                 above = sorted({str(row[level + 1]) for row in self.rows if row[level] == label})
                 want = f"nested: every group of level {level} inside one group of level {level + 1}"
-                raise InvalidError(f"the hierarchy of {self.column}", f"{label!r} under {' and '.join(map(repr, above))}", want)
+                raise InvalidError(
+                    f"the hierarchy of {self.column}", f"{label!r} under {' and '.join(map(repr, above))}", want
+                )
 
     @property
     def values(self) -> Texts:
@@ -130,7 +132,7 @@ class Mask:
 
     def __post_init__(self) -> None:
         """Check the width."""
-        if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 1:
+        if type(self.width) is not int or self.width < 1:
             raise InvalidError("mask's width", show(self.width), "a whole number ≥ 1")
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
@@ -158,7 +160,9 @@ class Intervals:
         for low, high in pairwise(self.widths):
             if high <= low or (high / low).denominator != 1:
                 got = f"{_number(low)} before {_number(high)}"
-                raise InvalidError("intervals' widths", got, "rising, each a multiple of the one before: else they do not nest")
+                raise InvalidError(
+                    "intervals' widths", got, "rising, each a multiple of the one before: else they do not nest"
+                )
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over these numbers."""
@@ -180,7 +184,9 @@ class Ordered:
     def __post_init__(self) -> None:
         """Check that every size divides the next."""
         if any(low < 1 or high <= low or high % low for low, high in pairwise((1, *self.sizes))):
-            raise InvalidError("ordered's sizes", show(self.sizes), "rising whole numbers ≥ 2, each a multiple of the one before")
+            raise InvalidError(
+                "ordered's sizes", show(self.sizes), "rising whole numbers ≥ 2, each a multiple of the one before"
+            )
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over all values of the order."""
@@ -253,7 +259,7 @@ def _number(x: Fraction) -> str:
     return str(x.numerator) if x.denominator == 1 else repr(float(x))
 
 
-def mask(width: int, character: str = "*") -> Mask:
+def mask(width: int, character: str = "*") -> Rule:
     """Hide characters from the right, one more at each level, up to the width.
 
     >>> mask(5).over(("47677", "47602")).rows[0]
@@ -262,7 +268,7 @@ def mask(width: int, character: str = "*") -> Mask:
     return Mask(width, character)
 
 
-def intervals(widths: Sequence[float], start: float = 0) -> Intervals:
+def intervals(widths: Sequence[float], start: float = 0) -> Rule:
     """Join numbers into intervals of these widths, one level each.
 
     >>> intervals([5, 10, 20, 40]).over(("29", "43")).rows[0]
@@ -271,7 +277,7 @@ def intervals(widths: Sequence[float], start: float = 0) -> Intervals:
     return Intervals(tuple(Fraction(str(width)) for width in widths), Fraction(str(start)))
 
 
-def ordered(order: Sequence[object], sizes: Sequence[int]) -> Ordered:
+def ordered(order: Sequence[object], sizes: Sequence[int]) -> Rule:
     """Join neighbours in an order: groups of sizes[0] at level 1, of sizes[1] at level 2.
 
     >>> ordered(["none", "school", "college", "doctorate"], [2]).over(("none",)).labels(1)
@@ -280,7 +286,7 @@ def ordered(order: Sequence[object], sizes: Sequence[int]) -> Ordered:
     return Ordered(tuple(str(text(value)) for value in order), tuple(sizes))
 
 
-def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Dates:
+def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Rule:
     """Join days into months, quarters, years and decades.
 
     >>> dates(["month", "year"]).over(("2024-12-31",)).rows
@@ -289,7 +295,7 @@ def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Date
     return Dates(tuple(parts))
 
 
-def suppress() -> Suppress:
+def suppress() -> Rule:
     """Keep a value or hide it.
 
     >>> suppress().over(("F", "M")).rows
@@ -325,4 +331,4 @@ Quasi: TypeAlias = "Rule | str | Path | Sequence[Sequence[object]]"
 
 def rule(given: Quasi) -> Rule:
     """Return what a user gives for a column as a rule: a rule itself, a file or rows."""
-    return given if hasattr(given, "over") else hierarchy(given)  # type: ignore[arg-type]
+    return given if hasattr(given, "over") else hierarchy(given)

@@ -2,7 +2,7 @@
 
 Compiled once by numba and cached beside this file (or in the user's cache where that is read-only).
 """
-# ruff: noqa: PLR0913, PLR0912, PLR0911, PLR0915, PLR2004, C901, D103, PLR0917, FBT001
+# ruff: noqa: PLR0913, PLR0912, PLR2004, C901, PLR0917, ANN001, ANN201
 # Loops for a compiler: flat, with many plain arguments. What each does is said at its head.
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def announce(function: object) -> None:
 
 
 @jit
-def number_pairs(left, right, width, count, keys, values, ids):  # type: ignore[no-untyped-def]
+def number_pairs(left, right, width, count, keys, values, ids):
     """Give equal pairs (left, right) one number each, 0 up by first appearance, into ids; return how many there are.
 
     right < width. Where all keys left·width + right fit a table of about the count's size they index it; else they are
@@ -80,7 +80,7 @@ def number_pairs(left, right, width, count, keys, values, ids):  # type: ignore[
 
 
 @jit
-def product_at_most(a, b, c, d):  # type: ignore[no-untyped-def]
+def product_at_most(a, b, c, d):
     """Return whether a·b ≤ c·d for integers from 0 to below 2⁶³, by their 128-bit products."""
     mask = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
@@ -100,7 +100,7 @@ def product_at_most(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @jit
-def powers_balance(counts, number, total, p, q):  # type: ignore[no-untyped-def]
+def powers_balance(counts, number, total, p, q):
     """Return whether (q·m)^m = p^m·Πcᵢ^cᵢ, prime by prime."""
     left = np.int64(1)
     for i in range(number + 3):
@@ -133,7 +133,7 @@ def powers_balance(counts, number, total, p, q):  # type: ignore[no-untyped-def]
 
 
 @jit
-def entropy_holds(counts, number, total, p, q, doubts):  # type: ignore[no-untyped-def]
+def entropy_holds(counts, number, total, p, q, doubts):
     """Return the entropy, and whether it is at least ln(p/q): exactly at a tie; a near miss of a tie fails, counted."""
     uniform, sums = True, 0.0
     for i in range(number):
@@ -152,7 +152,7 @@ def entropy_holds(counts, number, total, p, q, doubts):  # type: ignore[no-untyp
 
 
 @jit
-def recursive_fails(counts, number, l, p, q):  # type: ignore[no-untyped-def]  # noqa: E741 - the literature's letter
+def recursive_fails(counts, number, l, p, q):  # noqa: E741 - the literature's letter
     """Return whether r₁ ≥ (p/q)·(r_l + … + r_m)."""
     if number < l:
         return True
@@ -161,7 +161,7 @@ def recursive_fails(counts, number, l, p, q):  # type: ignore[no-untyped-def]  #
 
 
 @jit
-def moved(hist, whole, m, n, families, parts, ordered, scratch):  # type: ignore[no-untyped-def]
+def moved(hist, whole, m, n, families, parts, ordered, scratch):
     """Return the sum of absolute excesses over all families of a ground distance, in units of 1/(m·n)."""
     answer = np.int64(0)
     for f in range(families.shape[0]):
@@ -178,7 +178,7 @@ def moved(hist, whole, m, n, families, parts, ordered, scratch):  # type: ignore
 
 @jit
 def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, columns, numbers, wholes, n, families,
-          parts, divisors, hist, touched, scratch, doubts, exact):  # type: ignore[no-untyped-def]  # fmt: skip
+          parts, divisors, hist, touched, scratch, doubts, exact):  # fmt: skip
     """Return how many rows of one class any refinement must suppress at least; all of them where it fails itself.
 
     The class is rows order[low:high], each standing for counts[row] rows whose sensitive code s is
@@ -227,5 +227,5 @@ def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, co
         if fails:
             if exact or share >= 1.0:
                 return float(total)
-            least = max(least, max(1.0, np.ceil(share * total - 1e-6)))
+            least = max(least, 1.0, np.ceil(share * total - 1e-6))
     return least

@@ -12,7 +12,7 @@ So the number of suppressed rows cuts by the limit, and the mean of the columns'
 full node the bound is the loss itself. Rows are kept as pairs (class of the fixed columns, number of the raw rest);
 once a column is generalised, pairs that agree are joined, so that tables shrink on the way down.
 """
-# ruff: noqa: PLR0913, PLR0912, PLR0915, PLR2004, C901, D103, PLR0917, FBT001, PLR1702
+# ruff: noqa: PLR0913, PLR0912, PLR0915, C901, PLR0917, ANN001, ANN201, E501
 # Loops for a compiler: flat, with many plain arguments.
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TIE = 1e-10
 
 
 @jit
-def mean_loss(values, geometric):  # type: ignore[no-untyped-def]
+def mean_loss(values, geometric):
     """Return the mean of columns: arithmetic, or Π(1 + v)^(1/columns) - 1."""
     total = 0.0
     for v in values:
@@ -36,7 +36,7 @@ def mean_loss(values, geometric):  # type: ignore[no-untyped-def]
 
 @jit
 def bound(j, level, weights, number, code, parent, levels, starts, costs, base, n, limit, best, geometric,
-          up_parent, up_code, up_count, gather, values):  # type: ignore[no-untyped-def]  # fmt: skip
+          up_parent, up_code, up_count, gather, values):  # fmt: skip
     """Return the least loss under a node, or infinity if it needs more suppression than the limit; and the rows.
 
     weights: rows that each class must suppress; code: the class's group in column j; parent: its class before j.
@@ -77,7 +77,7 @@ def bound(j, level, weights, number, code, parent, levels, starts, costs, base, 
 
 @jit
 def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, models, sensitive, sizes, kinds, columns, numbers,
-          wholes, n, families, parts, divisors, work, exact, weights):  # type: ignore[no-untyped-def]  # fmt: skip
+          wholes, n, families, parts, divisors, work, exact, weights):  # fmt: skip
     """Fill in how many rows each class must suppress: by its size alone, or by its sensitive values too."""
     if not models:
         for c in range(number):
@@ -101,7 +101,7 @@ def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, models, sen
 
 
 @jit
-def classes_at(level, starts, maps, widths, j, number, parent, code, count, keys, values, right, ids, out):  # type: ignore[no-untyped-def]
+def classes_at(level, starts, maps, widths, j, number, parent, code, count, keys, values, right, ids, out):
     """Join the classes at the raw level of column j into those at a level; return how many there are.
 
     ids[c] becomes the new number of class c; out holds parents, groups and sizes of the new classes.
@@ -122,7 +122,7 @@ def classes_at(level, starts, maps, widths, j, number, parent, code, count, keys
 @jit
 def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts, maps, widths, costs, base, n, limit,
          geometric, k, head, tail, rests, rest_sensitive, model, table, classes, up, candidates, bounds, buffers,
-         work):  # type: ignore[no-untyped-def]  # fmt: skip
+         work):  # fmt: skip
     """Go on for so many steps; state = (depth, bounded, cut, full nodes, ties, suppressed of the best)."""
     sizes, kinds, columns, numbers, wholes, families, parts, divisors = model
     t_class, t_rest, t_count, t_size = table

@@ -29,7 +29,7 @@ def covers(published: str | None, raw: str | None, tree: Hierarchy | None = None
     >>> covers("476**", "47678"), covers("[43, 52]", "47"), covers("≥40", "36"), covers("2*", "27")
     (True, True, False, True)
     """
-    if published == raw or published == ALL:
+    if published in {raw, ALL}:
         return True
     if published is None or raw is None:
         return False
@@ -52,7 +52,9 @@ def _holds(published: str, raw: str) -> bool:
         return Fraction(found[1]) <= x <= Fraction(found[2])
     if found := _SIDE.fullmatch(published):
         bound = Fraction(found[2])
-        return {"≥": x >= bound, ">=": x >= bound, ">": x > bound, "≤": x <= bound, "<=": x <= bound, "<": x < bound}[found[1]]
+        return {"≥": x >= bound, ">=": x >= bound, ">": x > bound, "≤": x <= bound, "<=": x <= bound, "<": x < bound}[
+            found[1]
+        ]
     return False
 
 

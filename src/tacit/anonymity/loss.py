@@ -7,7 +7,7 @@
 | `precision` | 1 - mean over cells of level/(levels - 1), a suppressed row counting 1 |
 | `discernibility` | Σ size² over classes + rows·suppressed |
 | `average_class_size` | rows kept / classes |
-| `non_uniform_entropy` | Σ over cells of log₂(rows under the published value / rows with the raw one), over that of "*" everywhere |
+| `non_uniform_entropy` | Σ over cells of log₂(rows under the published value / with the raw one), over that of "*" |
 
 share is the part of the hierarchy's m raw values under the published one. A column with one raw value loses nothing.
 Columns are averaged arithmetically, or geometrically as Π(1 + v)^(1/columns) - 1.
@@ -61,7 +61,9 @@ def cover_costs(cover: Cover, objective: Objective) -> Floats:
     alone = cover.low == cover.high
     if not is_numeric(cover.tree):
         return np.where(alone, 0.0, cover.shares)
-    numbers = np.array([np.nan if v is None else float(number(v, "")) for v in cover.tree.values])[np.argsort(cover.place)]
+    numbers = np.array([np.nan if v is None else float(number(v, "")) for v in cover.tree.values])[
+        np.argsort(cover.place)
+    ]
     reach = np.nanmax(numbers) - np.nanmin(numbers)
     spans = [np.ptp(numbers[a : b + 1]) / reach if reach else 0.0 for a, b in zip(cover.low, cover.high, strict=True)]
     return np.where(alone, 0.0, np.nan_to_num(np.array(spans), nan=1.0))
@@ -81,7 +83,11 @@ def column_losses(out: Published, objective: Objective) -> list[float]:
 def measure(out: Published, raw: tuple[Ints, ...]) -> Measures:
     """Return every measure of a recoding; raw holds the raw codes of all rows."""
     losses, rows = column_losses(out, "loss"), len(out.kept)
-    sizes = group([codes[out.kept] for codes in out.codes], int(out.kept.sum())).sizes if out.kept.any() else np.zeros(0, np.int64)
+    sizes = (
+        group([codes[out.kept] for codes in out.codes], int(out.kept.sum())).sizes
+        if out.kept.any()
+        else np.zeros(0, np.int64)
+    )
     precision = 1 - averaged(column_losses(out, "precision"), "arithmetic")
     return Measures(
         averaged(losses, "arithmetic"),

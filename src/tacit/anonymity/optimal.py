@@ -185,12 +185,12 @@ class Walk:
         self.scores, self.best = np.array([inf]), np.zeros(q, dtype=np.int64)
         self.tied, self.levels = np.zeros((_TIES, q), dtype=np.int64), np.zeros(q, dtype=np.int64)
         tallest = int(self.lattice.heights.max())
-        self.candidates = tuple(np.zeros(q + 1, np.int64) for _ in range(3)) + (np.zeros((q + 1, tallest), np.int64),)
+        self.candidates = (*(np.zeros(q + 1, np.int64) for _ in range(3)), np.zeros((q + 1, tallest), np.int64))
         self.bounds = np.full((q + 1, tallest), inf)
         self.doubts = np.zeros(1, dtype=np.int64)
         wide = int(max(coded.wholes.shape[1], 1)) + 1
-        work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
-                np.empty(wide, np.int64), self.doubts)  # fmt: skip
+        work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int32), np.zeros(wide, np.int64),
+                np.empty(wide, np.int64), np.empty(wide, np.int64), self.doubts)  # fmt: skip
         self._rest = (rests.head, rests.tail, rests.many, rests.sensitive, coded.arrays(), *_space(q, rests), work)
 
     def go(self, steps: int) -> bool:
@@ -202,8 +202,8 @@ class Walk:
         return bool(
             walk(steps, self.state, self.scores, self.best, self.tied, self.levels, lattice.heights, lattice.starts,
                  lattice.maps, lattice.widths, lattice.costs, lattice.base, self.problem.rows, float(self.limit),
-                 self.problem.mean == "geometric", self.problem.k, head, tail, many, sensitive, coded, table, classes, up,
-                 self.candidates, self.bounds, buffers, work)
+                 self.problem.mean == "geometric", self.problem.k, head, tail, many, sensitive, coded, table,
+                 classes, up, self.candidates, self.bounds, buffers, work)
         )  # fmt: skip
 
     def done(self) -> float:
@@ -226,7 +226,9 @@ class Walk:
             loss,
             lower,
             prod(tree.height for tree in self.problem.trees),
-            *(int(self.state[at]) for at in (1, 3, 2)),
+            int(self.state[1]),
+            int(self.state[3]),
+            int(self.state[2]),
             ties,
             tuple(tuple(int(level) for level in row[back]) for row in self.tied[: min(ties, _TIES)]),
             int(self.doubts[0]),
@@ -248,5 +250,15 @@ def _space(q: int, rests: _Rests) -> tuple[tuple[object, ...], ...]:
     classes = (*(ints(q + 1, rows) for _ in range(4)), np.zeros(q + 1, dtype=np.int64))
     up = (np.zeros((q + 1, rows), np.int32), np.zeros((q + 1, rows), np.int32), np.ones(q + 1, dtype=np.int64))
     keys, values = _hash_space(rows)
-    buffers = (keys, values, ints(rows), ints(rows), ints(3, rows), np.empty(rows), np.empty((2, rows)), np.empty(q), ints(rows))
+    buffers = (
+        keys,
+        values,
+        ints(rows),
+        ints(rows),
+        ints(3, rows),
+        np.empty(rows),
+        np.empty((2, rows)),
+        np.empty(q),
+        ints(rows),
+    )
     return table, classes, up, buffers

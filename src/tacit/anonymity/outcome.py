@@ -81,7 +81,9 @@ class Anonymized:
         if self.certificate is not None:
             c = self.certificate
             proved = "proved best" if c.optimal else f"at least {c.lower:.6f} is needed, gap {c.gap:.6f}"
-            lines.append(f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied")
+            lines.append(
+                f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
+            )
         return "\n".join([*lines, str(self.report)])
 
 
@@ -99,8 +101,13 @@ class Roles:
     keep: tuple[str, ...]
 
 
-def finish(  # noqa: PLR0913 - the parts of an outcome
-    rows: Table, roles: Roles, out: Published, recoding: Recoding, require: tuple[Model, ...], **known: Any  # noqa: ANN401 - the rest of the outcome's fields
+def finish(
+    rows: Table,
+    roles: Roles,
+    out: Published,
+    recoding: Recoding,
+    require: tuple[Model, ...],
+    **known: Any,  # noqa: ANN401 - the rest of the outcome's fields
 ) -> Anonymized:
     """Write the published table in a random order, and check it against the requirements once more.
 
@@ -113,7 +120,13 @@ def finish(  # noqa: PLR0913 - the parts of an outcome
     persons = {} if roles.unit is None else {roles.unit: picked(*_values(rows.column(roles.unit), order))}
     backend = rows.backend
     published = read({**columns, **persons})
-    report = check(published, quasi=roles.quasi, sensitive=roles.sensitive, unit=roles.unit, reference=rows if roles.sensitive else None)
+    report = check(
+        published,
+        quasi=roles.quasi,
+        sensitive=roles.sensitive,
+        unit=roles.unit,
+        reference=rows if roles.sensitive else None,
+    )
     broken = [say(model) for model in require if report.failing(model)]
     if broken:
         raise InvalidError("the published table", f"one that fails {broken[0]}", "one that meets every requirement")
@@ -131,7 +144,9 @@ def finish(  # noqa: PLR0913 - the parts of an outcome
     )
 
 
-def _published(rows: Table, roles: Roles, out: Published, order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, list[object]]:
+def _published(
+    rows: Table, roles: Roles, out: Published, order: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> dict[str, list[object]]:
     columns: dict[str, list[object]] = {}
     for cover, codes in zip(out.covers, out.codes, strict=True):
         if (cover.level == 0).all():  # as it came
@@ -147,7 +162,7 @@ def _values(column: Column, order: np.ndarray[tuple[int], np.dtype[np.int64]]) -
     return column.values, column.codes[order]
 
 
-def transform(  # noqa: PLR0913 - each has its own meaning
+def transform(
     table: object,
     recoding: Recoding,
     *,
@@ -164,9 +179,9 @@ def transform(  # noqa: PLR0913 - each has its own meaning
     Raises:
         InvalidError: a column is missing, or has a value that its hierarchy lacks.
     """
-    from tacit.anonymity.search import suppress_failing  # noqa: PLC0415 - it imports this module
     from tacit.anonymity.loss import averaged, column_losses, measure  # noqa: PLC0415 - beside its only use
     from tacit.anonymity.report import roles as check_roles  # noqa: PLC0415 - beside its only use
+    from tacit.anonymity.search import suppress_failing  # noqa: PLC0415 - it imports this module
 
     rows = read(table, sep=sep)
     roles = Roles(
@@ -180,6 +195,6 @@ def transform(  # noqa: PLR0913 - each has its own meaning
     out = suppress_failing(rows, roles, out, tuple(require))
     levels = None if recoding.levels is None else dict(zip(roles.quasi, recoding.levels, strict=True))
     return finish(
-        rows, roles, out, recoding, tuple(require), loss=averaged(column_losses(out, "loss"), "geometric"), levels=levels,
-        certificate=None, measures=measure(out, raw), method="transform",
+        rows, roles, out, recoding, tuple(require), loss=averaged(column_losses(out, "loss"), "geometric"),
+        levels=levels, certificate=None, measures=measure(out, raw), method="transform",
     )  # fmt: skip

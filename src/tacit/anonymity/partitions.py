@@ -35,7 +35,7 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
 
 
 def local(problem: Problem) -> tuple[Published, Ints]:
-    """Split along hierarchies; return the recoded table of least loss over a few ways to weigh splits, and its boxes."""
+    """Split along hierarchies, weighing splits in a few ways; return the recoded table of least loss, and its boxes."""
     announce(hierarchy_split)
     tries = [_split(problem, power) for power in _POWERS]
     return min(tries, key=lambda one: averaged(column_losses(one[0], problem.objective), problem.mean))
@@ -47,9 +47,10 @@ def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
     table = np.ascontiguousarray(np.array(problem.codes, dtype=np.int32).T)
     order, ends = np.arange(problem.rows, dtype=np.int32), np.empty(problem.rows, dtype=np.int64)
     scale = np.ones(len(problem.trees))
-    found = hierarchy_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, shape.heights, shape.starts,
-                            shape.maps, shape.widths, shape.costs, coded.arrays(), _sensitive(coded, problem.rows),
-                            _work(coded, problem.rows), ends, scale, power)  # fmt: skip
+    found = hierarchy_split(table, order, np.empty_like(table), np.empty_like(order), problem.k, shape.heights,
+                            shape.starts, shape.maps, shape.widths, shape.costs, coded.arrays(),
+                            _sensitive(coded, problem.rows), _work(coded, problem.rows), ends, scale,
+                            power)  # fmt: skip
     lookups = [places(tree) for tree in problem.trees]
     starts = np.append(0, ends[: found - 1])
     placed = [lookup[table[:, j]] for j, lookup in enumerate(lookups)]
@@ -66,11 +67,11 @@ def _sensitive(coded: Coded, rows: int) -> Ints:
 def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
     wide = int(coded.wholes.shape[1]) + 1
     many = rows if coded.columns else 1
-    return (np.arange(many, dtype=np.int32), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64), np.empty(wide, np.int64),
-            np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
+    return (np.arange(many, dtype=np.int32), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64),
+            np.empty(wide, np.int64), np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
 
 
-def _published(  # noqa: PLR0913 - the parts, and how to write them
+def _published(
     problem: Problem, lows: Ints, highs: Ints, order: Longs | Ints, ends: Longs, *, ranges: bool
 ) -> tuple[Published, Ints]:
     """Publish every part by the runs of its values; return that and the different boxes.

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.hierarchies import Hierarchy, Rule, number
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.models import KAnonymity, LDiversity, Model, TCloseness
 from tacit.anonymity.tables import Column, Floats, Ints, Longs
 from tacit.errors import InvalidError
 
@@ -134,7 +134,9 @@ def _arrays(
     for at, (_, column, (_, p, q), measure) in enumerate(items):
         scale = max(p, q) * (measure.divisor if measure else 1)
         if max(scale, rows * rows * (measure.divisor if measure else 1)) >= _MOST:
-            raise InvalidError(f"a requirement on {column.name}", "numbers beyond 62 bits", "one with fewer digits or rows")
+            raise InvalidError(
+                f"a requirement on {column.name}", "numbers beyond 62 bits", "one with fewer digits or rows"
+            )
         if measure:
             divisors[at] = -measure.divisor if measure.ordered else measure.divisor
             for depth, family in enumerate(measure.families):

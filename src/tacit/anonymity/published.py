@@ -99,7 +99,9 @@ def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: boo
     if not (ranges and is_numeric(tree) and None not in tree.values):
         low, high, level = _smallest_groups(tree, place, low, high)
     else:
-        level = np.where(low == high, 0, np.where((low == 0) & (high == len(place) - 1), tree.height - 1, -1)).astype(np.int32)
+        level = np.where(low == high, 0, np.where((low == 0) & (high == len(place) - 1), tree.height - 1, -1)).astype(
+            np.int32
+        )
     key = low.astype(np.int64) * len(place) + high
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     raw = np.argsort(place)
@@ -108,9 +110,11 @@ def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: boo
     return cover, which.reshape(-1).astype(np.int32)
 
 
-def _label(tree: Hierarchy, raw: np.ndarray[tuple[int], np.dtype[np.intp]], low: int, high: int, level: int) -> str | None:
+def _label(
+    tree: Hierarchy, raw: np.ndarray[tuple[int], np.dtype[np.intp]], low: int, high: int, level: int
+) -> str | None:
     if level >= 0:
-        return tree.rows[raw[low]][level]
+        return tree.rows[int(raw[low])][level]
     return f"[{tree.values[raw[low]]}, {tree.values[raw[high]]}]"
 
 

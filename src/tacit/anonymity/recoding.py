@@ -36,7 +36,8 @@ class Recoding:
         raw = tuple(raw_codes(cover.tree, table, cover.name) for cover in self.covers)
         if self.levels is not None:
             codes = tuple(
-                cover.tree.groups(level)[values] for cover, level, values in zip(self.covers, self.levels, raw, strict=True)
+                cover.tree.groups(level)[values]
+                for cover, level, values in zip(self.covers, self.levels, raw, strict=True)
             )
             return Published(self.covers, codes, np.ones(table.rows, dtype=bool)), raw
         which = self._boxes_of(raw, table.rows)
@@ -115,7 +116,9 @@ def raw_codes(tree: Hierarchy, table: Table, name: str) -> Ints:
     tree.over(tuple(value for value in column.texts if value is not None or None in tree.values), name)
     place = {value: at for at, value in enumerate(tree.values)}
     if None in column.texts and None not in place:
-        raise InvalidError(f"the recoding of {name}", "a missing value, which it lacks", "one that was fitted with some")
+        raise InvalidError(
+            f"the recoding of {name}", "a missing value, which it lacks", "one that was fitted with some"
+        )
     return np.array([place[value] for value in column.texts] or [0], dtype=np.int32)[column.codes]
 
 

@@ -67,7 +67,11 @@ class Diversity:
     def recursive_c(self, l: int) -> float:  # noqa: E741 - the literature's letter
         """Return c₀: the column is recursively (c, l)-diverse for every c > c₀, and for no other."""
         most, tail = tops_and_tails(self.spread, l)
-        return inf if not tail.all() else max((float(Fraction(int(a), int(b))) for a, b in zip(most, tail, strict=True)), default=0.0)
+        return (
+            inf
+            if not tail.all()
+            else max((float(Fraction(int(a), int(b))) for a, b in zip(most, tail, strict=True)), default=0.0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +137,9 @@ class Report:
         persons = f" persons by {self.unit}" if self.unit else ""
         lines = [
             f"{self.rows:,} rows in {sum(self.classes.values()):,} classes over {', '.join(self.quasi) or 'no column'}",
-            f"k = {self.k}{persons}; prosecutor risk {self.risk.prosecutor:.4g}, journalist {self.risk.journalist:.4g}, "
-            f"marketer {self.risk.marketer:.4g}; {self.risk.unique:.2%} of rows unique",
+            f"k = {self.k}{persons}; {self.risk.unique:.2%} of rows unique",
+            "risk: "
+            + ", ".join(f"{of} {getattr(self.risk, of):.4g}" for of in ("prosecutor", "journalist", "marketer")),
         ]
         lines += [_line(name, one) for name, one in self.sensitive.items()]
         return "\n".join(lines)
@@ -146,7 +151,7 @@ def _line(name: str, one: Diversity) -> str:
     return f"{name}: distinct l = {one.distinct_l}, entropy l = {one.entropy_l:.4g}, t = {one.t:.4g}{more}"
 
 
-def check(  # noqa: PLR0913 - each has its own meaning
+def check(
     table: object,
     *,
     quasi: Sequence[str] | Mapping[str, object],
@@ -211,10 +216,12 @@ def roles(rows: Table, quasi: Sequence[str], sensitive: Sequence[str], unit: str
     both = [name for name in quasi if name in sensitive or name == unit] + [name for name in sensitive if name == unit]
     if both or len(set(quasi)) < len(quasi):
         twice = both[0] if both else next(name for name in quasi if list(quasi).count(name) > 1)
-        raise InvalidError("a column's role", f"{twice!r} in two of them", "one of quasi-identifying, sensitive and unit")
+        raise InvalidError(
+            "a column's role", f"{twice!r} in two of them", "one of quasi-identifying, sensitive and unit"
+        )
 
 
-def _report(  # noqa: PLR0913, PLR0917 - the parts of a report
+def _report(
     rows: Table,
     columns: Sequence[Column],
     groups: Classes,

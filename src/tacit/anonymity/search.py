@@ -99,7 +99,7 @@ def _names(quasi: object) -> tuple[str, ...]:
     return tuple(quasi)
 
 
-def pose(  # noqa: PLR0913, PLR0917 - the parts of a problem
+def pose(
     rows: Table, roles: Roles, quasi: object, require: Sequence[Model] | Model, objective: str, mean: str
 ) -> Problem:
     """Return the problem that a call states.
@@ -117,7 +117,9 @@ def pose(  # noqa: PLR0913, PLR0917 - the parts of a problem
             raise InvalidError("require", show(model), "KAnonymity, LDiversity, TCloseness or NTCloseness")
         named = None if isinstance(model, KAnonymity) else model.column
         if not isinstance(model, KAnonymity) and (not roles.sensitive or named not in {None, *roles.sensitive}):
-            raise InvalidError("require", f"{say(model)} without that column in sensitive", "one of the sensitive columns")
+            raise InvalidError(
+                "require", f"{say(model)} without that column in sensitive", "one of the sensitive columns"
+            )
     if not models:
         raise InvalidError("require", "nothing", "at least one requirement")
     trees = tuple(_tree(rows, name, quasi) for name in roles.quasi)
@@ -141,7 +143,9 @@ def _tree(rows: Table, name: str, quasi: object) -> Hierarchy:
         return draft_column(column).over(column.texts, name)
     given = quasi[name]
     if not (hasattr(given, "over") or isinstance(given, (str, Path, Sequence))):
-        raise InvalidError(f"the hierarchy of {name}", show(given), "a rule such as mask(5), rows of labels, or a file of them")
+        raise InvalidError(
+            f"the hierarchy of {name}", show(given), "a rule such as mask(5), rows of labels, or a file of them"
+        )
     return rule(given).over(column.texts, name)
 
 
@@ -157,7 +161,9 @@ def _possible(problem: Problem, limit: int) -> None:
     for model in problem.require:
         spreads = [spread(whole, column) for column in problem.speaks_of(model)]
         if failing(model, whole, spreads, unit).any() and limit < problem.rows:
-            raise InvalidError("require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem))
+            raise InvalidError(
+                "require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem)
+            )
 
 
 def _needs(model: Model, problem: Problem) -> str:
@@ -203,7 +209,7 @@ def _optimal(rows: Table, roles: Roles, problem: Problem, limit: int, seconds: f
         found = find(problem, limit, seconds=seconds, progress=progress)
     if found.levels is None:
         got = " and ".join(map(say, problem.require))
-        want = f"met by some level of every column with at most {limit} rows suppressed; allow more suppression, or ask for less"
+        want = f"met with at most {limit} rows suppressed; allow more suppression, or ask for less"
         raise InvalidError("require", got, want)
     return _at_levels(rows, roles, problem, found.levels, found.certificate, "optimal")
 
@@ -217,15 +223,20 @@ def find(
     return search_lattice(problem, limit, seconds=seconds, progress=progress)
 
 
-def _at_levels(  # noqa: PLR0913, PLR0917 - the parts of an outcome
+def _at_levels(
     rows: Table, roles: Roles, problem: Problem, levels: tuple[int, ...], certificate: Certificate | None, method: str
 ) -> Anonymized:
     recoding = level_recoding(problem.names, problem.trees, levels)
-    codes = tuple(tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True))
-    out = suppress_failing(rows, roles, Published(recoding.covers, codes, np.ones(rows.rows, dtype=bool)), problem.require)
+    codes = tuple(
+        tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)
+    )
+    out = suppress_failing(
+        rows, roles, Published(recoding.covers, codes, np.ones(rows.rows, dtype=bool)), problem.require
+    )
     return finish(
-        rows, roles, out, recoding, problem.require, loss=_loss(problem, out), levels=dict(zip(problem.names, levels, strict=True)),
-        certificate=certificate, measures=measure(out, problem.codes), method=method,
+        rows, roles, out, recoding, problem.require, loss=_loss(problem, out),
+        levels=dict(zip(problem.names, levels, strict=True)), certificate=certificate,
+        measures=measure(out, problem.codes), method=method,
     )  # fmt: skip
 
 
@@ -233,11 +244,13 @@ def _loss(problem: Problem, out: Published) -> float:
     return averaged(column_losses(out, problem.objective), problem.mean)
 
 
-def _partitioned(  # noqa: PLR0913 - the parts of an outcome
+def _partitioned(
     rows: Table, roles: Roles, problem: Problem, method: str, *, strict: bool, seconds: float
 ) -> Anonymized:
     if any(isinstance(model, NTCloseness) for model in problem.require) and method == "mondrian":
-        raise InvalidError("require", "(n, t)-closeness with mondrian", 'one that looks at classes alone; or method="optimal"')
+        raise InvalidError(
+            "require", "(n, t)-closeness with mondrian", 'one that looks at classes alone; or method="optimal"'
+        )
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415 - compiled on first use
 
     if method == "mondrian":

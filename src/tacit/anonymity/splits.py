@@ -1,5 +1,5 @@
 """The compiled loops that split a table from the top: at medians, or along hierarchies."""
-# ruff: noqa: PLR0913, PLR0912, PLR0915, PLR2004, C901, D103, PLR0917, FBT001, PLR1702
+# ruff: noqa: PLR0913, PLR0912, PLR0915, PLR2004, C901, PLR0917, ANN001, ANN201, E501
 # Loops for a compiler: flat, with many plain arguments.
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ import numpy as np
 
 from tacit.anonymity.kernels import jit, judge
 
+EXACT = True
+
 
 @jit
-def passes(low, high, rows_in, total, k, model, sensitive, n, work):  # type: ignore[no-untyped-def]
+def passes(low, high, rows_in, total, k, model, sensitive, n, work):
     """Return whether rows rows_in[low:high] as one class meet every requirement."""
     sizes, kinds, columns, numbers, wholes, families, parts, divisors = model
     where, ones, hist, touched, scratch, doubts = work
@@ -18,12 +20,13 @@ def passes(low, high, rows_in, total, k, model, sensitive, n, work):  # type: ig
         return False
     if kinds.size == 0:
         return True
-    return judge(np.int64(low), np.int64(high), rows_in, where, ones, np.int64(total), k, sensitive, sizes, kinds, columns, numbers, wholes, n, families,
-                 parts, divisors, hist, touched, scratch, doubts, True) == 0.0  # fmt: skip
+    judged = judge(np.int64(low), np.int64(high), rows_in, where, ones, np.int64(total), k, sensitive, sizes, kinds,
+                   columns, numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts, EXACT)  # fmt: skip
+    return judged == 0.0
 
 
 @jit
-def cut_at(column, low, high, base, reach, counts, strict):  # type: ignore[no-untyped-def]
+def cut_at(column, low, high, base, reach, counts, strict):
     """Return where to cut values of a part: up to which value all go left, how many rows go left, how many of the next.
 
     Strict: equal values stay together, at the cut that is nearest to the middle. Relaxed: the middle row.
@@ -49,7 +52,7 @@ def cut_at(column, low, high, base, reach, counts, strict):  # type: ignore[no-u
 
 
 @jit
-def median_split(table, order, k, strict, widths, model, sensitive, work, ends, lows, highs):  # type: ignore[no-untyped-def]
+def median_split(table, order, k, strict, widths, model, sensitive, work, ends, lows, highs):
     """Split rows at medians until no split is allowed; return how many parts there are, part i ending at ends[i].
 
     table[c] holds the places of column c, moved along with order, the row numbers. A part is split in the column of the
@@ -58,7 +61,11 @@ def median_split(table, order, k, strict, widths, model, sensitive, work, ends, 
     """
     q, n = table.shape
     counts = np.zeros(widths.max() + 1, dtype=np.int64)
-    spare, spare_order, target = np.empty(n, dtype=table.dtype), np.empty(n, dtype=order.dtype), np.empty(n, dtype=np.int32)
+    spare, spare_order, target = (
+        np.empty(n, dtype=table.dtype),
+        np.empty(n, dtype=order.dtype),
+        np.empty(n, dtype=np.int32),
+    )
     stack = np.empty((n + 1, 2), dtype=np.int64)
     stack[0, 0], stack[0, 1] = 0, n
     top, found = 1, 0
@@ -132,7 +139,7 @@ def median_split(table, order, k, strict, widths, model, sensitive, work, ends, 
 
 
 @jit
-def arrange(low, high, c, at, width, table, order, maps, counts, sorted_rows):  # type: ignore[no-untyped-def]
+def arrange(low, high, c, at, width, table, maps, counts, sorted_rows):
     """Sort the row numbers of a part by their group in column c into sorted_rows; counts[g] becomes the end of g."""
     counts[: width + 1] = 0
     for i in range(low, high):
@@ -146,8 +153,8 @@ def arrange(low, high, c, at, width, table, order, maps, counts, sorted_rows):  
 
 
 @jit
-def pool(low, size, width, counts, ends_of, sorted_rows, order, pooled, k, model, sensitive, n, work, rows_in):  # type: ignore[no-untyped-def]
-    """Mark the groups that cannot stand alone, and more, smallest first, until what is pooled can; return the rows left.
+def pool(low, size, width, ends_of, sorted_rows, order, pooled, k, model, sensitive, n, work, rows_in):
+    """Mark groups that cannot stand alone, and more, smallest first, until what is pooled can; return the rows left.
 
     The groups of a part are rows sorted_rows[...ends_of[g]]. Where all end in the pool there is no split: return 0.
     """
@@ -187,8 +194,8 @@ def pool(low, size, width, counts, ends_of, sorted_rows, order, pooled, k, model
 
 
 @jit
-def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, widths, costs, model, sensitive, work, ends,
-                    scale, power):  # type: ignore[no-untyped-def]  # fmt: skip
+def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, widths, costs, model, sensitive, work,
+                    ends, scale, power):  # fmt: skip
     """Split rows along hierarchies from "*" down; return how many parts there are, part i ending at ends[i].
 
     A part knows a level for every column, at which its rows agree. A split takes one column to a lower level: groups
@@ -222,9 +229,9 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
                 before = costs[starts[c, level] + maps[starts[c, level] + table[low, c]]]
                 for lower in range(level - 1, -1, -1):
                     at, width = starts[c, lower], widths[c, lower]
-                    arrange(low, high, c, at, width, table, order, maps, counts, sorted_rows)
+                    arrange(low, high, c, at, width, table, maps, counts, sorted_rows)
                     ends_of[:width] = counts[:width]
-                    alone = pool(low, size, width, counts, ends_of, sorted_rows, order, pooled, k, model, sensitive, n,
+                    alone = pool(low, size, width, ends_of, sorted_rows, order, pooled, k, model, sensitive, n,
                                  work, rows_in)  # fmt: skip
                     if alone == 0:
                         continue
@@ -247,7 +254,7 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
             found += 1
             continue
         c, at, width = best_c, starts[best_c, best_level], widths[best_c, best_level]
-        arrange(low, high, c, at, width, table, order, maps, counts, sorted_rows)
+        arrange(low, high, c, at, width, table, maps, counts, sorted_rows)
         to, begin, first = low, 0, top
         for g in range(width):
             if kept_ends[g] > begin and chosen_pool[g] == 0:

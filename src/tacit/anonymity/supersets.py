@@ -97,7 +97,9 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
         for model in sorted(problem.require, key=lambda one: isinstance(one, NTCloseness)):
             if int(classes.sizes[wrong].sum()) + problem.rows - len(at) > limit:
                 return
-            told = [spread(classes, replace(column, codes=column.codes[at]), column) for column in problem.speaks_of(model)]
+            told = [
+                spread(classes, replace(column, codes=column.codes[at]), column) for column in problem.speaks_of(model)
+            ]
             wrong |= failing(model, classes, told, unit)
         if not wrong.any():
             break
@@ -112,4 +114,3 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
     loss = averaged(values, problem.mean)
     if loss < best.loss:
         best.loss, best.levels, best.suppressed = loss, levels, gone
-

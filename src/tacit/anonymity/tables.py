@@ -127,7 +127,9 @@ def read(source: object, *, sep: str | None = None) -> Table:
         wanted = "a frame of pandas or polars, an Arrow table, columns by name, or the path of a CSV or Parquet file"
         raise InvalidError("the table", show(source), wanted) from None
     except nw.exceptions.DuplicateError:
-        raise InvalidError("the table", "two columns of one name", "a table whose columns have different names") from None
+        raise InvalidError(
+            "the table", "two columns of one name", "a table whose columns have different names"
+        ) from None
     names = tuple(frame.columns)
     return Table(names, len(frame), str(frame.implementation), cache(lambda name: _from_series(name, frame[name])))
 
@@ -195,7 +197,7 @@ def picked(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
 def build(columns: Mapping[str, Sequence[object]], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
     """Return columns as a frame of the kind that came in; columns of mixed kinds become text."""
     clean = {name: _alike(values) for name, values in columns.items()}
-    return clean if backend == "dict" else nw.from_dict(clean, backend=backend).to_native()
+    return clean if backend == "dict" else nw.from_dict(clean, backend=backend).to_native()  # type: ignore[arg-type]
 
 
 def _alike(values: Sequence[object]) -> list[object]:
