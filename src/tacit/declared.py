@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from tacit.session import Database
 
 
+_WORTH = Fraction(9, 10)
+"""Which part of ε a plan may cost at most for δ to be spent on it unasked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
     """Questions that are asked all together or not at all, and what they cost as one plan."""
@@ -60,14 +64,15 @@ class Declared:
         )
 
 
-def declare(questions: Sequence[Planned], *, delta: Number | None = None) -> Declared:
+def declare(questions: object, *, delta: Number | None = None) -> Declared:
     """Price questions as one plan that is fixed before any is answered.
 
     Args:
         questions: what `db.plan(...)` gave, all of one database.
-        delta: δ of the whole plan; by default what is left of the budget's δ. Without any, ε only adds up.
+        delta: δ of the whole plan; by default what is left of the budget's δ, if that saves a tenth of ε at least, else
+            none. Without any, ε only adds up.
     """
-    planned = tuple(questions)
+    planned: tuple[Planned, ...] = tuple(questions) if isinstance(questions, Sequence) else ()
     if not planned or not all(isinstance(one, Planned) for one in planned):
         raise InvalidError("questions", show(questions), "a list of what db.plan(...) gives")
     owners = {id(one.owner): one.owner for one in planned}
@@ -94,7 +99,7 @@ def _priced(planned: tuple[Planned, ...], database: Database, delta: Number | No
         return Declared(planned, single, alone, alone, database)
     noise = [event for one in planned for event in _noise(one)]
     epsilon = Fraction(compose(noise).epsilon(delta=Exact(slack)).upper)
-    if epsilon >= alone.loss:
+    if epsilon >= alone.loss * (1 if delta is not None else _WORTH):
         return Declared(planned, single, alone, alone, database)
     whole = ApproxRelease(epsilon=epsilon, delta=slack)
     return Declared(planned, (whole,), Spent(currency="basic", loss=epsilon, delta=slack), alone, database)

@@ -25,7 +25,7 @@ from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from tacit.ledger import ANSWERED, Ledger, Request, Ticket
+from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name
 from tacit.ledger import FAILED as FAILED_OUTCOME
 from tacit.ledger.memory import MemoryLedger
 from tacit.query import catalog, policy_build, policy_file, recorded
@@ -79,7 +79,8 @@ class Database(Verbs):
     ) -> None:
         """Keep what `open` put together."""
         self._tables, self._ledger, self._version, self._analyst = dict(tables), ledger, version, analyst
-        self._data_version = data_version
+        self._data_version = check_name(data_version, "data_version")
+        check_name(analyst, "analyst")
         self._closed = False
 
     def plan(
@@ -155,7 +156,7 @@ class Database(Verbs):
             raise self._too_dear(planned, refusal) from None
         if ticket.answer is not None:
             before = recorded.from_text(ticket.answer, planned.plan, planned.price, self._context(planned, ticket))
-            return replace(before, confidence=planned.confidence)
+            return replace(before, confidence=planned.confidence, repeated=True)
         (answer,) = self._released([planned], ticket)
         self._ended(ticket, ANSWERED, recorded.to_text(answer) if self._data_version or cost.request else None)
         return answer
@@ -206,8 +207,12 @@ class Database(Verbs):
             analyst=self._analyst,
             digest=recorded.digest(planned.plan, planned.price, self._data_version),
             key=key,
-            repeats=bool(self._data_version) and not planned.plan.joins,  # what public tables hold is not in the digest
+            repeats=bool(self._data_version) and not self._is_joined(planned.plan),
         )
+
+    def _is_joined(self, plan: Plan) -> bool:
+        """Whether public tables are joined: what they hold may change, and is not in a question's digest."""
+        return any(self._tables[join.table][0].public for join in plan.joins)
 
     def _ended(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record how a question ended; it is charged already, so an answer is not held back if that fails."""
@@ -254,6 +259,9 @@ class Database(Verbs):
     def check(self, planned: Planned) -> None:
         """Raise BudgetError if a planned question costs more than is left now; nothing is read or spent."""
         admit_all(self._ledger.spent, self._ledger.budget, planned.price.events)
+        own = self._ledger.limit_of(self._analyst)
+        if own is not None:
+            admit_all(self._ledger.spent_by(self._analyst), own, planned.price.events, "question, for this analyst,")
 
     def _too_dear(self, planned: Planned, refusal: BudgetError) -> BudgetError:
         """Say what the rest of the budget would buy, where a wanted error costs more."""

@@ -173,13 +173,13 @@ class Verbs(ABC):
         return self.sql(self._question([(name, call.format(value))], by, where, table), **costs)
 
     def _table(self, given: str | None) -> str:
-        names = list(self.tables)
+        names = [name for name, policy in self.tables.items() if not policy.public]
         if given is None and len(names) == 1:
             return names[0]
         if given in names:
             return str(given)
         got = "none" if given is None else show(given)
-        raise InvalidError("table", got, f"one of {', '.join(names)}")
+        raise InvalidError("table", got, f"one of {', '.join(names)}: table={names[0]!r}")
 
     def _value(self, text: str, verb: str, table: str | None) -> tuple[str, str]:
         """Return what an answer's column is called, and the SQL of what it is of: a column by its name, or SQL."""
@@ -214,21 +214,26 @@ class Verbs(ABC):
         if isinstance(bins, int) and not isinstance(bins, bool):
             policy = self.tables[self._table(table)].columns.get(column)
             ends = None if policy is None else policy.bounds
-            if ends is None or bins < 1:
-                raise InvalidError("bins", show(bins), "edges, or a number ≥ 1 of bins for a column with bounds")
+            if ends is None:
+                raise InvalidError("bins", f"{bins} for {show(column)}, which has no bounds", "edges for such a column")
+            if bins < 1:
+                raise InvalidError("bins", show(bins), "edges, or a number ≥ 1 of bins")
             width = (ends[1] - ends[0]) / bins
             return [float(ends[0] + place * width) for place in range(bins + 1)]
         edges = list(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else []
         plain = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) and isfinite(edge) for edge in edges)
         if len(edges) < 2 or not plain or any(a >= b for a, b in pairwise(edges)):  # noqa: PLR2004
-            raise InvalidError("bins", show(bins), "at least two finite edges, each larger than the one before")
+            got = f"[{', '.join(map(show, edges[:12]))}]" if edges else show(bins)
+            raise InvalidError("bins", got, "at least two finite edges, each larger than the one before")
         return edges
 
 
 def one_count(plan: Plan) -> None:
     """Raise unless a plan is one count by listed keys."""
-    if plan.open or len(plan.aggregates) != 1 or not plan.keys:
-        raise InvalidError("keys", "columns whose values are not public", "columns with public keys, or keys=")
+    found = [key.name for key in plan.keys if key.values is None]
+    if found or len(plan.aggregates) != 1 or not plan.keys:
+        got = f"{', '.join(found)}, whose values are not public" if found else "nothing to count by"
+        raise InvalidError("columns", got, "columns with public keys: list them with keys=; δ does not help a table")
 
 
 def _labels(edges: Sequence[float]) -> list[str]:

@@ -270,6 +270,20 @@ def test_intervals_cover_where_noise_hardly_spans_a_step(cost: dict[str, float])
     assert binom.cdf(inside, runs, 0.95) > FALSE_ALARM
 
 
+@pytest.mark.parametrize("values", ["a", "ab"])
+def test_a_key_with_one_value_changes_no_interval(values: str) -> None:
+    table = policy(unit=None)
+    alone = with_margins(tabulated(plan_of(table, ask_for("count"), keys=[key("k", *values)])), "laplace")
+    beside = with_margins(
+        tabulated(plan_of(table, ask_for("count"), keys=[key("k", *values), key("m", "x")])), "laplace"
+    )
+    errors = []
+    for plan in (alone, beside):
+        paid, (one,) = price(plan, epsilon=1), plan.aggregates
+        errors.append(STATISTICS["table_count"].error(one.ask, plan.bundles, paid.noise, 0.95, None))
+    assert errors == pytest.approx([3.5, 3.5], rel=0.01)
+
+
 def test_the_tables_own_counts_add_up_to_its_margins() -> None:
     plan = cube(margins=True, law="gaussian")
     found = release(plan, price(plan, rho=0.01), [[5] * 60] * len(plan.bundles), {})

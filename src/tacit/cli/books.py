@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli import charts
-from tacit.cli.show import SCHEMA, console, paper
+from tacit.cli.show import SCHEMA, console, paper, printable
 from tacit.errors import InvalidError, LedgerError, RefusedError, show
 from tacit.guarantees.filters import Spent
 from tacit.ledger import check_name, described, history
@@ -96,7 +96,8 @@ def _show(book: DurableLedger, *, delta: float | None, chart: str | None, json: 
         paper().print(_table(book, shares, len(entries)))
         for one in entries[-_SHOWN:]:
             who = one.analyst or "–"
-            paper().print(f"{one.number:>6}  {one.time:.19}  {who}  {one.outcome}  {one.question}", markup=False)
+            line = f"{one.number:>6}  {one.time:.19}  {who}  {one.outcome}  {one.question}"
+            paper().print(printable(line), markup=False)
         console().print(f"Left: {spell(left)} of {spell(book.budget)}. Head of the chain: {link}", markup=False)
         if delta is not None and entries:
             declared = history.as_plan(book, delta)

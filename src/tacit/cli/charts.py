@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidError, TacitError, show
 from tacit.query.release import Release
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 _DRAWN = (".svg", ".png", ".pdf")
@@ -34,8 +39,13 @@ def _converter(file: Path) -> tuple[str, ...]:
 
 def draw(answer: Release, chart: str, confidence: float | None = None) -> str:
     """Save a chart of an answer, and say where it is or why there is none; the answer has been paid for either way."""
+    return save(lambda: answer.plot(confidence), chart)
+
+
+def save(make: Callable[[], alt.TopLevelMixin], chart: str) -> str:
+    """Make and save a chart, and say where it is or why there is none."""
     try:
-        answer.plot(confidence).save(chart)
+        make().save(chart)
     except TacitError as error:
         return f"No chart was drawn. {error}"
     except Exception as error:  # noqa: BLE001 - of the charting packages or the disk; the answer must not be lost for it

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli import local
 from tacit.errors import BudgetError, RefusedError, SourceError, TacitError
 
 app = typer.Typer(
@@ -182,6 +183,9 @@ def ledger(  # noqa: PLR0913 - one for each option
         json=json,
     )
     raise typer.Exit(code)
+
+
+app.add_typer(local.app)
 
 
 def main() -> None:

@@ -131,11 +131,15 @@ def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
 def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) -> None:
     if json:
         left = amounts(db.left)
-        print(json_module.dumps({"schema": SCHEMA, **as_json(answer), "left": left}), flush=True)
+        said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
+        print(json_module.dumps(said), flush=True)
         return
     paper().print(answer_table(answer))
     sys.stdout.flush()
     unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
+    if answer.repeated:
+        _say(f"Answered from the ledger: this was asked before, and nothing was spent. Left: {spell(db.left)}.")
+        return
     _say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -47,6 +47,47 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Give a function that says how many more are done, shown on a terminal; elsewhere it says nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda more: bar.advance(task, more)
+
+
+def say(text: str) -> None:
+    """Talk, on stderr."""
+    console().print(text, markup=False)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table, its first column to the left."""
+    from rich.table import Table  # noqa: PLC0415 - heavy
+    from rich.text import Text  # noqa: PLC0415 - heavy
+
+    made = Table()
+    for place, heading in enumerate(headings):
+        made.add_column(Text(heading), justify="right" if place else "left")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def printable(text: str) -> str:
+    r"""Return a text that moves no cursor: what is not printable becomes a question mark.
+
+    >>> printable("a\x1b[31mb")
+    'a?[31mb'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def answer_table(answer: Release) -> Table:
     """Return the answer as a table, every noisy column followed by its intervals."""
     from rich.table import Table  # noqa: PLC0415 - heavy
@@ -59,7 +100,7 @@ def answer_table(answer: Release) -> Table:
         interval = heading in noisy
         shown.add_column(Text(heading), justify="left" if interval else "right", style="dim" if interval else None)
     for row in rows:
-        shown.add_row(*map(Text, row))
+        shown.add_row(*(Text(printable(cell)) for cell in row))
     return shown
 
 

@@ -17,17 +17,22 @@ _AWAY = "could not be reached", f"See that its server runs and that its URL, use
 _CUT = "could not be reached: its server ended the connection", f"Wait until it runs again, {_AGAIN}"
 _DAMAGED = "is damaged", _COPY
 
+_FOREIGN = "is no ledger: the file is something else", f"If it was one, it is damaged. {_COPY} Else name another file."
+_GONE = (
+    "cannot be opened: it is gone, or its folder may not be written",
+    f"Look at its path and permissions, {_AGAIN} If it was removed: {_COPY}",
+)
+_DOUBTFUL = (_DAMAGED[0], _FOREIGN[0], _GONE[0])
+"""Of these nobody can say that no charge is lost."""
+
 _FILE = {
     sqlite3.SQLITE_READONLY: _READ_ONLY,
     sqlite3.SQLITE_PERM: _READ_ONLY,
     sqlite3.SQLITE_BUSY: _LOCKED,
     sqlite3.SQLITE_LOCKED: _LOCKED,
-    sqlite3.SQLITE_CANTOPEN: (
-        "cannot be opened: it is gone, or its folder may not be written",
-        f"Look at its path and permissions, {_AGAIN}",
-    ),
+    sqlite3.SQLITE_CANTOPEN: _GONE,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_NOTADB: ("is no ledger: the file is something else", "Name another file."),
+    sqlite3.SQLITE_NOTADB: _FOREIGN,
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_IOERR: ("could not be read or written: the disk is full or fails", f"Look at the disk, {_AGAIN}"),
 }
@@ -53,8 +58,8 @@ def said(error: SQLAlchemyError, wait: float) -> str:
         wait: for how many seconds one waits for a lock.
     """
     what, then = _meaning(error)
-    lost = "Nothing was answered, and no charge that was recorded is lost."
-    return f"{what.format(wait=wait)}. {lost} {then}"
+    lost = "" if what in _DOUBTFUL else ", and no charge that was recorded is lost"
+    return f"{what.format(wait=wait)}. Nothing was answered{lost}. {then}"
 
 
 def _meaning(error: SQLAlchemyError) -> tuple[str, str]:

@@ -165,9 +165,11 @@ class Fit:
         weights, scales, counts = [], [], []
         for place, (keys, law) in enumerate(self.margins):
             for matching in subsets(keys):
-                weights.append(abs(self._weight(place, margin, matching)))
-                scales.append(weights[-1] * law.scale)
-                counts.append(float(prod(self.sizes[i] - 1 for i in keys if i not in matching)))
+                many = prod(self.sizes[i] - 1 for i in keys if i not in matching)
+                if many:  # of a key with one value no other cell differs in it
+                    weights.append(abs(self._weight(place, margin, matching)))
+                    scales.append(weights[-1] * law.scale)
+                    counts.append(float(many))
         if self.margins[0][1].law == "laplace":
             found = laplace_reach(np.array(scales), np.array(counts), beta)
         else:

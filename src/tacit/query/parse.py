@@ -60,7 +60,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
     _check_not_rows(select)
     asked = Asked(scope, _keys(select, scope, listed))
     terms = _items(select, asked)
-    names = distinct(item_name(item, scope) for item in select.expressions)
+    names = distinct(_printable(item_name(item, scope)) for item in select.expressions)
     having, order = _having(select, asked, terms), _order(select, asked, terms)
     if not asked.asks and all(key.values is not None for key in asked.keys):
         raise refused("The question asks nothing of the data: the groups are public", "Add an aggregate: count(*).")
@@ -79,6 +79,13 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
         offset=_number(select, "offset") or 0,
         joins=scope.joins,
     )
+
+
+def _printable(name: str) -> str:
+    """Return a column's name, or raise: one with control characters could write to the terminal of whoever reads it."""
+    if not name.isprintable():
+        raise InvalidError("sql", "a name with control characters", "a question with names that can be printed")
+    return name
 
 
 def _check_not_rows(select: exp.Select) -> None:

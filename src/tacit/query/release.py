@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cmp_to_key
 from itertools import product
 from math import isfinite
@@ -76,6 +76,8 @@ class Release:
     context: Mapping[str, object]
     cells: tuple[Cell, ...]
     confidence: float = 0.95
+    repeated: bool = field(default=False, compare=False)
+    """Whether it comes from the ledger's record, and cost nothing this time."""
 
     @property
     def table(self) -> Table:

@@ -71,16 +71,27 @@ def _target(given: object) -> Fraction:
     return number
 
 
+_NEVER = ("min", "max", "corr")
+"""Aggregates whose error depends on how the values lie, whatever the size of a group."""
+
+
 def _check_all(plan: Plan, noisy: Mapping[str, Noisy], wanted: Wanted) -> None:
     """Raise if an aggregate has no wanted error, or one that its grid does not allow."""
     named = {noisy[name].place for name in wanted}
     for place, aggregate in enumerate(plan.aggregates):
         if place not in named:
             raise InvalidError(
-                "error", f"none for {aggregate.sql}", "given for every aggregate of the question, by its name"
+                "error",
+                f"none for {aggregate.sql}",
+                "given for every aggregate, by its name in the answer",
             )
     for name, target in wanted.items():
         one = plan.aggregates[noisy[name].place]
+        if one.ask.function in _NEVER:
+            raise refused(
+                f"The error of {one.sql} depends on how the values lie, which is private: none can be promised",
+                "Ask for it with epsilon=; the answer has its interval.",
+            )
         for place in one.bundles:
             measure = plan.bundles[place].measures[0]
             step = measure.step / (1 << measure.fraction_bits)

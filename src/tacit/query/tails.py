@@ -54,6 +54,7 @@ def laplace_reach(scales: Floats, counts: Floats, beta: float) -> float:
     >>> round(laplace_reach(one, one, 0.05), 4), round(laplace_reach(one, 400 * one, 0.05) / 800**0.5, 3)
     (2.9957, 1.96)
     """
+    scales, counts = scales[counts > 0], counts[counts > 0]
     deviation = float(np.sqrt(np.sum(2 * counts * scales**2)))
     if deviation <= 0:
         return 0.0

@@ -1,0 +1,139 @@
+"""`tacit local randomize` and `tacit local aggregate`."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from tacit.cli import charts, local_files
+from tacit.cli.show import SCHEMA, counting, paper, say, table
+from tacit.errors import InvalidError, show
+from tacit.local import Aggregator, Estimate, Protocol, Reports
+from tacit.local.consistency import METHODS, Method
+from tacit.query.words import percent
+
+_CHUNK = 1 << 16
+
+
+def randomize(parameters: str, values: str, *, out: str | None, json: bool) -> None:
+    """Draw a report for each line and write them; nothing is drawn unless every line is a value of the domain."""
+    oracle = local_files.parameters(parameters)
+    people = local_files.values(values, oracle)
+    if not people:
+        raise InvalidError("values", "no line", "at least one line with a value of the domain")
+    with counting("Randomising", len(people)) as step:
+        drawn = _drawn(oracle, people, step)
+        if out is None:
+            for some in drawn:
+                sys.stdout.write(some.to_json_lines())
+            sys.stdout.flush()
+            return
+        local_files.write(drawn, out)
+    name = type(oracle).__name__
+    if json:
+        told = {"schema": SCHEMA, "protocol": name, "epsilon": oracle.epsilon, "reports": len(people), "out": out}
+        print(json_module.dumps({**told, "digest": oracle.digest}))
+    else:
+        say(f"{len(people):,} {name} reports are in {out}; each cost its person ε = {oracle.epsilon:g}.")
+
+
+def _drawn(oracle: Protocol, people: Sequence[object], step: local_files.Step) -> Iterator[Reports]:
+    for start in range(0, len(people), _CHUNK):
+        some = people[start : start + _CHUNK]
+        yield oracle.randomize(some)
+        step(len(some))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How estimates are shown."""
+
+    confidence: float
+    simultaneous: bool
+    consistent: str | None
+    top: int
+
+
+def consistent(estimate: Estimate, method: str | None) -> Estimate:
+    """Take a consistency step by its name, if there is one."""
+    if method is None:
+        return estimate
+    if method not in METHODS:
+        raise InvalidError("consistent", show(method), f"one of {', '.join(METHODS)}")
+    return estimate.consistent(cast("Method", method))
+
+
+def aggregate(
+    parameters: str, reports: Sequence[str], *, tally: str | None, shown: Shown, chart: str | None, json: bool
+) -> None:
+    """Add all files to the tally, save it, and print what it says."""
+    charts.check(chart)
+    oracle = local_files.parameters(parameters)
+    if shown.consistent is not None and shown.consistent not in METHODS:
+        raise InvalidError("consistent", show(shown.consistent), f"one of {', '.join(METHODS)}")
+    if not reports and tally is None:
+        raise InvalidError("reports", "none", "files of reports, or - for JSON lines on standard input, or --tally")
+    total = local_files.tally(tally, oracle)
+    with counting("Adding reports") as step:
+        for path in reports:
+            local_files.add(total, path, step)
+    if tally is not None and reports:
+        local_files.save(total, tally)
+    unbiased = total.estimate()
+    estimate = consistent(unbiased, shown.consistent)
+    rows = list(_rows(estimate, unbiased, shown))
+    if json:
+        print(json_module.dumps(_estimate_json(total, shown, estimate, rows)), flush=True)
+    else:
+        _show_estimate(total, shown, estimate, rows)
+    if chart is not None:
+        say(charts.save(lambda: estimate.plot(top=shown.top, confidence=shown.confidence), chart))
+
+
+def _rows(estimate: Estimate, unbiased: Estimate, shown: Shown) -> Iterator[dict[str, object]]:
+    low, high = unbiased.interval(confidence=shown.confidence, simultaneous=shown.simultaneous)
+    std = unbiased.std
+    for place in np.argsort(-estimate.counts, kind="stable"):
+        yield {
+            "value": estimate.domain[place],
+            "count": float(estimate.counts[place]),
+            "std": float(std[place]),
+            "low": float(low[place]),
+            "high": float(high[place]),
+        }
+
+
+def _estimate_json(
+    total: Aggregator, shown: Shown, estimate: Estimate, rows: list[dict[str, object]]
+) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "protocol": type(total.protocol).__name__,
+        "epsilon": total.protocol.epsilon,
+        "reports": total.n,
+        "dropped": total.dropped,
+        "confidence": shown.confidence,
+        "simultaneous": shown.simultaneous,
+        "consistent": shown.consistent,
+        "biased": estimate.biased,
+        "rows": rows,
+    }
+
+
+def _show_estimate(total: Aggregator, shown: Shown, estimate: Estimate, rows: list[dict[str, object]]) -> None:
+    cells = [
+        [str(row["value"]), f"{row['count']:,.0f}", f"{row['low']:,.0f} to {row['high']:,.0f}"]
+        for row in rows[: shown.top]
+    ]
+    at_once = ", all at once" if shown.simultaneous else ""
+    paper().print(table(["value", "people", f"{percent(shown.confidence)} interval{at_once}"], cells))
+    sys.stdout.flush()
+    rest = f" The other {len(rows) - len(cells):,} values are below; --json has all." if len(rows) > len(cells) else ""
+    dropped = f", {total.dropped:,} malformed dropped" if total.dropped else ""
+    name, epsilon = type(total.protocol).__name__, total.protocol.epsilon
+    say(f"{total.n:,} {name} reports of ε = {epsilon:g}{dropped}. {estimate.note}{rest}")
