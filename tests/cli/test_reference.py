@@ -15,10 +15,19 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").re
 COMMANDS: Any = typer.main.get_command(app)
 
 
+def commands() -> dict[str, Any]:
+    """Every command by its name; those of a group under the names of both."""
+    found: dict[str, Any] = {}
+    for name, command in COMMANDS.commands.items():
+        inner = getattr(command, "commands", None)
+        found |= {name: command} if inner is None else {f"{name} {each}": one for each, one in inner.items()}
+    return found
+
+
 def options() -> dict[str, set[str]]:
     """Every option of the program, with the commands that take it."""
     found: dict[str, set[str]] = {}
-    for name, command in [("", COMMANDS), *COMMANDS.commands.items()]:
+    for name, command in [("", COMMANDS), *commands().items()]:
         for parameter in command.params:
             for spelling in parameter.opts if parameter.param_type_name == "option" else ():
                 found.setdefault(spelling, set()).add(name)
@@ -37,8 +46,8 @@ def listed() -> dict[str, set[str]]:
 
 
 def test_every_command_is_on_the_page_and_no_other() -> None:
-    shown = set(re.findall(r"^\| `tacit (\w+)", PAGE, re.MULTILINE))
-    assert shown == set(COMMANDS.commands)
+    shown = set(re.findall(r"^\| `tacit ((?:local )?\w+)", PAGE, re.MULTILINE))
+    assert shown == set(commands())
 
 
 def test_every_option_is_on_the_page_with_its_commands_and_no_other() -> None:
@@ -55,7 +64,7 @@ def test_every_action_of_the_ledger_is_on_the_page() -> None:
 
 
 def test_every_option_says_what_it_is_for() -> None:
-    for command in COMMANDS.commands.values():
+    for command in commands().values():
         assert command.help
         for parameter in command.params:
             assert getattr(parameter, "help", None), (command.name, parameter.name)

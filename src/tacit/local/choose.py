@@ -129,7 +129,8 @@ def _why(best: Option, fitting: Sequence[Option], near: Sequence[Option], table:
     ties = [option.protocol for option in near if option is not best]
     equal = f"; {', '.join(ties)} would err as little" if ties else ""
     limit = "" if len(fitting) == len(table) else f"; {len(table) - len(fitting)} with larger reports left out"
-    return f"{best.protocol}: {first}; {best.report_bytes} bytes a report; the server {best.server}{equal}{limit}."
+    size = f"{best.report_bytes} byte{'s' * (best.report_bytes > 1)} a report"
+    return f"{best.protocol}: {first}; {size}; the server {best.server}{equal}{limit}."
 
 
 def plot_errors(

@@ -1,0 +1,268 @@
+"""`tacit local` as a surveyor, a device and a server run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cli_runs import run
+from tacit.cli import show
+from tacit.cli.local import app
+from tacit.cli.local_simulate import SHARES, MadeUp
+from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
+from tacit.local import OLH, Aggregator, Reports, protocol
+from tacit.local.parameters import ORACLES
+
+DRINKS = ["tea", "coffee", "water", "mate"]
+PEOPLE = ["tea"] * 600 + ["mate"] * 400
+
+
+def call(*words: object) -> str:
+    """Run a command in this process and return what it prints."""
+    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def told(*words: object) -> dict[str, object]:
+    found = json.loads(call(*words, "--json"))
+    assert found["schema"] == 1
+    return dict(found)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "drinks.txt").write_text("\n".join(DRINKS) + "\n", encoding="utf-8")
+    (tmp_path / "people.txt").write_text("\n".join(PEOPLE) + "\n", encoding="utf-8")
+    call("choose", "--domain", "drinks.txt", "--epsilon", 2, "--save", "survey.json")
+    return tmp_path
+
+
+def test_a_survey_from_start_to_finish_as_a_program(folder: Path) -> None:
+    done = run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "reports.jsonl")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "1,000 GRR reports are in reports.jsonl; each cost its person ε = 2." in done.stderr
+    done = run(folder, "local", "aggregate", "survey.json", "reports.jsonl")
+    assert done.returncode == 0
+    assert "95% interval" in done.stdout
+    assert "1,000 GRR reports of ε = 2. Unbiased." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("randomize", "survey.json", "drinks.json"), 4),
+        (("aggregate", "survey.json", "missing.bin"), 4),
+        (("aggregate", "survey.json", "missing.parquet"), 4),
+        (("aggregate", "missing.json", "people.txt"), 2),
+        (("choose", "--epsilon", "0", "--domain-size", "4"), 2),
+        (("choose", "--domain-size", "4"), 2),
+    ],
+)
+def test_errors_have_their_exit_codes_and_speak_json(folder: Path, words: tuple[str, ...], code: int) -> None:
+    done = run(folder, "local", *words, "--json")
+    assert (done.returncode, done.stdout) == (code, "")
+    if "Usage" not in done.stderr:
+        assert json.loads(done.stderr)["error"]["code"] == code
+
+
+@pytest.mark.parametrize("out", ["reports.jsonl", "reports.parquet", "reports.bin"])
+@pytest.mark.usefixtures("folder")
+def test_reports_go_through_every_kind_of_file(out: str) -> None:
+    assert told("randomize", "survey.json", "people.txt", "--out", out)["reports"] == 1000
+    found = told("aggregate", "survey.json", out)
+    assert (found["reports"], found["dropped"], found["biased"]) == (1000, 0, False)
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert {row["value"] for row in rows} == set(DRINKS)
+    assert all(row["low"] <= row["count"] <= row["high"] for row in rows)
+    assert rows == sorted(rows, key=lambda row: -row["count"])
+
+
+def test_reports_go_through_pipes(folder: Path) -> None:
+    drawn = run(folder, "local", "randomize", "survey.json", "people.txt")
+    assert len(Reports.from_json_lines(drawn.stdout)) == 1000
+    (folder / "piped.jsonl").write_text(drawn.stdout, encoding="utf-8")
+    assert told("aggregate", "survey.json", "piped.jsonl")["reports"] == 1000
+
+
+def test_tallies_go_on_merge_and_are_saved(folder: Path) -> None:
+    call("randomize", "survey.json", "people.txt", "--out", "day.bin")
+    for days in (1, 2):
+        assert told("aggregate", "survey.json", "day.bin", "--tally", "all.npz")["reports"] == 1000 * days
+    assert told("aggregate", "survey.json", "--tally", "all.npz")["reports"] == 2000
+    assert told("aggregate", "survey.json", "all.npz", "day.bin")["reports"] == 3000
+    assert Aggregator.load(folder / "all.npz").n == 2000
+
+
+def test_a_file_that_fails_leaves_the_tally_as_it_was(folder: Path) -> None:
+    call("randomize", "survey.json", "people.txt", "--out", "day.bin")
+    call("aggregate", "survey.json", "day.bin", "--tally", "all.npz")
+    with pytest.raises(NoSourceError):
+        call("aggregate", "survey.json", "day.bin", "missing.bin", "--tally", "all.npz")
+    assert Aggregator.load(folder / "all.npz").n == 1000
+    with pytest.raises(SourceError, match="could not be saved"):
+        call("aggregate", "survey.json", "day.bin", "--tally", "nowhere/all.npz")
+
+
+def test_what_is_malformed_is_counted_and_dropped_and_the_rest_is_kept(folder: Path) -> None:
+    oracle = protocol((folder / "survey.json").read_text(encoding="utf-8"))
+    good, strange = oracle.randomize(PEOPLE), OLH(domain=9, epsilon=1).randomize([1, 2])
+    (folder / "mixed.jsonl").write_bytes(
+        good.to_json_lines().encode() + strange.to_json_lines().encode() + b"\xff\xfe nonsense\n{}\n"
+    )
+    found = told("aggregate", "survey.json", "mixed.jsonl")
+    assert (found["reports"], found["dropped"]) == (1000, 4)
+    (folder / "mixed.bin").write_bytes(good.to_bytes() + strange.to_bytes() + good.to_bytes() + b"TL\x01rubbish")
+    found = told("aggregate", "survey.json", "mixed.bin")
+    assert (found["reports"], found["dropped"]) == (2000, 3)
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 200])
+def test_random_bytes_are_no_reports_and_no_traceback(folder: Path, length: int) -> None:
+    noise = np.random.default_rng(length).bytes(length)
+    for head in (b"", b"TL\x01\x02"):
+        (folder / "noise.bin").write_bytes(head + noise)
+        with pytest.raises(InvalidError, match="at least one that is well-formed"):
+            call("aggregate", "survey.json", "noise.bin")
+
+
+def test_nothing_is_drawn_unless_every_line_is_a_value_and_no_value_is_repeated(folder: Path) -> None:
+    (folder / "people.txt").write_text("tea\nsecret\n", encoding="utf-8")
+    with pytest.raises(InvalidError, match="something else in line 2") as caught:
+        call("randomize", "survey.json", "people.txt", "--out", "reports.bin")
+    assert "secret" not in str(caught.value)
+    assert not (folder / "reports.bin").exists()
+    for text in (b"", b"\xff\xff\n"):
+        (folder / "people.txt").write_bytes(text)
+        with pytest.raises(InvalidError):
+            call("randomize", "survey.json", "people.txt")
+
+
+def test_numbers_and_truth_are_spelled_as_json_has_them(folder: Path) -> None:
+    (folder / "mixed.json").write_text('["a", 1.5, 7, true]', encoding="utf-8")
+    call("choose", "--domain", "mixed.json", "--epsilon", 1, "--save", "mixed.survey")
+    (folder / "people.txt").write_text("a\r\n1.5\n7\ntrue\n", encoding="utf-8")
+    assert told("randomize", "mixed.survey", "people.txt", "--out", "r.bin")["reports"] == 4
+    (folder / "alike.json").write_text('["7", 7]', encoding="utf-8")
+    call("choose", "--domain", "alike.json", "--epsilon", 1, "--save", "alike.survey")
+    with pytest.raises(InvalidError, match="spelled alike"):
+        call("randomize", "alike.survey", "people.txt")
+
+
+@pytest.mark.parametrize("line", ["10", "-1", "1.0", "", "٣", "1" * 5000])
+def test_a_counted_domain_takes_whole_numbers_alone(folder: Path, line: str) -> None:
+    call("choose", "--domain-size", 10, "--epsilon", 1, "--save", "ten.json")
+    (folder / "people.txt").write_text(f"3\n9\n{line}\n", encoding="utf-8")
+    with pytest.raises(InvalidError, match="line 3"):
+        call("randomize", "ten.json", "people.txt")
+
+
+def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> None:
+    found = told("choose", "--domain-size", 1024, "--epsilon", 1, "--save", "p.json", "--protocol", "olh")
+    assert (found["best"], found["protocol"]) == ("ProjectiveGeometry", "OLH")
+    assert protocol((folder / "p.json").read_text(encoding="utf-8")).digest == found["digest"]
+    assert told("choose", "--domain-size", 2, "--epsilon", 1, "--protocol", "Warner")["protocol"] == "Warner"
+    shown = call("choose", "--domain-size", 1024, "--epsilon", 1, "--max-report-bytes", 9)
+    assert all(name in shown for name in ORACLES)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("choose", "--epsilon", 1),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--domain", "drinks.txt"),
+        ("choose", "--epsilon", "nan", "--domain-size", 4),
+        ("choose", "--epsilon", 51, "--domain-size", 4),
+        ("choose", "--epsilon", 1, "--domain-size", 1),
+        ("choose", "--epsilon", 1, "--domain", "people.txt"),
+        ("choose", "--epsilon", 1, "--domain", "missing.txt"),
+        ("choose", "--epsilon", 1, "--domain", "survey.json"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--protocol", "RAPPOR"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--protocol", "Warner"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--against", "n"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--people", 0),
+        ("choose", "--epsilon", 1, "--domain-size", 999, "--max-report-bytes", 1),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--save", "nowhere/p.json"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--chart", "a.exe"),
+        ("randomize", "drinks.txt", "people.txt"),
+        ("randomize", "survey.json", "people.txt", "--out", "nowhere/r.bin"),
+        ("aggregate", "survey.json"),
+        ("aggregate", "survey.json", "people.txt", "--consistent", "wishful"),
+        ("aggregate", "survey.json", "people.txt", "--tally", "people.txt"),
+        ("aggregate", "survey.json", "drinks.npz"),
+        ("simulate", "--epsilon", 1, "--population", "mine"),
+        ("simulate", "--epsilon", 1, "--people", 10**9),
+        ("simulate", "--epsilon", 1, "--runs", 0),
+        ("simulate", "--epsilon", 1, "--protocol", "RAPPOR"),
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_is_said_to_be(words: tuple[object, ...]) -> None:
+    with pytest.raises(TacitError):
+        call(*words)
+
+
+@pytest.mark.usefixtures("folder")
+def test_consistent_counts_say_that_they_are_biased() -> None:
+    call("randomize", "survey.json", "people.txt", "--out", "day.bin")
+    found = told("aggregate", "survey.json", "day.bin", "--consistent", "norm-sub", "--simultaneous")
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert (found["biased"], found["consistent"], found["simultaneous"]) == (True, "norm-sub", True)
+    assert sum(row["count"] for row in rows) == pytest.approx(1000)
+
+
+def test_simulate_finds_what_theory_says() -> None:
+    """Each error is a mean of squares over 60·64 nearly independent estimates; a factor of 1.25 is beyond 10 sigmas."""
+    found = told("simulate", "--epsilon", 1, "--domain-size", 64, "--people", 2000, "--runs", 60)
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert [row["protocol"] for row in rows] == list(ORACLES)
+    for row in rows:
+        assert 1 / 1.25 < row["found"] / row["predicted"] < 1.25
+        assert 0.9 < row["covered"] < 0.99
+        assert row["consistent"] < row["found"]
+    shown = call(
+        "simulate", "--epsilon", 1, "--domain-size", 8, "--people", 100, "--protocol", "GRR", "--protocol", "oue"
+    )
+    assert "GRR" in shown
+    assert "OLH" not in shown
+
+
+@pytest.mark.parametrize("population", SHARES)
+@pytest.mark.parametrize("people", [1, 10, 12_345])
+@pytest.mark.parametrize("d", [2, 3000])
+def test_a_made_up_population_has_as_many_people_as_asked_for(population: str, people: int, d: int) -> None:
+    made = MadeUp(epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None)
+    truth = made.truth()
+    assert (truth.size, truth.sum(), truth.min() >= 0) == (d, people, True)
+
+
+def test_charts_are_drawn(folder: Path) -> None:
+    call("choose", "--domain-size", 16, "--epsilon", 1, "--chart", "epsilon.svg")
+    call("choose", "--domain-size", 16, "--epsilon", 1, "--chart", "d.svg", "--against", "d")
+    call("randomize", "survey.json", "people.txt", "--out", "day.bin")
+    call("aggregate", "survey.json", "day.bin", "--chart", "estimate.svg")
+    call("simulate", "--epsilon", 1, "--people", 100, "--protocol", "OUE", "--chart", "one.svg")
+    call("simulate", "--epsilon", 1, "--people", 100, "--domain-size", 8, "--chart", "all.svg")
+    for name in ("epsilon", "d", "estimate", "one", "all"):
+        assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_progress_is_shown_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with show.counting("Adding") as step:
+        step(3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with show.counting("Adding", 5) as step:
+        step(3)
+    assert "Adding" in capsys.readouterr().err
