@@ -98,8 +98,12 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
     True
     """
-    parts = [f"[{json.dumps(name)}]\n{_toml(one)}" for name, one in rules.items()]
-    Path(path).write_text("\n".join(parts), encoding="utf-8")
+    Path(path).write_text(toml(rules), encoding="utf-8")
+
+
+def toml(rules: Mapping[str, Rule]) -> str:
+    """Return hierarchies as TOML, one table for each column."""
+    return "\n".join(f"[{json.dumps(name)}]\n{_toml(one)}" for name, one in rules.items())
 
 
 def _toml(one: Rule) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
-from tacit.anonymity.tables import Column, Table, build, picked, read, shuffled, write
+from tacit.anonymity.tables import Column, Table, build, picked, read, shuffled, text, write
 from tacit.errors import InvalidError
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class Anonymized:
         """Write the table to a CSV or Parquet file."""
         write(self._columns, path)
 
+    def write_csv(self, stream: TextIO) -> None:
+        """Write the table as CSV to an open stream; a missing value is an empty cell."""
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self._columns)
+        writer.writerows(zip(*(map(_cell, values) for values in self._columns.values()), strict=True))
+
     def save(self, path: str | Path) -> None:
         """Save the recoding, to be applied to other rows: `tc.anonymity.Recoding.load(path)`."""
         self.recoding.save(path)
@@ -85,6 +92,11 @@ class Anonymized:
                 f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
             )
         return "\n".join([*lines, str(self.report)])
+
+
+def _cell(value: object) -> str:
+    written = text(value)
+    return "" if written is None else written
 
 
 def _risks(report: Report) -> list[tuple[float, int]]:

@@ -1,0 +1,76 @@
+"""Tables of rows from the command line: checked, drafted, recoded, attacked."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from cli_runs import run
+
+ROWS = """zip,age,disease
+47677,29,Heart
+47602,22,Heart
+47678,27,Heart
+47905,43,Flu
+47909,52,Heart
+47906,47,Cancer
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "patients.csv").write_text(ROWS)
+    return tmp_path
+
+
+def test_a_table_is_checked(folder: Path) -> None:
+    done = run(folder, "check", "patients.csv", "--quasi", "zip", "--sensitive", "disease", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["k"], told["sensitive"]["disease"]["distinct_l"]) == (0, 1, 1)
+    assert "k = 1" in run(folder, "check", "patients.csv", "--quasi", "zip").stdout
+
+
+def test_hierarchies_are_drafted_edited_and_used(folder: Path) -> None:
+    drafted = run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--draft")
+    assert 'kind = "mask"' in drafted.stdout
+    (folder / "rules.toml").write_text(
+        '[zip]\nkind = "mask"\nwidth = 5\n[age]\nkind = "intervals"\nwidths = [10, 20]\n'
+    )
+    common = ("anonymize", "patients.csv", "--hierarchies", "rules.toml", "--sensitive", "disease", "--k", "3")
+    done = run(folder, *common)
+    rows = list(csv.DictReader(StringIO(done.stdout)))
+    assert {(row["zip"], row["age"]) for row in rows} == {("476**", "[20, 40)"), ("479**", "[40, 60)")}
+    assert "proved best" in done.stderr
+    told = json.loads(run(folder, *common, "--out", "out.csv", "--save", "recoding.json", "--json").stdout)
+    assert (told["levels"], told["optimal"]) == ({"zip": 2, "age": 2}, True)
+    assert (folder / "recoding.json").exists()
+    fallen = run(
+        folder,
+        "attack",
+        "out.csv",
+        "--kind",
+        "homogeneity",
+        "--quasi",
+        "zip",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "disease",
+    )
+    assert "3 of 6 rows fall" in fallen.stdout
+    ruled = run(
+        folder, "attack", "out.csv", "--kind", "background", "--quasi", "zip", "--sensitive", "disease",
+        "--excluded", "1", "--json",
+    )  # fmt: skip
+    assert json.loads(ruled.stdout)["fallen"] == 3
+
+
+def test_what_cannot_be_is_refused_in_words(folder: Path) -> None:
+    assert run(folder, "anonymize", "patients.csv", "--quasi", "zip").returncode == 2
+    done = run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--k", "9", "--json")
+    assert (done.returncode, "at most 6-anonymity" in json.loads(done.stderr)["error"]["message"]) == (2, True)
+    assert run(folder, "check", "nowhere.csv", "--quasi", "zip").returncode == 2
