@@ -163,6 +163,16 @@ def test_a_counted_domain_takes_whole_numbers_alone(folder: Path, line: str) -> 
         call("randomize", "ten.json", "people.txt")
 
 
+def test_a_value_moves_no_cursor(folder: Path) -> None:
+    (folder / "odd.json").write_text(json.dumps(["\x1b[31mred", "plain"]), encoding="utf-8")
+    call("choose", "--domain", "odd.json", "--epsilon", 3, "--save", "odd.survey")
+    (folder / "people.txt").write_text("plain\n" * 50, encoding="utf-8")
+    call("randomize", "odd.survey", "people.txt", "--out", "odd.bin")
+    shown = call("aggregate", "odd.survey", "odd.bin")
+    assert "?[31mred" in shown
+    assert "\x1b" not in shown
+
+
 def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> None:
     found = told("choose", "--domain-size", 1024, "--epsilon", 1, "--save", "p.json", "--protocol", "olh")
     assert (found["best"], found["protocol"]) == ("ProjectiveGeometry", "OLH")

@@ -75,7 +75,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     for place, heading in enumerate(headings):
         made.add_column(Text(heading), justify="right" if place else "left")
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(printable(cell)) for cell in row))
     return made
 
 
