@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli import local
+from tacit.cli import local, microdata
 from tacit.errors import BudgetError, RefusedError, SourceError, TacitError
 
 app = typer.Typer(
@@ -186,6 +186,7 @@ def ledger(  # noqa: PLR0913 - one for each option
 
 
 app.add_typer(local.app)
+microdata.add(app)
 
 
 def main() -> None:
