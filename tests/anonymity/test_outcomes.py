@@ -21,7 +21,7 @@ import tacit as tc
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.models import Model
 from tacit.anonymity.search import Method
-from tacit.anonymity.tables import read, text
+from tacit.anonymity.tables import coded, read, text, write
 
 ROWS: dict[str, list[Any]] = {
     "zip": ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673"],
@@ -53,7 +53,7 @@ def test_a_frame_comes_back_as_what_it_was_without_other_columns(kind: Any, meth
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_files_go_in_and_out(tmp_path: Path, suffix: str) -> None:
-    tc.anonymity.tables.write(ROWS, tmp_path / f"in{suffix}")
+    write({name: coded(name, values) for name, values in ROWS.items()}, tmp_path / f"in{suffix}")
     out = anonymize(str(tmp_path / f"in{suffix}"))
     out.write(tmp_path / f"out{suffix}")
     again = tc.anonymity.check(tmp_path / f"out{suffix}", quasi=list(QUASI), sensitive="disease")

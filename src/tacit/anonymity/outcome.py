@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,7 +17,7 @@ from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
-from tacit.anonymity.tables import Column, Table, build, picked, read, shuffled, text, write
+from tacit.anonymity.tables import Column, Longs, Table, build, coded, of_columns, picked, read, shuffled, write
 from tacit.errors import InvalidError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Anonymized:
     method: str
     recoding: Recoding = field(repr=False)
     before: Report = field(repr=False)
-    _columns: Mapping[str, Sequence[object]] = field(repr=False)
+    _columns: Mapping[str, Column] = field(repr=False)
     _require: tuple[Model, ...] = field(repr=False)
     _roles: Mapping[str, Any] = field(repr=False)
 
@@ -62,7 +62,7 @@ class Anonymized:
         """Write the table as CSV to an open stream; a missing value is an empty cell."""
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self._columns)
-        writer.writerows(zip(*(map(_cell, values) for values in self._columns.values()), strict=True))
+        writer.writerows(zip(*(picked(_cells(one), one.codes) for one in self._columns.values()), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Save the recoding, to be applied to other rows: `tc.anonymity.Recoding.load(path)`."""
@@ -94,9 +94,8 @@ class Anonymized:
         return "\n".join([*lines, str(self.report)])
 
 
-def _cell(value: object) -> str:
-    written = text(value)
-    return "" if written is None else written
+def _cells(column: Column) -> list[str]:
+    return ["" if written is None else written for written in column.texts]
 
 
 def _risks(report: Report) -> list[tuple[float, int]]:
@@ -129,11 +128,9 @@ def finish(
     kept = np.flatnonzero(out.kept)
     order = kept[shuffled(len(kept))]
     columns = _published(rows, roles, out, order)
-    persons = {} if roles.unit is None else {roles.unit: picked(*_values(rows.column(roles.unit), order))}
-    backend = rows.backend
-    published = read({**columns, **persons})
+    persons = {} if roles.unit is None else {roles.unit: _ordered(rows.column(roles.unit), order)}
     report = check(
-        published,
+        of_columns({**columns, **persons}, rows.backend),
         quasi=roles.quasi,
         sensitive=roles.sensitive,
         unit=roles.unit,
@@ -144,7 +141,7 @@ def finish(
         raise InvalidError("the published table", f"one that fails {broken[0]}", "one that meets every requirement")
     before = check(rows, quasi=roles.quasi, unit=roles.unit)
     return Anonymized(
-        table=build({name: columns[name] for name in rows.names if name in columns}, backend),
+        table=build({name: columns[name] for name in rows.names if name in columns}, rows.backend),
         report=report,
         suppressed=int((~out.kept).sum()),
         recoding=recoding,
@@ -156,22 +153,20 @@ def finish(
     )
 
 
-def _published(
-    rows: Table, roles: Roles, out: Published, order: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> dict[str, list[object]]:
-    columns: dict[str, list[object]] = {}
+def _published(rows: Table, roles: Roles, out: Published, order: Longs) -> dict[str, Column]:
+    """Return what is published, in its new order; labels that are written alike are one value."""
+    columns: dict[str, Column] = {}
     for cover, codes in zip(out.covers, out.codes, strict=True):
         if (cover.level == 0).all():  # as it came
-            columns[cover.name] = picked(*_values(rows.column(cover.name), order))
+            columns[cover.name] = _ordered(rows.column(cover.name), order)
         else:
-            columns[cover.name] = picked(cover.labels, codes[order])
-    for name in (*roles.sensitive, *roles.keep):
-        columns[name] = picked(*_values(rows.column(name), order))
-    return columns
+            labels = coded(cover.name, cover.labels)
+            columns[cover.name] = replace(labels, codes=labels.codes[codes[order]])
+    return columns | {name: _ordered(rows.column(name), order) for name in (*roles.sensitive, *roles.keep)}
 
 
-def _values(column: Column, order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[tuple[object, ...], Any]:
-    return column.values, column.codes[order]
+def _ordered(column: Column, order: Longs) -> Column:
+    return replace(column, codes=column.codes[order])
 
 
 def transform(

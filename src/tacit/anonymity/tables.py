@@ -194,22 +194,29 @@ def picked(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
     return found
 
 
-def build(columns: Mapping[str, Sequence[object]], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
-    """Return columns as a frame of the kind that came in; columns of mixed kinds become text."""
-    clean = {name: _alike(values) for name, values in columns.items()}
-    return clean if backend == "dict" else nw.from_dict(clean, backend=backend).to_native()  # type: ignore[arg-type]
-
-
-def _alike(values: Sequence[object]) -> list[object]:
-    kinds = {type(value) for value in set(values) if value is not None}
+def listed(column: Column) -> list[object]:
+    """Return a column row by row; one of mixed kinds becomes text."""
+    kinds = {type(value) for value in column.values if value is not None}
     if len(kinds) <= 1:
-        return list(values)
+        return picked(column.values, column.codes)
     if kinds <= {int, float}:
-        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
-    return [text(value) for value in values]
+        return picked([None if value is None else float(value) for value in column.values], column.codes)  # type: ignore[arg-type]
+    return picked(column.texts, column.codes)
 
 
-def write(columns: Mapping[str, Sequence[object]], path: str | Path) -> None:
+def build(columns: Mapping[str, Column], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
+    """Return columns as a frame of the kind that came in."""
+    rows = {name: listed(column) for name, column in columns.items()}
+    return rows if backend == "dict" else nw.from_dict(rows, backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def of_columns(columns: Mapping[str, Column], backend: str) -> Table:
+    """Return coded columns as a table."""
+    rows = max((len(column.codes) for column in columns.values()), default=0)
+    return Table(tuple(columns), rows, backend, columns.__getitem__)
+
+
+def write(columns: Mapping[str, Column], path: str | Path) -> None:
     """Write columns to a CSV or Parquet file.
 
     Raises:
@@ -220,7 +227,7 @@ def write(columns: Mapping[str, Sequence[object]], path: str | Path) -> None:
     target = Path(path)
     if target.suffix.lower() not in _SUFFIXES:
         raise InvalidError("the path", repr(str(path)), "one that ends in .csv, .tsv, .txt or .parquet")
-    published = {name: np.array(_alike(values), dtype=object) for name, values in columns.items()}
+    published = {name: np.array(listed(column), dtype=object) for name, column in columns.items()}
     with duckdb.connect() as connection:
         connection.register("published", published)
         rows = connection.table("published")

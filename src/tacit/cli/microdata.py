@@ -99,7 +99,8 @@ def anonymize(  # noqa: PLR0913 - one for each option
         rules = {name: held[name] for name in quasi or held if name in held or _lacks(hierarchies, name)}
     done = anonymity.anonymize(
         table, quasi=rules, require=_required(k, l, kind, c, t, n), sensitive=sensitive or [], unit=unit,
-        keep=keep or [], method=method, suppression=suppression, objective=objective, mean=mean, seconds=seconds, sep=sep,  # type: ignore[arg-type]
+        keep=keep or [], method=method, suppression=suppression, objective=objective, mean=mean,  # type: ignore[arg-type]
+        seconds=seconds, sep=sep,
     )  # fmt: skip
     _write(done, out, json=json)
     if save is not None:
