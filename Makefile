@@ -26,10 +26,10 @@ demo: $(STAMP)  ## the main job, start to finish
 
 test: $(STAMP)  ## all tests but the long statistical runs
 	@command -v node >/dev/null || echo "There is no node: the tests of the client for browsers are skipped (see the head of the Makefile)."
-	$(PY) -m pytest -q -m "not long" -n $(CORES)
+	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 
 test-long: $(STAMP)  ## the long statistical runs alone
-	$(PY) -m pytest -q -m long -n $(CORES)
+	$(PY) -m pytest -q -m long -n $(CORES) --dist worksteal
 
 check: $(STAMP)  ## format, lint, types, layers
 	.venv/bin/ruff format --check .
