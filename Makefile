@@ -46,6 +46,7 @@ bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
 	$(PY) bench/accounting.py
 	$(PY) bench/query.py
 	$(PY) bench/ledger.py
+	$(PY) bench/anonymity.py
 	$(PY) bench/local.py
 
 docs: $(STAMP)  ## the reference as HTML in site/

@@ -22,7 +22,7 @@ from tacit.anonymity.problems import Mean, Problem
 from tacit.anonymity.supersets import search_supersets
 from tacit.anonymity.tables import Table, coded, read
 
-ADULT = Path("/work/shared/data/adult")
+ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult"  # beside the repository
 People = tuple[Table, dict[str, Hierarchy]]
 adult = pytest.mark.skipif(not ADULT.exists(), reason="the Adult data is not here")
 
