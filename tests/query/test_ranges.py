@@ -42,7 +42,7 @@ def call(name: str, *arguments: Expression) -> Call:
         (call("abs", X), 0, 5),
         (call("abs", Y), Fraction(1, 2), 3),
         (call("sign", X), -1, 1),
-        (call("sign", Y), 1, 1),
+        (call("sign", Y), -1, 1),  # of a real, whose last bit decides
         (call("sign", FREE), -1, 1),
         (call("floor", Y), 0, 3),
         (call("ceil", Y), 1, 3),

@@ -128,8 +128,8 @@ Part = tuple[Fraction, int, int]
 def joint_delta(parts: Sequence[Part], epsilon: Fraction) -> float:
     """Return an upper bound of δ(ε) for several independent vectors of discrete Gaussian noise together.
 
-    >>> part = (Fraction(10**6), 5000, 2)
-    >>> joint_delta([part, part], Fraction(1)) < 1.001 * gaussian_delta(0.1, 1)
+    >>> part = (Fraction(10**10), 5 * 10**7, 2)
+    >>> joint_delta([part, part], Fraction(1, 4)) < 1.001 * gaussian_delta(0.1, 0.25)
     True
     """
     rho = sum((square / (2 * variance) for variance, square, _ in parts), Fraction(0))
