@@ -100,5 +100,5 @@ def test_what_is_declared_must_be_plans_of_one_database() -> None:
     one, two = opened(tc.PureDP(epsilon=1)), opened(tc.PureDP(epsilon=1))
     for wrong in ([], [COUNT], [one.plan(COUNT, epsilon=0.1), two.plan(COUNT, epsilon=0.1)], None):
         with pytest.raises((InvalidError, TypeError)):
-            tc.declare(wrong)  # type: ignore[arg-type]
+            tc.declare(wrong)
     assert not one.ledger.entries()
