@@ -212,6 +212,21 @@ def test_constant_columns_and_single_rows_are_fine(method: str) -> None:
     assert (one.report.k, one.report.rows) == (1, 1)
 
 
+def test_suppression_can_mend_what_the_whole_table_lacks() -> None:
+    rows = {"x": ["p"] * 4 + ["q"] * 20, "s": ["u", "u", "v", "v"] + ["u"] * 20}
+    ask: dict[str, Any] = {
+        "quasi": {"x": tc.anonymity.suppress()},
+        "sensitive": "s",
+        "require": tc.LDiversity(2, kind="entropy"),
+    }
+    with pytest.raises(tc.InvalidError, match="whole table"):
+        tc.anonymity.anonymize(rows, **ask)
+    out = tc.anonymity.anonymize(rows, suppression=0.9, **ask)
+    assert (out.suppressed, out.report.entropy_l) == (20, 2.0)
+    with pytest.raises(tc.InvalidError, match="more suppression"):
+        tc.anonymity.anonymize(rows, suppression=0.5, **ask)
+
+
 def test_everything_suppressed_leaves_an_empty_table() -> None:
     out = anonymize(require=tc.KAnonymity(9), suppression=1.0)
     assert (out.suppressed, out.report.rows, out.report.k, out.loss) == (8, 0, 0, 1.0)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tacit as tc
-from tacit import plots
 
 
 def table(rows: int, seed: int) -> dict[str, list[object]]:
@@ -25,7 +24,10 @@ def test_charts_hold_the_numbers_of_reports() -> None:
     assert sum(row["rows"] for row in values) == 300
     risk = out.plot().to_dict()
     assert risk["title"]["text"] == "Risk of being named"
-    lines = plots.loss_by_k([2, 5], {"optimal": [0.1, 0.2], "local": [0.05, 0.06]}).to_dict()
+    losses = tc.anonymity.loss_by_k(rows, ks=(2, 20), quasi=quasi)
+    for values in losses.losses.values():
+        assert 0 <= values[0] <= values[1] <= 1
+    lines = losses.plot().to_dict()
     assert lines["title"]["text"] == "Loss against k"
 
 

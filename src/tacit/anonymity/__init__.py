@@ -16,7 +16,7 @@ from tacit.anonymity.outcome import Anonymized, transform
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
 from tacit.anonymity.search import anonymize
-from tacit.anonymity.usefulness import Accuracy, accuracy
+from tacit.anonymity.usefulness import Accuracy, Losses, accuracy, loss_by_k
 
 __all__ = [
     "Accuracy",
@@ -25,6 +25,7 @@ __all__ = [
     "Hierarchy",
     "KAnonymity",
     "LDiversity",
+    "Losses",
     "NTCloseness",
     "Recoding",
     "Report",
@@ -38,6 +39,7 @@ __all__ = [
     "hierarchy",
     "intervals",
     "load",
+    "loss_by_k",
     "mask",
     "ordered",
     "save",

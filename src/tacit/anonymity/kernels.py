@@ -21,7 +21,10 @@ _BAND = 1e-11
 
 def jit(function: F) -> F:
     """Compile a function on its first call, and keep the result on disk."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    try:
+        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    except RuntimeError:  # no folder can be written to: compiled anew in every process
+        return cast("F", numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def announce(function: object) -> None:

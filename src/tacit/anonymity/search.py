@@ -30,7 +30,7 @@ from tacit.anonymity.tables import Table, read
 from tacit.errors import InvalidError, show
 
 Method: TypeAlias = Literal["optimal", "mondrian", "local"]
-_METHODS = ("optimal", "mondrian", "local")
+METHODS: tuple[Method, ...] = ("optimal", "mondrian", "local")
 
 
 def anonymize(  # noqa: PLR0913 - each has its own meaning
@@ -80,7 +80,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     Raises:
         InvalidError: an argument is wrong, or the requirements cannot be met; it says which and what they would need.
     """
-    chosen(method, _METHODS, "method")
+    chosen(method, METHODS, "method")
     rows = read(table, sep=sep)
     roles = Roles(_names(quasi), (sensitive,) if isinstance(sensitive, str) else tuple(sensitive), unit, tuple(keep))
     problem = pose(rows, roles, quasi, require, objective, mean)
@@ -152,7 +152,8 @@ def _tree(rows: Table, name: str, quasi: object) -> Hierarchy:
 def _possible(problem: Problem, limit: int) -> None:
     """Check that the whole table as one class meets the requirements, for then "*" everywhere does.
 
-    Every requirement holds of a union of classes that meet it; so where the whole fails, only suppression can help.
+    Every requirement holds of a union of classes that meet it, so where the whole fails, not all rows can be published.
+    Leaving some out can mend entropy and recursive diversity, but neither k nor distinct values nor n of supersets.
     """
     if problem.rows == 0:
         raise InvalidError("the table", "no row", "at least one row")
@@ -160,7 +161,8 @@ def _possible(problem: Problem, limit: int) -> None:
     unit = None if problem.unit is None else spread(whole, problem.unit)
     for model in problem.require:
         spreads = [spread(whole, column) for column in problem.speaks_of(model)]
-        if failing(model, whole, spreads, unit).any() and limit < problem.rows:
+        mended = limit if isinstance(model, LDiversity) and model.kind != "distinct" else limit >= problem.rows
+        if failing(model, whole, spreads, unit).any() and not mended:
             raise InvalidError(
                 "require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem)
             )

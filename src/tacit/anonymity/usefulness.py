@@ -10,14 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit import plots
+from tacit.anonymity.models import KAnonymity
 from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.published import Cover
 from tacit.anonymity.recoding import raw_codes
+from tacit.anonymity.search import METHODS, Method, anonymize
 from tacit.anonymity.tables import Floats, Ints, Table, read
 from tacit.errors import InvalidError
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,18 @@ class Accuracy:
     published: float
     raw: float
     guess: float
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The loss of every method at every k."""
+
+    ks: tuple[int, ...]
+    losses: dict[str, list[float]]
+
+    def plot(self) -> alt.LayerChart:
+        """Draw the loss against k, a line for each method."""
+        return plots.loss_by_k(self.ks, self.losses)
 
 
 def accuracy(out: Anonymized, train: object, unseen: object, target: str, *, sep: str | None = None) -> Accuracy:
@@ -65,6 +84,33 @@ def accuracy(out: Anonymized, train: object, unseen: object, target: str, *, sep
         _right(raw, theirs, tests, truth, len(labels)),
         float((truth == most).mean()) if len(truth) else 0.0,
     )
+
+
+def loss_by_k(
+    table: object,
+    *,
+    ks: Sequence[int] = (2, 5, 10, 25, 50, 100),
+    methods: Sequence[Method] = METHODS,
+    **ask: Any,  # noqa: ANN401 - what `anonymize` takes
+) -> Losses:
+    """Return the loss of every method at every k, to be shown or drawn.
+
+    >>> rows = {"age": list(range(20, 60)) * 2}
+    >>> loss_by_k(rows, ks=(2, 4), quasi=["age"]).losses["optimal"][0]
+    0.0
+
+    Args:
+        table: the raw rows.
+        ks: the values of k.
+        methods: some of "optimal", "local" and "mondrian".
+        ask: what `anonymize` takes; `require` adds to k.
+    """
+    rows, more = read(table), list(ask.pop("require", ()))
+    found: dict[str, list[float]] = {
+        method: [anonymize(rows, require=[KAnonymity(k), *more], method=method, **ask).loss for k in ks]
+        for method in methods
+    }
+    return Losses(tuple(ks), found)
 
 
 def _told(rows: Table, target: str, labels: dict[str | None, int]) -> Ints:
