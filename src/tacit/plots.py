@@ -66,8 +66,8 @@ _LABEL_GAP = 15 / _HEIGHT
 
 _BROAD = "tight"
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; yellow is too pale on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777")
+# Okabe and Ito's colours, which the colour-blind can tell apart, and a violet; yellow is too pale on white.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777", "#6A3D9A")
 _BLUE, _VERMILION = _COLOURS[:2]
 _INK, _GREY, _PALE = "#222222", "#888888", "#E8E8E8"
 _AXIS = {
