@@ -37,8 +37,8 @@ INTRODUCTION = """\
 
 The Adult table: 30,162 rows, nine quasi-identifiers, k = 5; "at 4%" is with at most so many rows suppressed, "with …"
 with occupation sensitive, the other eight quasi-identifying and 4 % suppressed. Losses are geometric, of `local` and
-`mondrian` arithmetic. Seconds are of one thread, kernels compiled, files read. ARX's figures were measured on the same
-kind of machine, not in this run."""
+`mondrian` arithmetic. Seconds are processor time of one thread, kernels compiled, files read. ARX's figures are seconds
+by the clock, measured on the same kind of machine, not in this run."""
 
 
 def ask(name: str) -> dict[str, float]:
