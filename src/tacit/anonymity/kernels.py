@@ -1,6 +1,7 @@
 """Compiled loops that all searches share: numbering of keys, and requirements on one class.
 
-Compiled once by numba and cached beside this file (or in the user's cache where that is read-only).
+Compiled once by numba and cached beside this file (or in the user's cache where that is read-only). numba looks at the
+file of a function alone: whoever changes a loop here removes the cached callers too, `__pycache__/*.nb?`.
 """
 # ruff: noqa: PLR0913, PLR0912, PLR2004, C901, PLR0917, ANN001, ANN201
 # Loops for a compiler: flat, with many plain arguments. What each does is said at its head.
@@ -10,21 +11,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
 
-F = TypeVar("F", bound=Callable[..., Any])
 _BAND = 1e-11
 
 
-def jit(function: F) -> F:
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call, and keep the result on disk."""
     try:
-        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+        return cast("Callable[..., Any]", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # no folder can be written to: compiled anew in every process
-        return cast("F", numba.njit(nogil=True, error_model="numpy")(function))
+        return cast("Callable[..., Any]", numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def announce(function: object) -> None:

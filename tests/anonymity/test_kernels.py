@@ -1,0 +1,81 @@
+"""The compiled loops against Python's own integers, ties and large numbers among them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tacit.anonymity.exact import entropy_at_least, recursive_holds
+from tacit.anonymity.kernels import announce, entropy_holds, number_pairs, product_at_most, recursive_fails
+
+large = st.integers(0, 2**63 - 1) | st.integers(0, 100)
+counts = st.lists(st.integers(1, 9) | st.integers(1, 10**6), min_size=1, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(large, large, large, large)
+def test_products_are_compared_in_full(a: int, b: int, c: int, d: int) -> None:
+    assert product_at_most(np.int64(a), np.int64(b), np.int64(c), np.int64(d)) == (a * b <= c * d)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 2**31), st.integers(1, 2**31), st.integers(-1, 1))
+def test_products_that_differ_by_little_are_told_apart(a: int, b: int, more: int) -> None:
+    assert product_at_most(np.int64(a), np.int64(b), np.int64(a * b + more), np.int64(1)) == (more >= 0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(counts, st.fractions(1, 6, max_denominator=4))
+@example([4, 1, 1, 1, 1], Fraction(4))
+@example([4_000_000, 10**6, 10**6, 10**6, 10**6], Fraction(4))
+@example([5, 5, 5], Fraction(3))
+@example([2, 1, 1], Fraction(3))
+def test_entropy_is_decided_as_by_integers(held: list[int], level: Fraction) -> None:
+    doubts = np.zeros(1, dtype=np.int64)
+    array = np.array(held, dtype=np.int64)
+    p, q = np.int64(level.numerator), np.int64(level.denominator)
+    _, holds = entropy_holds(array, np.int64(len(held)), np.int64(sum(held)), p, q, doubts)
+    assert bool(holds) == entropy_at_least(held, level) or (doubts[0] == 1 and not holds)
+    if max(held) < 10:
+        assert doubts[0] == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(counts, st.integers(1, 5), st.fractions(Fraction(1, 4), 6, max_denominator=10**9))
+def test_recursive_diversity_is_decided_as_by_fractions(held: list[int], l: int, c: Fraction) -> None:  # noqa: E741 - the literature's letter
+    array = np.array(held, dtype=np.int64)
+    fails = recursive_fails(array, np.int64(len(held)), np.int64(l), np.int64(c.numerator), np.int64(c.denominator))
+    assert bool(fails) == (not recursive_holds(held, c, l))
+
+
+@pytest.mark.parametrize("width", [3, 2**30])
+def test_equal_pairs_get_equal_numbers_by_table_and_by_hash(width: int) -> None:
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 50, 5000).astype(np.int32)
+    right = (rng.integers(0, 3, 5000) * (width // 3)).astype(np.int32)
+    keys, values = np.empty(2**15, dtype=np.int64), np.empty(2**15, dtype=np.int32)
+    ids = np.empty(5000, dtype=np.int32)
+    found = number_pairs(left, right, width, 5000, keys, values, ids)
+    seen: dict[tuple[int, int], int] = {}
+    want = [seen.setdefault(pair, len(seen)) for pair in zip(left.tolist(), right.tolist(), strict=True)]
+    assert (found, ids.tolist()) == (len(seen), want)
+
+
+def test_a_first_compilation_is_announced_and_a_second_is_not(
+    capsys: pytest.CaptureFixture[str], tmp_path: object
+) -> None:
+    class Fresh:
+        """A function whose cache is empty."""
+
+        __name__ = "never_compiled"
+        _cache = type("Cache", (), {"cache_path": str(tmp_path)})()
+
+    announce(Fresh())
+    assert "once" in capsys.readouterr().err
+    entropy_holds(np.array([1, 1]), np.int64(2), np.int64(2), np.int64(2), np.int64(1), np.zeros(1, dtype=np.int64))
+    announce(entropy_holds)
+    assert not capsys.readouterr().err
