@@ -190,7 +190,7 @@ class Walk:
         self.doubts = np.zeros(1, dtype=np.int64)
         wide = int(max(coded.wholes.shape[1], 1)) + 1
         work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int32), np.zeros(wide, np.int64),
-                np.empty(wide, np.int64), np.empty(wide, np.int64), self.doubts)  # fmt: skip
+                np.empty(wide, np.int64), np.empty(coded.room, np.int64), self.doubts)  # fmt: skip
         self._rest = (rests.head, rests.tail, rests.many, rests.sensitive, coded.arrays(), *_space(q, rests), work)
 
     def go(self, steps: int) -> bool:
@@ -218,9 +218,7 @@ class Walk:
     def found(self, seconds: float) -> Found:
         """Return the best answer so far with its certificate."""
         loss, back = float(self.scores[0]), np.argsort(self.order)
-        open_ = [self.bounds[depth, self.candidates[0][depth] : self.candidates[1][depth]]
-                 for depth in range(int(self.state[0]) + 1)]  # fmt: skip
-        lower = min([loss, *(float(bound) for part in open_ for bound in part)])
+        lower = min([loss, *(bound for depth in range(int(self.state[0]) + 1) for bound in self._open(depth))])
         ties = int(self.state[4])
         certificate = Certificate(
             loss,
@@ -236,6 +234,16 @@ class Walk:
         )
         levels = None if loss == inf else tuple(int(level) for level in self.best[back])
         return Found(levels, int(self.state[5]) if levels else 0, certificate)
+
+    def _open(self, depth: int) -> list[float]:
+        """Return the bounds of what is still open at a depth.
+
+        Where the walk has come down to a depth but not looked there yet, that is the bound of the node it came from.
+        """
+        place, many, opened, _ = self.candidates
+        if opened[depth]:
+            return [float(bound) for bound in self.bounds[depth, place[depth] : many[depth]]]
+        return [float(self.bounds[depth - 1, place[depth - 1] - 1])] if depth else [0.0]
 
 
 def _space(q: int, rests: _Rests) -> tuple[tuple[object, ...], ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit import plots
 from tacit.anonymity.loss import Measures
-from tacit.anonymity.models import Model, say
+from tacit.anonymity.models import KAnonymity, Model, say
 from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding
@@ -173,7 +173,7 @@ def transform(
     table: object,
     recoding: Recoding,
     *,
-    require: Sequence[Model],
+    require: Model | Sequence[Model],
     sensitive: str | Sequence[str] = (),
     unit: str | None = None,
     keep: Sequence[str] = (),
@@ -198,10 +198,16 @@ def transform(
         tuple(keep),
     )
     check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
+    models = tuple(require) if isinstance(require, Sequence) else (require,)
+    if not roles.sensitive and not all(isinstance(model, KAnonymity) for model in models):
+        raise InvalidError("sensitive", "none", "given, since a requirement is about sensitive values")
+    raw_too = [name for name in roles.keep if name in (*roles.quasi, roles.unit)]
+    if raw_too:
+        raise InvalidError("keep", ", ".join(raw_too), "columns that are neither quasi-identifying nor the unit")
     out, raw = recoding.apply(rows)
-    out = suppress_failing(rows, roles, out, tuple(require))
+    out = suppress_failing(rows, roles, out, models)
     levels = None if recoding.levels is None else dict(zip(roles.quasi, recoding.levels, strict=True))
     return finish(
-        rows, roles, out, recoding, tuple(require), loss=averaged(column_losses(out, "loss"), "geometric"),
+        rows, roles, out, recoding, models, loss=averaged(column_losses(out, "loss"), "geometric"),
         levels=levels, certificate=None, measures=measure(out, raw), method="transform",
     )  # fmt: skip

@@ -68,7 +68,7 @@ def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
     wide = int(coded.wholes.shape[1]) + 1
     many = rows if coded.columns else 1
     return (np.arange(many, dtype=np.int32), np.ones(many, dtype=np.int32), np.zeros(wide, np.int64),
-            np.empty(wide, np.int64), np.empty(wide, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
+            np.empty(wide, np.int64), np.empty(coded.room, np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
 
 
 def _published(

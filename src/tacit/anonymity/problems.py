@@ -91,6 +91,11 @@ class Coded:
     parts: Longs
     divisors: Longs
 
+    @property
+    def room(self) -> int:
+        """How much the compiled loops need to add up in: for all values, and for all parts of every distance."""
+        return int(max(self.wholes.shape[1], self.families.max(initial=0) + 1, self.parts.max(initial=0), 1)) + 1
+
     def arrays(self) -> tuple[Longs | Ints, ...]:
         """Return them in the order of `lattice.walk`."""
         return (self.sizes, self.kinds, self.of, self.numbers, self.wholes, self.families, self.parts, self.divisors)

@@ -124,6 +124,8 @@ class Report:
         named = None if isinstance(model, KAnonymity) else model.column
         if named is not None and named not in self.sensitive:
             raise InvalidError(f"the column of {say(model)}", repr(named), "one of the sensitive columns")
+        if not isinstance(model, KAnonymity) and not self.sensitive:
+            raise InvalidError("sensitive", "none", f"given to `check`, since {say(model)} is about sensitive values")
         spreads = [one.spread for name, one in self.sensitive.items() if named in {None, name}]
         return failing(model, self.groups, spreads, self.persons)
 
