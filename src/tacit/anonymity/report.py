@@ -185,7 +185,9 @@ def check(
         InvalidError: a column is missing or has two roles.
     """
     rows = read(table, sep=sep)
-    names, told = tuple(quasi), _sensitive(sensitive)
+    names, told = (quasi,) if isinstance(quasi, str) else tuple(quasi), _sensitive(sensitive)
+    if not names:
+        raise InvalidError("quasi", "none", "at least one column by which others may know a person")
     roles(rows, names, tuple(told), unit)
     columns = [rows.column(name) for name in names]
     groups = group([column.codes for column in columns], rows.rows)

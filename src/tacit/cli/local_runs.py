@@ -15,6 +15,7 @@ from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Aggregator, Estimate, Protocol, Reports
 from tacit.local.consistency import METHODS, Method
+from tacit.query.intervals import read_confidence
 from tacit.query.words import percent
 
 _CHUNK = 1 << 16
@@ -57,6 +58,12 @@ class Shown:
     simultaneous: bool
     consistent: str | None
     top: int
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be shown before anything is read or saved."""
+        read_confidence(self.confidence)
+        if self.top < 1:
+            raise InvalidError("top", str(self.top), "a whole number ≥ 1")
 
 
 def consistent(estimate: Estimate, method: str | None) -> Estimate:
