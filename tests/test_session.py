@@ -17,10 +17,11 @@ from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Ledger, Request, Ticket
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.opening import open_ledger
+from tacit.opening import Terms, _ledger
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.session import FAILED, Database, Terms, _ledger
+from tacit.session import FAILED, Database
 
 VISITS = TablePolicy(
     name="visits",
@@ -321,6 +322,13 @@ def test_the_ledger_knows_the_question_and_who_asked_it() -> None:
 def test_a_budget_that_cannot_be_kept_is_refused(bad: Any) -> None:  # noqa: ANN401 - wrong on purpose
     with pytest.raises(InvalidError, match="budget"):
         _ledger(None, bad, [VISITS], TERMS)
+
+
+def test_an_open_ledger_takes_no_other_limits_of_analysts() -> None:
+    """They would not hold: nothing would be refused by them."""
+    shared = MemoryLedger(PureDP(epsilon=1), "add/remove")
+    with pytest.raises(InvalidError, match="analysts"):
+        _ledger(shared, PureDP(epsilon=1), [VISITS], replace(TERMS, analysts={"ann": PureDP(epsilon=0.1)}))
 
 
 def test_a_ledger_may_be_shared_named_or_left_out(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tacit import anonymity, local
     from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
-    from tacit.session import open  # noqa: A004 - the name is the public surface's
+    from tacit.opening import open  # noqa: A004 - the name is the public surface's
 
 __version__ = VERSION
 
@@ -89,9 +89,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load what needs a database or a parser only when it is asked for: `import tacit` stays quick."""
     if name == "open":
-        from tacit import session  # noqa: PLC0415 - heavy
+        from tacit import opening  # noqa: PLC0415 - heavy
 
-        return session.open
+        return opening.open
     if name == "declare":
         from tacit import declared  # noqa: PLC0415 - heavy
 

@@ -7,16 +7,13 @@ import os
 import pty
 import sys
 import tomllib
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from unittest.mock import patch
 
 import duckdb
 import pytest
 
-from tacit.cli import main, survey
+from cli_runs import run as tacit
+from tacit.cli import survey
 
 QUESTION = "SELECT region, count(*) AS n, avg(income) AS income FROM survey GROUP BY region"
 POLICY = """
@@ -41,29 +38,6 @@ def folder(tmp_path: Path) -> Path:
     survey.write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     return tmp_path
-
-
-@dataclass
-class Done:
-    """What a command said, and its exit code."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def tacit(folder: Path, *arguments: str, **environment: str) -> Done:
-    """Run a command in this process, without a terminal."""
-    out, err = StringIO(), StringIO()
-    code: object = 0
-    argv = patch.object(sys, "argv", ["tacit", *arguments])
-    with argv, patch.dict(os.environ, environment), chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-    assert isinstance(code, int)
-    return Done(code, out.getvalue(), err.getvalue())
 
 
 def test_init_lists_every_column_and_guesses_nothing(folder: Path) -> None:

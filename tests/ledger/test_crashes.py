@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import make_url
 
 from ledgers import Places, Shelf, ask, ended, forked
-from tacit import session  # here already, so that children have it
+from tacit import opening  # here already, so that children have it
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger.checking import verify
@@ -108,7 +108,7 @@ def test_killed_at_random_moments_of_real_questions(shelf: Shelf, tmp_path: Path
     pl.DataFrame({"person": range(200), "age": [20 + i % 50 for i in range(200)]}).write_parquet(data)
 
     def loop(step: Callable[[], object]) -> None:
-        db = session.open(
+        db = opening.open(
             data, unit="person", max_groups=1, max_rows=1, budget=PLENTY, ledger=shelf.place, data_version="1"
         )
         question = 0

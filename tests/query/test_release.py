@@ -21,7 +21,7 @@ from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Order, Output, Plan
 from tacit.query.price import Price, price
-from tacit.query.release import Release, noisy_outputs, release
+from tacit.query.release import Release, release
 
 COUNT, TOTAL, MEAN = ask_for("count"), ask_for("sum", WHOLE, bounds(0, 9)), ask_for("avg", WHOLE, bounds(0, 9))
 KEYS = [key("k", *(f"k{i}" for i in range(40)))]
@@ -290,8 +290,3 @@ def test_a_chart_draws_every_noisy_value() -> None:
     plan = plan_of(policy(), COUNT, keys=[key("k", "a", "b", "c")], more={"half": ratio})
     text = json.dumps(noisy(plan, exact=100).plot().to_dict())
     assert all(f'"{name}"' in text for name in ("a0", "half", "a", "b", "c"))
-
-
-def test_the_outputs_that_are_one_aggregate_are_known_by_name() -> None:
-    ratio = Computed("divide", (Noisy(0, "real"), Constantly(2.0, "real")), "real")
-    assert noisy_outputs(plan_of(policy(), COUNT, TOTAL, keys=KEYS, more={"half": ratio})) == ["a0", "a1"]

@@ -179,9 +179,9 @@ def _import(file: str | None, place: str) -> int:
 
 def _accept(policy: str, place: str) -> int:
     """Record that a changed policy or budget is meant."""
-    from tacit import session  # noqa: PLC0415 - heavy
+    from tacit import opening  # noqa: PLC0415 - heavy
 
-    with session.open(policy, ledger=place, accept=True) as db:
+    with opening.open(policy, ledger=place, accept=True) as db:
         console().print(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.", markup=False)
     return 0
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tacit import session
+from tacit import opening, session
 from tacit.cli import charts, survey
 from tacit.cli.show import answer_table, as_json, console, paper
 from tacit.guarantees.values import PureDP
@@ -35,7 +35,7 @@ def run(*, json: bool, chart: str | None = None) -> None:
 
 
 def _open(file: Path) -> session.Database:
-    return session.open(
+    return opening.open(
         file,
         unit="person_id",
         max_groups=1,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tacit import session
+from tacit import opening, session
 from tacit.cli import charts
 from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json, working
 from tacit.engines.duckdb import open_duckdb
@@ -45,7 +45,7 @@ class Asked:
 
     def open(self) -> session.Database:
         """Open the policy, with what the environment or an option puts in place of what it says."""
-        return session.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
 
 
 def init(source: str, table: str | None) -> None:

@@ -25,7 +25,7 @@ from tacit.query.intervals import interval, read_confidence
 from tacit.query.margins import Fit, whole_table
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.parse_names import distinct
-from tacit.query.plan import Bundle, Grouped, Measure, Noisy, Order, Output, Plan
+from tacit.query.plan import Bundle, Grouped, Measure, Order, Output, Plan
 from tacit.query.price import Price
 from tacit.query.receipt import receipt
 from tacit.query.selection import Find, Places, Units, answered
@@ -359,8 +359,3 @@ def _ordered(cells: list[Cell], order: Order) -> list[Cell]:
         return (1 if left > right else -1) * (-1 if order.descending else 1)  # type: ignore[operator]
 
     return sorted(cells, key=cmp_to_key(compare))
-
-
-def noisy_outputs(plan: Plan) -> list[str]:
-    """Return the names of the outputs that are one aggregate, as released."""
-    return [name for name, output in plan.outputs if isinstance(output, Noisy)]

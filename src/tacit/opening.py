@@ -1,0 +1,182 @@
+"""`tc.open`: private data, their policy and their ledger, put together into a database that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from os import PathLike
+from pathlib import Path
+
+from tacit.engines import Engine
+from tacit.engines.duckdb import Opened, open_duckdb, open_tables
+from tacit.errors import InvalidError, show
+from tacit.guarantees.events import Neighbours
+from tacit.guarantees.exact import Number
+from tacit.guarantees.filters import Budget, limit
+from tacit.guarantees.values import GaussianDP, RenyiDP
+from tacit.ledger import Ledger
+from tacit.ledger.memory import MemoryLedger
+from tacit.query import policy_build, policy_file
+from tacit.query.expressions import Kind, Value
+from tacit.query.policy import TablePolicy, _Row
+from tacit.session import Database
+
+
+def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy has many parts
+    source: object,
+    *,
+    unit: str | _Row | None = None,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
+    keys: Mapping[str, Sequence[Value]] | None = None,
+    hidden: Collection[str] = (),
+    types: Mapping[str, Kind] | None = None,
+    public: Mapping[str, object] | None = None,
+    neighbours: Neighbours | None = None,
+    budget: Budget | None = None,
+    ledger: Ledger | str | PathLike[str] | None = None,
+    name: str | None = None,
+    table: str | None = None,
+    analyst: str | None = None,
+    analysts: Mapping[str, Budget] | None = None,
+    data_version: str | None = None,
+    accept: bool = False,
+) -> Database:
+    """Open private data under a policy.
+
+    Args:
+        source: a policy file (.toml), Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or
+            Arrow table.
+        unit: the column whose values name the privacy units, or `tc.ROW`.
+        max_groups: in how many groups of one answer a unit may count.
+        max_rows: as how many rows a unit may count in one group.
+        bounds: of number columns, the least and the largest value; of dates, the first and the last day to group by;
+            public knowledge, never read from the data.
+        keys: of columns to group by, their public values.
+        hidden: columns that no question may name.
+        types: kinds that are to hold instead of the source's.
+        public: tables that are not private, by their names in SQL, to be joined: files or tables in memory, like
+            `source`. They are read whole; their values are public keys, and their least and largest ones bounds.
+        neighbours: "add/remove" (the default) or "change one".
+        budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
+        ledger: where spending is recorded; in memory by default, and then for this process alone.
+        name: the table's name in SQL; by default the file's.
+        table: the table's name in a DuckDB file.
+        analyst: who asks, for the ledger.
+        analysts: what some analysts may spend, under the budget of all.
+        data_version: a name for this version of the data; under it a question asked again is answered from the
+            ledger, at no cost.
+        accept: whether bounds or a budget that changed since the ledger's last charge are meant to.
+    """
+    if isinstance(source, (str, PathLike)) and Path(source).suffix.lower() == ".toml":
+        said = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
+        if any(part is not None for part in (*said, analysts, data_version)):
+            raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
+        return _from_file(source, ledger, analyst or "", accept=accept)
+    engine = open_duckdb(source, table=table)
+    called = name or engine.name
+    if public is not None:
+        engine.close()
+        engine = open_tables({called: Opened(source=source, table=table), **_public(public, called)})
+    policy = policy_build.build(
+        called,
+        engine.schema(),
+        unit=unit,
+        max_groups=max_groups,
+        max_rows=max_rows,
+        bounds=bounds,
+        keys=keys,
+        hidden=hidden,
+        types=types,
+        neighbours=neighbours or "add/remove",
+    )
+    terms = Terms(analysts=analysts or {}, version=data_version, accept=accept)
+    book = _ledger(ledger, budget, [policy], terms)
+    tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
+    for own in public or ():
+        tables[own] = engine.public(own, engine.schema(own), policy.neighbours), engine
+    version = policy_build.version(policy)
+    return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
+
+
+def _public(public: object, called: str) -> dict[str, Opened]:
+    """Return the public tables' sources by their names, or raise InvalidError."""
+    if not isinstance(public, Mapping):
+        raise InvalidError("public", show(public), "a mapping from names to tables")
+    taken = {called.casefold(): called}
+    for name in public:
+        if not policy_build.is_name(name):
+            raise InvalidError("public", f"the name {show(name)}", "a mapping from names that can be printed")
+        twin = taken.setdefault(name.casefold(), name)
+        if twin != name or name == called:
+            raise InvalidError(
+                "public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}"
+            )
+    return {name: Opened(source=source, public=True) for name, source in public.items()}
+
+
+def _from_file(
+    source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool
+) -> Database:
+    file = policy_file.load(source)
+    listed = {**file.tables, **file.public}
+    opened = {
+        name: Opened(source=one.location(), table=one.table, written=one.source, public=name in file.public)
+        for name, one in listed.items()
+    }
+    engine = open_tables(opened)
+    tables: dict[str, tuple[TablePolicy, Engine]] = {}
+    for name, one in listed.items():
+        policy = one.build(engine.schema(name))
+        if name in file.public:
+            kinds = {column: said.kind for column, said in policy.columns.items()}
+            policy = engine.public(name, kinds, file.neighbours)
+        tables[name] = (policy, engine)
+    place = file.ledger_location() if ledger is None else ledger
+    terms = Terms(analysts=file.analysts, version=file.data_version or None, accept=accept)
+    book = _ledger(place, file.budget, [policy for name, (policy, _) in tables.items() if name in file.tables], terms)
+    return Database(tables, book, version=file.version, analyst=analyst, data_version=file.data_version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is said of a ledger beside its budget."""
+
+    analysts: Mapping[str, Budget]
+    version: str | None
+    accept: bool
+
+
+def _ledger(
+    given: Ledger | str | PathLike[str] | None, budget: Budget | None, policies: Sequence[TablePolicy], terms: Terms
+) -> Ledger:
+    neighbours = policies[0].neighbours
+    if budget is None:
+        raise InvalidError("budget", "none", "given: what may be spent in all, e.g. tacit.PureDP(epsilon=1)")
+    if isinstance(budget, (GaussianDP, RenyiDP)):
+        raise InvalidError("budget", show(budget), "a PureDP, an ApproxDP or a ZCDP")
+    limit(budget)
+    if given is None:
+        return MemoryLedger(budget, neighbours, terms.analysts)
+    if isinstance(given, (str, PathLike)):
+        from tacit.ledger.opening import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+
+        promised = {policy.name: policy_build.promised(policy) for policy in policies}
+        return open_ledger(
+            given,
+            budget,
+            neighbours,
+            policies=promised,
+            analysts=terms.analysts,
+            version=terms.version,
+            accept=terms.accept,
+        )
+    if limit(given.budget) != limit(budget) or given.spent.neighbours not in (None, neighbours):
+        raise InvalidError(
+            "ledger", "one with another budget or relation", "one that was begun with this budget and relation"
+        )
+    if terms.analysts:
+        raise InvalidError("analysts", "some, beside a ledger that is open", "said when that ledger is opened")
+    return given
