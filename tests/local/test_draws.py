@@ -10,7 +10,7 @@ from scripted import Scripted, seeded, words16, words64
 from tacit.local import kernels
 from tacit.local.draws import PRIME, SMALL, below, coin_bits, coins, residues
 from tacit.local.grr import respond
-from tacit.local.subset_selection import others
+from tacit.local.subset_selection import SubsetSelection, others
 from tacit.local.unary import count_bits
 from tacit.noise import SYSTEM
 
@@ -127,7 +127,7 @@ def test_supports_are_counted_as_the_definition_says() -> None:
 def test_subsets_are_uniform_in_both_ways_to_draw_them(n: int) -> None:
     """All 20 sets of 3 of 6 others of 7; wrongly rejected with probability at most 1e-13 (n = 200: sizes only)."""
     index, sizes = np.full(n, 4), np.full(n, 3)
-    rows = np.unpackbits(others(index, sizes, 7, SYSTEM), axis=1, count=7, bitorder="little")
+    rows = np.unpackbits(others(index, sizes, 3, 7, SYSTEM), axis=1, count=7, bitorder="little")
     assert not rows[:, 4].any()
     assert (rows.sum(axis=1) == 3).all()
     kinds, counts = np.unique(rows @ (1 << np.arange(7)), return_counts=True)
@@ -137,9 +137,33 @@ def test_subsets_are_uniform_in_both_ways_to_draw_them(n: int) -> None:
         assert miss([1 / 20] * 20, [1.3 / 20] * 10 + [0.7 / 20] * 10, n) < 1e-10
 
 
+@pytest.mark.parametrize("d", [100, 140_000])
+def test_the_number_of_draws_of_a_subset_does_not_tell_whether_ones_own_value_is_in(d: int) -> None:
+    """Both ways to draw, one person, from the same words behind the coin: as many with the value as without."""
+    oracle = SubsetSelection(domain=d, epsilon=2)
+    taken = []
+    for coin in (0, ONE - 1):
+        bits = Scripted(words64(coin), seeded(7))
+        row = oracle._randomize(np.array([5]), bits).records[0]
+        assert bool(row[0] >> 5 & 1) == (coin == 0)
+        assert int(np.bitwise_count(row).sum()) == oracle.size
+        taken.append(bits.taken)
+    assert taken[0] == taken[1]
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_the_words_of_a_row_do_not_depend_on_its_size(size: int) -> None:
+    """A pool of 4 words is enough for 4 members, and for 3; one of 3 words for neither."""
+    pool = np.full(4, 0x9ABCDEF0, dtype=np.uint32)
+    for words, filled in ((pool, 1), (pool[:3], 0)):
+        rows = np.zeros((1, 1), dtype=np.uint8)
+        assert kernels.fill_subsets(rows, np.array([0]), np.array([size]), 4, 7, words) == filled
+        assert int(np.bitwise_count(rows).sum()) == size * filled
+
+
 @pytest.mark.parametrize("n", [2, 40_000])
 def test_subsets_of_all_sizes(n: int) -> None:
     index, sizes = np.arange(n) % 9, np.arange(n) % 9
-    rows = np.unpackbits(others(index, sizes, 9, SYSTEM), axis=1, count=9, bitorder="little")
+    rows = np.unpackbits(others(index, sizes, 8, 9, SYSTEM), axis=1, count=9, bitorder="little")
     np.testing.assert_array_equal(rows.sum(axis=1), sizes)
     assert not rows[np.arange(n), index].any()

@@ -171,16 +171,17 @@ def count_support(a: Residues, b: Residues, low: Residues, width: Residues, coun
 
 
 @njit(cache=True)  # type: ignore[misc,unused-ignore]
-def fill_subsets(rows: Bytes, skip: Ints, sizes: Ints, others: int, pool: Residues) -> int:
+def fill_subsets(rows: Bytes, skip: Ints, sizes: Ints, most: int, others: int, pool: Residues) -> int:
     """Set in each row a uniform subset of so many of the `others` bits, all but bit `skip`; return the rows filled.
 
     Floyd's algorithm (CACM 30(9), 1987, p. 754): for j = m - s, …, m - 1 draw t uniformly from {0, …, j}; take t, or j
-    where t is taken already. A draw is Lemire's. A row for which the pool does not last is cleared and not counted:
-    how many words a row takes tells nothing of the values that it keeps.
+    where t is taken already. A draw is Lemire's. Every row draws for `most` members and leaves the first draws out where
+    it has fewer: neither its size nor what it holds changes how many words it takes. A row for which the pool does not
+    last is cleared and not counted.
     """
     at = 0
     for i in range(skip.size):
-        for j in range(others - sizes[i], others):
+        for j in range(others - most, others):
             bound = np.uint64(j + 1)
             while True:
                 if at == pool.size:
@@ -195,5 +196,6 @@ def fill_subsets(rows: Bytes, skip: Ints, sizes: Ints, others: int, pool: Residu
             place += place >= skip[i]
             if rows[i, place >> 3] >> (place & 7) & 1:
                 place = j + (j >= skip[i])
-            rows[i, place >> 3] |= np.uint8(1 << (place & 7))
+            taken = np.uint8(j >= others - sizes[i])
+            rows[i, place >> 3] |= np.uint8(taken << (place & 7))
     return skip.size

@@ -8,7 +8,8 @@ alike. No protocol has a smaller variance over small frequencies with the best k
 Trans. Inf. Theory 64(8), 2018; Wang et al., arXiv:1607.08025v1).
 
 A record is a bit a value, as in `unary`, with exactly k ones. Small batches draw the other members by the order of
-64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's algorithm.
+64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's algorithm. Both draw for k
+others, whether or not one's own value is among the k: the number of draws tells nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class SubsetSelection(PureProtocol):
     def _draw(self, index: Ints, bits: BitSource) -> Records:
         own = coins(self._keep, index.size, bits)
         sizes = self.size - own.astype(np.int64)
-        rows = others(index, sizes, self._domain.size, bits)
+        rows = others(index, sizes, self.size, self._domain.size, bits)
         rows[np.arange(index.size), index >> 3] |= own.astype(np.uint8) << (index & 7).astype(np.uint8)
         return rows
 
@@ -80,8 +81,11 @@ def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:
     return keep, Pure(p, (p * (k - 1) + (1 - p) * k) / (d - 1))
 
 
-def others(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Records:
-    """Return rows of d bits, each a uniform set of so many values other than the person's own."""
+def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Records:
+    """Return rows of d bits, each a uniform set of so many values, `most` at most, other than the person's own.
+
+    The words that are drawn do not depend on the sizes, which tell whether a person's own value is in.
+    """
     rows = np.zeros((index.size, row_bytes(d)), dtype=np.uint8)
     if rows.size < _SMALL and index.size * d < 8 * _SMALL:
         return _by_order(index, sizes, d, bits)
@@ -89,9 +93,9 @@ def others(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Records:
 
     done = 0
     while done < index.size:
-        need = int(sizes[done:].sum())
+        need = most * (index.size - done)
         pool = words(bits, np.uint32, need + need // 64 + 64 + d)
-        done += kernels.fill_subsets(rows[done:], index[done:], sizes[done:], d - 1, pool)
+        done += kernels.fill_subsets(rows[done:], index[done:], sizes[done:], most, d - 1, pool)
     return rows
 
 
