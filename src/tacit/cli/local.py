@@ -19,6 +19,7 @@ Epsilon = Annotated[float, typer.Option(help="ε of each person's report, at mos
 People = Annotated[int, typer.Option(help="How many people report.")]
 Confidence = Annotated[float, typer.Option(help="How often intervals hold.")]
 Chart = Annotated[str | None, typer.Option(help="Save a chart to this file.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never one that is read.")]
 Consistent = Annotated[
     str | None, typer.Option(help="Biased: norm-sub, norm-mul, base-cut, simplex or isotonic; often far closer.")
 ]
@@ -28,16 +29,19 @@ Consistent = Annotated[
 def choose(  # noqa: PLR0913 - one for each option
     *,
     epsilon: Epsilon,
-    domain: Annotated[str | None, typer.Option(help="A file of values, one a line, or a JSON list.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="A file of values: one text a line, or a JSON list in a .json file.")
+    ] = None,
     domain_size: Annotated[int | None, typer.Option(help="Instead of a file: the values are 0, 1, …, d-1.")] = None,
     people: People = 100_000,
     max_report_bytes: Annotated[int | None, typer.Option(help="The largest report that is acceptable.")] = None,
     protocol: Annotated[str | None, typer.Option(help="This protocol, whatever would be best.")] = None,
     save: Annotated[str | None, typer.Option(help="Write the public parameters for all devices to this file.")] = None,
     against: Annotated[
-        str, typer.Option(help="What the chart's variances are drawn against: epsilon or d.")
-    ] = "epsilon",
+        str | None, typer.Option(help="What the chart's variances are drawn against: epsilon (by default) or d.")
+    ] = None,
     chart: Chart = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Compare all protocols by their exact variances, name the best, and write its public parameters."""
@@ -51,7 +55,7 @@ def choose(  # noqa: PLR0913 - one for each option
         max_report_bytes=max_report_bytes,
         protocol=protocol,
     )
-    local_choose.choose(wanted, save=save, against=against, chart=chart, json=json)
+    local_choose.choose(wanted, save=save, against=against, chart=chart, force=force, json=json)
 
 
 @app.command()
@@ -60,14 +64,15 @@ def randomize(
     values: Annotated[str, typer.Argument(help="A file of values, one a line; - for standard input.")] = "-",
     *,
     out: Annotated[
-        str | None, typer.Option(help="A file for the reports: .jsonl, .parquet, or any other name for bytes.")
+        str | None, typer.Option(help="A file for the reports: .jsonl, .parquet, or any other name for framed bytes.")
     ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Draw one report for each line; every call draws anew and costs each person another ε."""
     from tacit.cli import local_runs  # noqa: PLC0415 - heavy
 
-    local_runs.randomize(parameters, values, out=out, json=json)
+    local_runs.randomize(parameters, values, out=out, force=force, json=json)
 
 
 @app.command()
@@ -84,13 +89,14 @@ def aggregate(  # noqa: PLR0913 - one for each option
     consistent: Consistent = None,
     top: Annotated[int, typer.Option(help="How many of the largest counts are shown.")] = 20,
     chart: Chart = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Count reports and estimate how many people have each value; what is malformed is counted and dropped."""
     from tacit.cli import local_runs  # noqa: PLC0415 - heavy
 
     shown = local_runs.Shown(confidence=confidence, simultaneous=simultaneous, consistent=consistent, top=top)
-    local_runs.aggregate(parameters, reports or (), tally=tally, shown=shown, chart=chart, json=json)
+    local_runs.aggregate(parameters, reports or (), tally=tally, shown=shown, chart=chart, force=force, json=json)
 
 
 @app.command()
@@ -104,6 +110,7 @@ def simulate(  # noqa: PLR0913 - one for each option
     runs: Annotated[int, typer.Option(help="How many times everybody reports.")] = 1,
     consistent: Consistent = "norm-sub",
     chart: Chart = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Have a made-up population report, and hold the estimates against the truth and against theory."""
@@ -118,4 +125,4 @@ def simulate(  # noqa: PLR0913 - one for each option
         runs=runs,
         consistent=consistent,
     )
-    local_simulate.run(made_up, chart=chart, json=json)
+    local_simulate.run(made_up, chart=chart, force=force, json=json)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json as json_module
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.cli import charts, local_files
+from tacit.cli import charts, local_files, outputs
 from tacit.cli.show import SCHEMA, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Choice, Protocol, Warner, plot_errors
@@ -42,11 +41,16 @@ class Wanted:
         return self.domain_size if self.domain is None else local_files.domain(self.domain)
 
 
-def choose(wanted: Wanted, *, save: str | None, against: str, chart: str | None, json: bool) -> None:
+def choose(
+    wanted: Wanted, *, save: str | None, against: str | None, chart: str | None, force: bool, json: bool
+) -> None:
     """Print every protocol's error and the choice; write its parameters and a chart if they are asked for."""
     charts.check(chart)
-    if against not in ("epsilon", "d"):
+    outputs.check({"save": save, "chart": chart}, (wanted.domain,), force=force)
+    if against not in (None, "epsilon", "d"):
         raise InvalidError("against", show(against), "epsilon or d")
+    if against is not None and chart is None:
+        raise InvalidError("against", f"{show(against)} without --chart", "left out, or given with --chart")
     values = wanted.values()
     d = Domain(values).size
     choice = choose_protocol(
@@ -54,13 +58,13 @@ def choose(wanted: Wanted, *, save: str | None, against: str, chart: str | None,
     )
     made = _made(wanted, values, choice)
     if save is not None:
-        _write(save, made.parameters())
+        outputs.text(save, made.parameters())
     if json:
         print(json_module.dumps(_choice_json(choice, made, wanted, save)), flush=True)
     else:
         _show_choice(choice, made, wanted, save)
     if chart is not None:
-        say(charts.save(lambda: errors_chart(against, d, wanted.epsilon), chart))
+        say(charts.save(lambda: errors_chart(against or "epsilon", d, wanted.epsilon), chart))
 
 
 def make(name: str, values: object, epsilon: float) -> Protocol:
@@ -79,19 +83,20 @@ def errors_chart(against: str, d: int, epsilon: float) -> alt.LayerChart:
 
 
 def _made(wanted: Wanted, values: object, choice: Choice) -> Protocol:
-    name = wanted.protocol or choice.protocol
+    made = _named(wanted, values, wanted.protocol or choice.protocol)
+    limit = wanted.max_report_bytes
+    if limit is not None and made.report_bytes > limit:
+        want = f"one whose reports have at most {limit:,} bytes, as --max-report-bytes asks; or left out"
+        raise InvalidError("protocol", f"{type(made).__name__}, whose reports have {made.report_bytes:,} bytes", want)
+    return made
+
+
+def _named(wanted: Wanted, values: object, name: str) -> Protocol:
     if name.lower() == "warner":
         if values not in (2, [False, True]):
             raise InvalidError("protocol", "'Warner'", "another one for this domain: Warner asks yes or no")
         return Warner(epsilon=wanted.epsilon)
     return make(name, values, wanted.epsilon)
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError:
-        raise InvalidError("save", show(path), "a file in a folder that exists and can be written to") from None
 
 
 def _choice_json(choice: Choice, made: Protocol, wanted: Wanted, save: str | None) -> dict[str, object]:

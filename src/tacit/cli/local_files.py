@@ -1,4 +1,4 @@
-"""Files of the local model: public parameters, lists of values, reports in their three forms, tallies."""
+"""Files of the local model: public parameters, lists of values, reports as they are written, tallies."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
-import numpy as np
-
+from tacit.cli import local_frames, outputs
 from tacit.errors import InvalidError, NoSourceError, SourceError, show
 from tacit.local import Aggregator, Protocol, Reports
 from tacit.local import protocol as read_protocol
 
-Step = Callable[[int], None]
-
-_HEADER = 32
-_CHUNK = 1 << 16
-_LINES = (".jsonl", ".ndjson", ".json", "-")
+_LINES = (".jsonl", ".ndjson", ".json")
 
 
 def parameters(path: str) -> Protocol:
@@ -91,97 +87,36 @@ def _text(path: str) -> Iterator[TextIO]:
         raise InvalidError("file", f"{show(path)}, which is no text in UTF-8", "text, one value a line") from None
 
 
+def is_lines(path: str) -> bool:
+    """Tell whether a name is one of JSON lines."""
+    return path == "-" or path.lower().endswith(_LINES)
+
+
 def write(reports: Iterable[Reports], out: str) -> None:
-    """Write reports to a file in the form that its name asks for."""
-    try:
-        if out.lower().endswith(_LINES):
-            with Path(out).open("w", encoding="utf-8") as file:
+    """Write reports to a file in the form that its name asks for, whole or not at all."""
+    with outputs.whole(out) as half:
+        if is_lines(out):
+            with half.open("w", encoding="utf-8") as file:
                 file.writelines(some.to_json_lines() for some in reports)
         elif out.lower().endswith(".parquet"):
-            _write_parquet(reports, out)
+            _write_parquet(reports, half)
         else:
-            with Path(out).open("wb") as file_:
-                file_.writelines(some.to_bytes() for some in reports)
-    except OSError:
-        raise InvalidError("out", show(out), "a file in a folder that exists and can be written to") from None
+            with half.open("wb") as file_:
+                local_frames.write(reports, file_)
 
 
-def _write_parquet(reports: Iterable[Reports], out: str) -> None:
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - not a dependency
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError:
+def require_parquet(out: str) -> None:
+    """Raise if a Parquet file is asked for that could not be written."""
+    if out.lower().endswith(".parquet") and find_spec("pyarrow") is None:
         want = "a name that ends in .jsonl, or the package pyarrow installed"
-        raise InvalidError("out", "a Parquet file without the package pyarrow", want) from None
+        raise InvalidError("out", "a Parquet file without the package pyarrow", want)
+
+
+def _write_parquet(reports: Iterable[Reports], out: Path) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - not a dependency
+    from pyarrow import parquet  # noqa: PLC0415
+
     parquet.write_table(pa.concat_tables([some.to_arrow() for some in reports]), out)
-
-
-def add(total: Aggregator, path: str, step: Step) -> None:
-    """Add a file of reports, or a tally, to a tally; what is malformed is counted and dropped."""
-    if path.lower().endswith(".npz"):
-        total.merge(Aggregator.load(path))
-    elif path.lower().endswith(".parquet"):
-        step(total.add_parquet(path))
-    elif path.lower().endswith(_LINES):
-        with _reports_text(path) as file:
-            total.add_json_lines(_counted(file, step))
-    else:
-        for some in _messages(path, total):
-            step(total.add(some))
-
-
-@contextmanager
-def _reports_text(path: str) -> Iterator[TextIO]:
-    """Open JSON lines; a line that is no text becomes one that is malformed."""
-    try:
-        if path == "-":
-            if hasattr(sys.stdin, "reconfigure"):
-                sys.stdin.reconfigure(errors="replace")
-            yield sys.stdin
-        else:
-            with Path(path).open(encoding="utf-8", errors="replace") as file:
-                yield file
-    except OSError:
-        raise NoSourceError(f"{show(path)}, which cannot be read", "a file of reports") from None
-
-
-def _counted(lines: Iterable[str], step: Step) -> Iterator[str]:
-    for line in lines:
-        step(1)
-        yield line
-
-
-def _messages(path: str, total: Aggregator) -> Iterator[Reports]:
-    """Give the reports of a file of messages, one after another, in chunks; stop at what is none and count it once."""
-    try:
-        data = np.memmap(path, dtype=np.uint8, mode="r") if Path(path).stat().st_size else np.empty(0, np.uint8)
-    except (OSError, ValueError):
-        raise NoSourceError(f"{show(path)}, which cannot be read", "a file of reports") from None
-    at = 0
-    while at < data.size:
-        end = _end(data, at)
-        try:
-            whole = Reports.from_bytes(data[at:end].data)
-        except InvalidError:
-            total.dropped += 1
-            return
-        if (whole.code, whole.digest.hex(), whole.width) != _kind(total.protocol):
-            total.dropped += len(whole)
-        else:
-            for start in range(0, len(whole), _CHUNK):
-                yield Reports(protocol=whole.code, digest=whole.digest, records=whole.records[start : start + _CHUNK])
-        at = end
-
-
-def _kind(oracle: Protocol) -> tuple[int, str, int]:
-    return oracle.code, oracle.digest, oracle.report_bytes
-
-
-def _end(data: np.ndarray[tuple[int], np.dtype[np.uint8]], at: int) -> int:
-    """Return where the message that begins here says that it ends, as far as the file goes."""
-    head = bytes(data[at : at + _HEADER])
-    width, count = (int.from_bytes(head[i:j], "little") for i, j in ((4, 8), (8, 16)))
-    return min(at + _HEADER + width * count, data.size)
 
 
 def tally(path: str | None, oracle: Protocol) -> Aggregator:

@@ -10,7 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from tacit.cli import charts, local_files
+from tacit.cli import charts, local_files, outputs
+from tacit.cli.local_reading import Reading, Step
 from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Aggregator, Estimate, Protocol, Reports
@@ -21,8 +22,12 @@ from tacit.query.words import percent
 _CHUNK = 1 << 16
 
 
-def randomize(parameters: str, values: str, *, out: str | None, json: bool) -> None:
+def randomize(parameters: str, values: str, *, out: str | None, force: bool, json: bool) -> None:
     """Draw a report for each line and write them; nothing is drawn unless every line is a value of the domain."""
+    out = None if out == "-" else out
+    if out is not None:
+        outputs.check({"out": out}, (parameters, values), force=force)
+        local_files.require_parquet(out)
     oracle = local_files.parameters(parameters)
     people = local_files.values(values, oracle)
     if not people:
@@ -43,7 +48,7 @@ def randomize(parameters: str, values: str, *, out: str | None, json: bool) -> N
         say(f"{len(people):,} {name} reports are in {out}; each cost its person ε = {oracle.epsilon:g}.")
 
 
-def _drawn(oracle: Protocol, people: Sequence[object], step: local_files.Step) -> Iterator[Reports]:
+def _drawn(oracle: Protocol, people: Sequence[object], step: Step) -> Iterator[Reports]:
     for start in range(0, len(people), _CHUNK):
         some = people[start : start + _CHUNK]
         yield oracle.randomize(some)
@@ -76,10 +81,18 @@ def consistent(estimate: Estimate, method: str | None) -> Estimate:
 
 
 def aggregate(
-    parameters: str, reports: Sequence[str], *, tally: str | None, shown: Shown, chart: str | None, json: bool
+    parameters: str,
+    reports: Sequence[str],
+    *,
+    tally: str | None,
+    shown: Shown,
+    chart: str | None,
+    force: bool,
+    json: bool,
 ) -> None:
-    """Add all files to the tally, save it, and print what it says."""
+    """Add all files to the tally, save it if some reports count, and print what it says."""
     charts.check(chart)
+    outputs.check({"tally": tally, "chart": chart}, (parameters, *reports), force=force, goes_on=["tally"])
     oracle = local_files.parameters(parameters)
     if shown.consistent is not None and shown.consistent not in METHODS:
         raise InvalidError("consistent", show(shown.consistent), f"one of {', '.join(METHODS)}")
@@ -87,8 +100,10 @@ def aggregate(
         raise InvalidError("reports", "none", "files of reports, or - for JSON lines on standard input, or --tally")
     total = local_files.tally(tally, oracle)
     with counting("Adding reports") as step:
+        reading = Reading(total, step)
         for path in reports:
-            local_files.add(total, path, step)
+            reading.add(path)
+    reading.require_some()
     if tally is not None and reports:
         local_files.save(total, tally)
     unbiased = total.estimate()
@@ -141,6 +156,6 @@ def _show_estimate(total: Aggregator, shown: Shown, estimate: Estimate, rows: li
     paper().print(table(["value", "people", f"{percent(shown.confidence)} interval{at_once}"], cells))
     sys.stdout.flush()
     rest = f" The other {len(rows) - len(cells):,} values are below; --json has all." if len(rows) > len(cells) else ""
-    dropped = f", {total.dropped:,} malformed dropped" if total.dropped else ""
+    dropped = f", {total.dropped:,} dropped as malformed or made for other parameters" if total.dropped else ""
     name, epsilon = type(total.protocol).__name__, total.protocol.epsilon
     say(f"{total.n:,} {name} reports of ε = {epsilon:g}{dropped}. {estimate.note}{rest}")

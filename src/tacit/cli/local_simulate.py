@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.cli import charts
+from tacit.cli import charts, outputs
 from tacit.cli.local_choose import errors_chart, make
 from tacit.cli.local_runs import consistent
 from tacit.cli.show import SCHEMA, counting, paper, say, table
@@ -66,9 +66,10 @@ class Row:
     consistent: float | None
 
 
-def run(made_up: MadeUp, *, chart: str | None, json: bool) -> None:
+def run(made_up: MadeUp, *, chart: str | None, force: bool, json: bool) -> None:
     """Have everybody report, and print how far off the estimates are."""
     charts.check(chart)
+    outputs.check({"chart": chart}, (), force=force)
     if count_of(made_up.people, "people") > _MOST_PEOPLE:
         raise InvalidError("people", show(made_up.people), f"at most {_MOST_PEOPLE:,}")
     count_of(made_up.runs, "runs")
