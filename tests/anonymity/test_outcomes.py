@@ -75,9 +75,10 @@ def test_the_order_of_rows_is_drawn_afresh_and_no_index_is_kept() -> None:
 def test_missing_values_are_one_value_of_their_own_everywhere() -> None:
     rows = {"a": [None, float("nan"), "x", "x", ""], "s": ["u", None, None, "v", "v"]}
     found = tc.anonymity.check(rows, quasi=["a"], sensitive="s")
-    assert (found.k, found.classes, found.distinct_l) == (1, {1: 1, 2: 2}, 1)
+    assert (found.k, found.classes, found.distinct_l) == (2, {2: 1, 3: 1}, 2)
     out = tc.anonymity.anonymize(rows, quasi={"a": tc.anonymity.suppress()}, require=tc.KAnonymity(2), suppression=0.2)
-    assert (out.suppressed, out.levels) == (1, {"a": 0})
+    assert (out.suppressed, out.levels) == (0, {"a": 0})
+    assert sorted(out.table["a"], key=str) == [None, None, None, "x", "x"]
     frame = pd.DataFrame({"a": [1.0, None, 1.0, np.nan]})
     assert tc.anonymity.check(frame, quasi=["a"]).classes == {2: 2}
 
@@ -227,9 +228,20 @@ def test_suppression_can_mend_what_the_whole_table_lacks() -> None:
         tc.anonymity.anonymize(rows, suppression=0.5, **ask)
 
 
-def test_everything_suppressed_leaves_an_empty_table() -> None:
-    out = anonymize(require=tc.KAnonymity(9), suppression=1.0)
-    assert (out.suppressed, out.report.rows, out.report.k, out.loss) == (8, 0, 0, 1.0)
+def test_what_only_an_empty_table_meets_is_refused() -> None:
+    with pytest.raises(tc.InvalidError, match="at most 8-anonymity"):
+        anonymize(require=tc.KAnonymity(9), suppression=1.0)
+    with pytest.raises(tc.InvalidError, match="without rows"):
+        anonymize(
+            {"x": ["p"] * 4, "s": ["u", "u", "u", "v"]},
+            quasi={"x": tc.anonymity.suppress()},
+            sensitive="s",
+            require=tc.LDiversity(2, kind="entropy"),
+            suppression=1.0,
+        )
+    later = anonymize().transform({name: values[:1] for name, values in ROWS.items()})
+    assert (later.report.rows, later.suppressed) == (0, 1)
+    assert "nothing is published" in str(later)
 
 
 def brute_measures(

@@ -13,22 +13,25 @@ A missing sensitive value is a value of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tacit.anonymity.classes import Classes, Flags, Spread, group, spread
+from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Hierarchy, Quasi, number, rule
-from tacit.anonymity.linkage import link
+from tacit.anonymity.linkage import Fits, compare, link
 from tacit.anonymity.problems import chosen
-from tacit.anonymity.report import roles
-from tacit.anonymity.tables import Column, Table, read
+from tacit.anonymity.report import names_of, roles
+from tacit.anonymity.tables import Column, Table, read, text
 from tacit.errors import InvalidError, show
 
 Kind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
 _KINDS = ("homogeneity", "background", "skewness", "similarity", "linkage")
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,14 @@ class Attack:
         rows: that it was tried on: of the published table, or of the outside one for "linkage".
         fallen: rows of whom the attacker learns what they should not.
         victims: the classes that fall, or the outside persons, the largest first.
+        notes: what could not be tried, and what would be needed for it.
     """
 
     kind: str
     rows: int
     fallen: int
     victims: tuple[Victim, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
@@ -70,7 +75,7 @@ class Attack:
         """Return the attack as lines of text, at most ten victims."""
         head = f"{self.kind}: {self.fallen:,} of {self.rows:,} rows fall ({self.share:.2%})"
         shown = [f"  {_say(one.published)} ({one.rows} rows): {one.learns}" for one in self.victims[:10]]
-        return "\n".join([head, *shown])
+        return "\n".join([head, *shown, *(f"  note: {note}" for note in self.notes)])
 
 
 def _say(published: Mapping[str, str | None]) -> str:
@@ -110,17 +115,23 @@ def attack(  # noqa: PLR0913 - each has its own meaning
         level: of "similarity": the level of the hierarchy whose groups count as one.
         reach: of "similarity": the part of the whole range of numbers that counts as near.
         outside: of "linkage": the table that the attacker holds.
-        hierarchies: of "linkage": by column, to tell which raw values a published one covers.
+        hierarchies: of "linkage": by column, to tell which raw values a published one covers; needed where that is
+            neither a raw value nor a mask nor a range of numbers.
         sep: what separates the cells of a CSV file.
 
     Raises:
         InvalidError: an argument is missing or wrong.
     """
     chosen(kind, _KINDS, "kind")
+    if hierarchies is not None and not isinstance(hierarchies, Mapping):
+        raise InvalidError("hierarchies", show(hierarchies), "hierarchies by column")
     rows = read(table, sep=sep)
-    roles(rows, tuple(quasi), () if sensitive is None else (sensitive,), None)
+    quasi = names_of(quasi, "quasi")
+    if not quasi:
+        raise InvalidError("quasi", "none", "the columns by which the attacker knows a person")
+    roles(rows, quasi, () if sensitive is None else (sensitive,), None)
     if kind == "linkage":
-        return _linkage(rows, tuple(quasi), sensitive, outside, hierarchies or {}, sep)
+        return _linkage(rows, quasi, sensitive, outside, hierarchies or {}, sep)
     if sensitive is None:
         raise InvalidError("sensitive", "none", "the column that the attacker wants to learn")
     columns = [rows.column(name) for name in quasi]
@@ -173,11 +184,11 @@ def _text(value: str | None) -> str:
 
 
 def _background(told: Spread, excluded: int | Sequence[object]) -> Learns:
-    if isinstance(excluded, (str, bool)):
-        raise InvalidError("excluded", show(excluded), "how many values can be ruled out, or a list of them")
-    if not isinstance(excluded, int):
-        ruled = {str(value) for value in excluded}
-        return _known(told, {code for code, value in enumerate(told.values) if value in ruled})
+    want = "how many values can be ruled out, or a list of them"
+    if isinstance(excluded, (str, bytes, bool)) or not isinstance(excluded, (int, np.integer, Iterable)):
+        raise InvalidError("excluded", show(excluded), want)
+    if not isinstance(excluded, (int, np.integer)):
+        return _known(told, _ruled_out(told, excluded))
     if excluded < 0:
         raise InvalidError("excluded", show(excluded), "a whole number ≥ 0")
     return {
@@ -187,24 +198,43 @@ def _background(told: Spread, excluded: int | Sequence[object]) -> Learns:
     }
 
 
+def _ruled_out(told: Spread, excluded: Iterable[object]) -> set[int]:
+    """Return the codes of values that are ruled out, each written as in the table."""
+    place = {value: code for code, value in enumerate(told.values)}
+    ruled = [(value, text(value)) for value in excluded]
+    for value, written in ruled:
+        if written not in place:
+            raise InvalidError("excluded", f"{show(value)}, which {told.name} lacks", "values of the sensitive column")
+    return {place[written] for _, written in ruled}
+
+
 def _skewed(told: Spread, classes: Classes, factor: float) -> Learns:
-    if not factor > 1:
+    least = fraction(factor, "factor", "a number > 1")
+    if not least > 1:
         raise InvalidError("factor", show(factor), "a number > 1")
-    times = (told.count / classes.sizes[told.of]) / (told.whole / told.whole.sum())[told.value]
+    sizes, total = classes.sizes[told.of], told.whole.sum()
+    times = (told.count / sizes) / (told.whole / total)[told.value]
     learns: dict[int, str] = {}
-    for at in np.argsort(times)[::-1]:
-        if times[at] < factor:
+    for at in np.argsort(-times, kind="stable"):
+        if times[at] < float(least) * (1 - _NEAR):
             break
+        if not _as_likely(int(told.count[at]), int(sizes[at]), int(told.whole[told.value[at]]), int(total), least):
+            continue
         which, value = int(told.of[at]), told.values[told.value[at]]
-        share, before = told.count[at] / classes.sizes[which], told.whole[told.value[at]] / told.whole.sum()
+        share, before = told.count[at] / sizes[at], told.whole[told.value[at]] / total
         learns.setdefault(
             which, f"is {_text(value)} with chance {share:.3g}, {times[at]:.3g} times the {before:.3g} of all"
         )
     return learns
 
 
+def _as_likely(count: int, size: int, whole: int, total: int, factor: Fraction) -> bool:
+    """Return whether count/size ≥ factor·whole/total, in integers."""
+    return count * total * factor.denominator >= factor.numerator * whole * size
+
+
 def _alike(told: Spread, tree: Hierarchy, level: int) -> Learns:
-    if not 0 <= level < tree.height - 1:
+    if type(level) is not int or not 0 <= level < tree.height - 1:
         raise InvalidError("level", show(level), f"from 0 to {tree.height - 2}, a level under the top of the hierarchy")
     place = {value: row for row, value in enumerate(tree.values)}
     label = [tree.rows[place[value]][level] for value in told.values]
@@ -213,7 +243,8 @@ def _alike(told: Spread, tree: Hierarchy, level: int) -> Learns:
 
 
 def _near(told: Spread, reach: float) -> Learns:
-    if not 0 <= reach < 1:
+    part = fraction(reach, "reach", "a number from 0 to below 1")
+    if not 0 <= part < 1:
         raise InvalidError("reach", show(reach), "a number from 0 to below 1")
     numbers = [None if value is None else number(value, told.name) for value in told.values]
     known = [x for x in numbers if x is not None]
@@ -223,8 +254,9 @@ def _near(told: Spread, reach: float) -> Learns:
         if None in inside or not known:
             continue
         low, high = min(x for x in inside if x is not None), max(x for x in inside if x is not None)
-        if float(high - low) <= reach * float(max(known) - min(known)):
-            learns[which] = f"is in [{float(low):g}, {float(high):g}]"
+        if high - low <= part * (max(known) - min(known)):
+            ends = [told.values[numbers.index(end)] for end in (low, high)]
+            learns[which] = f"is in [{ends[0]}, {ends[1]}]"
     return learns
 
 
@@ -242,15 +274,38 @@ def _linkage(
     known = tuple(name for name in quasi if name in theirs.names)
     if not known:
         raise InvalidError("outside", "a table without any of the quasi-identifiers", "one with some of them")
+    unknown = [name for name in trees if name not in quasi]
+    if unknown:
+        raise InvalidError("hierarchies", f"one for {unknown[0]!r}", f"for quasi-identifiers: {', '.join(quasi)}")
+    compared = compare(rows, theirs, known, {name: rule(tree) for name, tree in trees.items()})
+    notes = _unread(compared, trees)
     victims = []
     told = None if sensitive is None else rows.column(sensitive)
-    for person, many, fits in link(rows, theirs, known, {name: rule(tree) for name, tree in trees.items()}):
+    for person, many, fits in link(rows, theirs, compared):
         values: set[int] = set() if told is None else {int(code) for code in np.unique(told.codes[fits])}
         words = _linked(fits, told, values)
         if words:
             victims.append(Victim(person, many, words))
     victims.sort(key=lambda one: -one.rows)
-    return Attack("linkage", theirs.rows, sum(one.rows for one in victims), tuple(victims))
+    return Attack("linkage", theirs.rows, sum(one.rows for one in victims), tuple(victims), notes)
+
+
+def _unread(compared: Sequence[Fits], trees: Mapping[str, Quasi]) -> tuple[str, ...]:
+    """Return which columns cannot be compared in part.
+
+    Raises:
+        InvalidError: one cannot be compared at all, and no hierarchy is given for it: that nobody falls would be false.
+    """
+    for one in compared:
+        if one.unread and one.unread == one.values and one.name not in trees:
+            got = f"none for {one.name!r}, none of whose published values is a raw one, a mask or a range of numbers"
+            raise InvalidError("hierarchies", got, "given for every recoded column, else nobody can be found in it")
+    return tuple(
+        f"{one.unread} of {one.values} published values of {one.name} could not be compared, so nobody was found "
+        f"there; hierarchies={{{one.name!r}: …}} would tell what they stand for"
+        for one in compared
+        if one.unread
+    )
 
 
 def _linked(fits: Flags | np.ndarray[tuple[int], np.dtype[np.intp]], told: Column | None, values: set[int]) -> str:

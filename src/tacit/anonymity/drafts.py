@@ -40,6 +40,8 @@ def draft(table: object, columns: Sequence[str], *, sep: str | None = None) -> d
     {'zip': Mask(width=5, character='*'), 'sex': Suppress()}
     """
     rows = read(table, sep=sep)
+    if isinstance(columns, str):
+        raise InvalidError("columns", repr(columns), "a list of columns")
     return {name: draft_column(rows.column(name)) for name in columns}
 
 

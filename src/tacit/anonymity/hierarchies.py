@@ -4,13 +4,15 @@ A rule (`mask`, `intervals`, `ordered`, `dates`, `suppress`) becomes a hierarchy
 an explicit one (`hierarchy`) lists its values itself. Level 0 is the value as it is; every level joins whole groups of
 the level below (they nest, and that is checked); the last one is one group for all.
 
-A missing value is a value of its own: where a hierarchy does not name it, it stays missing up to the last level.
+A missing value is a value of its own: where a hierarchy does not name it, it stays missing up to the last level. An
+empty label is a missing one.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -24,7 +26,8 @@ from tacit.anonymity.tables import Ints, Texts, coded, text
 from tacit.errors import InvalidError, show
 
 ALL = "*"
-_SHOWN = 5
+_SHOWN, _LONGEST, _TALLEST = 5, 400, 1_000
+_NUMERAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
 class Rule(Protocol):
@@ -35,7 +38,7 @@ class Rule(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hierarchy:
     """A table of labels: row v is a raw value, column l what it is called at level l; None is missing.
 
@@ -55,6 +58,8 @@ class Hierarchy:
         if not self.rows or len(widths) != 1:
             got = "rows of different lengths" if self.rows else "no row"
             raise InvalidError(f"the hierarchy of {self.column}", got, "one row for each value, all of one length")
+        if len(self.rows[0]) > _TALLEST:
+            raise InvalidError(f"the hierarchy of {self.column}", f"{len(self.rows[0])} levels", f"at most {_TALLEST}")
         raw = [row[0] for row in self.rows]
         if len(set(raw)) < len(raw):
             twice = next(value for value in raw if raw.count(value) > 1)
@@ -78,6 +83,10 @@ class Hierarchy:
                 raise InvalidError(
                     f"the hierarchy of {self.column}", f"{label!r} under {' and '.join(map(repr, above))}", want
                 )
+
+    def __repr__(self) -> str:
+        """Return how large it is, and its first row."""
+        return f"Hierarchy of {len(self.rows):,} values and {self.height} levels, the first {self.rows[0]!r}"
 
     @property
     def values(self) -> Texts:
@@ -183,7 +192,8 @@ class Ordered:
 
     def __post_init__(self) -> None:
         """Check that every size divides the next."""
-        if any(low < 1 or high <= low or high % low for low, high in pairwise((1, *self.sizes))):
+        whole = all(type(size) is int for size in self.sizes)
+        if not whole or any(low < 1 or high <= low or high % low for low, high in pairwise((1, *self.sizes))):
             raise InvalidError(
                 "ordered's sizes", show(self.sizes), "rising whole numbers ≥ 2, each a multiple of the one before"
             )
@@ -249,14 +259,37 @@ def number(value: str, column: str) -> Fraction:
     Raises:
         InvalidError: it is none.
     """
-    try:
-        return Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        raise InvalidError(f"the column {column}", repr(value), "of numbers") from None
+    found = _NUMERAL.fullmatch(value.strip()) if len(value) <= _LONGEST else None
+    if found is None or abs(int(found[1] or 0)) > _LONGEST:
+        raise InvalidError(f"the column {column}", show(value), f"of numbers, finite and of at most {_LONGEST} digits")
+    return Fraction(value.strip())
 
 
 def _number(x: Fraction) -> str:
-    return str(x.numerator) if x.denominator == 1 else repr(float(x))
+    """Return a number as a decimal, exactly; bounds of intervals are decimals always.
+
+    >>> _number(Fraction(-5, 2)), _number(Fraction(30))
+    ('-2.5', '30')
+    """
+    digits = 0
+    while digits < 2 * _LONGEST and (x * 10**digits).denominator != 1:
+        digits += 1
+    whole, rest = divmod(abs(x) * 10**digits // 1, 10**digits)
+    return f"{'-' * (x < 0)}{whole}" + (f".{rest:0{digits}}" if digits else "")
+
+
+def _is_list(given: object) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+
+
+def _decimal(value: object, argument: str) -> Fraction:
+    """Return a width, a start or the like as the decimal that Python prints."""
+    try:
+        if not isinstance(value, bool):
+            return number(str(value), argument)
+    except InvalidError:
+        pass
+    raise InvalidError(argument, show(value), "finite numbers")
 
 
 def mask(width: int, character: str = "*") -> Rule:
@@ -274,7 +307,11 @@ def intervals(widths: Sequence[float], start: float = 0) -> Rule:
     >>> intervals([5, 10, 20, 40]).over(("29", "43")).rows[0]
     ('29', '[25, 30)', '[20, 30)', '[20, 40)', '[0, 40)', '*')
     """
-    return Intervals(tuple(Fraction(str(width)) for width in widths), Fraction(str(start)))
+    if not _is_list(widths):
+        raise InvalidError("intervals' widths", show(widths), "a list of numbers > 0")
+    return Intervals(
+        tuple(_decimal(width, "intervals' widths") for width in widths), _decimal(start, "intervals' start")
+    )
 
 
 def ordered(order: Sequence[object], sizes: Sequence[int]) -> Rule:
@@ -318,6 +355,8 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
         InvalidError: there is no such file, or its groups do not nest.
     """
     if not isinstance(source, (str, Path)):
+        if not _is_list(source) or not all(map(_is_list, source)):
+            raise InvalidError("the hierarchy", show(source), "rows of labels, or the path of a file of them")
         return Hierarchy(tuple(tuple(map(text, row)) for row in source))
     if not Path(source).exists():
         raise InvalidError("the hierarchy", f"{str(source)!r}, which does not exist", "a file")

@@ -21,8 +21,7 @@ from math import expm1, log1p
 import numpy as np
 
 from tacit.anonymity.classes import group
-from tacit.anonymity.hierarchies import number
-from tacit.anonymity.problems import Mean, Objective, loss_costs
+from tacit.anonymity.problems import Mean, Objective, loss_costs, scaled
 from tacit.anonymity.published import Cover, Published, is_numeric
 from tacit.anonymity.tables import Floats, Ints
 
@@ -61,11 +60,8 @@ def cover_costs(cover: Cover, objective: Objective) -> Floats:
     alone = cover.low == cover.high
     if not is_numeric(cover.tree):
         return np.where(alone, 0.0, cover.shares)
-    numbers = np.array([np.nan if v is None else float(number(v, "")) for v in cover.tree.values])[
-        np.argsort(cover.place)
-    ]
-    reach = np.nanmax(numbers) - np.nanmin(numbers)
-    spans = [np.ptp(numbers[a : b + 1]) / reach if reach else 0.0 for a, b in zip(cover.low, cover.high, strict=True)]
+    numbers = scaled(cover.tree)[np.argsort(cover.place)]
+    spans = [np.ptp(numbers[a : b + 1]) for a, b in zip(cover.low, cover.high, strict=True)]
     return np.where(alone, 0.0, np.nan_to_num(np.array(spans), nan=1.0))
 
 

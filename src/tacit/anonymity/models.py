@@ -17,10 +17,10 @@ Numbers mean the decimal that Python prints, and every decision is exact: a clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Rule
@@ -138,6 +138,22 @@ class NTCloseness:
 
 
 Model: TypeAlias = KAnonymity | LDiversity | TCloseness | NTCloseness
+MODELS = (KAnonymity, LDiversity, TCloseness, NTCloseness)
+
+
+def models_of(require: object) -> tuple[Model, ...]:
+    """Return requirements as a tuple: one, or a list of them.
+
+    Raises:
+        InvalidError: there is none, or one that is no requirement.
+    """
+    given = (require,) if isinstance(require, MODELS) or not isinstance(require, Iterable) else tuple(require)
+    for model in given:
+        if not isinstance(model, MODELS):
+            raise InvalidError("require", show(model), "KAnonymity, LDiversity, TCloseness or NTCloseness")
+    if not given:
+        raise InvalidError("require", "nothing", "at least one requirement")
+    return cast("tuple[Model, ...]", given)
 
 
 def _check_distance(distance: object, tree: object) -> None:

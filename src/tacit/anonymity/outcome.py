@@ -12,25 +12,26 @@ import numpy as np
 
 from tacit import plots
 from tacit.anonymity.loss import Measures
-from tacit.anonymity.models import KAnonymity, Model, say
+from tacit.anonymity.models import KAnonymity, Model, TCloseness, models_of, say
 from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding
-from tacit.anonymity.report import Report, check
+from tacit.anonymity.report import Report, check, names_of
 from tacit.anonymity.tables import Column, Longs, Table, build, coded, of_columns, picked, read, shuffled, write
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 
 if TYPE_CHECKING:
     import altair as alt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Anonymized:
     """A published table with what is proved and measured of it; `print` shows that.
 
     Attributes:
         table: the rows that are kept, recoded, in a random order and without an index; of the kind that came in.
-        report: what `check` says of it, t measured against the rows that came in.
+        report: what `check` says of it, t measured against the rows that came in; where rows are suppressed and t is
+            required, a note says what t is against the published rows alone.
         loss: by the objective and mean that were asked for.
         levels: the level of every column, where each has one; else None.
         suppressed: rows that are not published.
@@ -83,6 +84,8 @@ class Anonymized:
             f"{self.report.rows:,} of {rows:,} rows published, {self.suppressed:,} suppressed; method {self.method}",
             f"meets {', '.join(map(say, self._require))}; loss {self.loss:.6f}",
         ]
+        if not self.report.rows:
+            lines[1] = f"nothing is published: every row fails {', '.join(map(say, self._require))}"
         if self.levels is not None:
             lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in self.levels.items()))
         if self.certificate is not None:
@@ -92,6 +95,14 @@ class Anonymized:
                 f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
             )
         return "\n".join([*lines, str(self.report)])
+
+    def __repr__(self) -> str:
+        """Return the headline on one line."""
+        met = ", ".join(map(say, self._require))
+        return (
+            f"Anonymized(rows={self.report.rows}, suppressed={self.suppressed}, method={self.method!r}, "
+            f"k={self.report.k}, loss={self.loss:.6f}, meets={met!r})"
+        )
 
 
 def _cells(column: Column) -> list[str]:
@@ -139,6 +150,8 @@ def finish(
     broken = [say(model) for model in require if report.failing(model)]
     if broken:
         raise InvalidError("the published table", f"one that fails {broken[0]}", "one that meets every requirement")
+    if report.rows < rows.rows and any(isinstance(model, TCloseness) for model in require):
+        report = _note_own(report, require)
     before = check(rows, quasi=roles.quasi, unit=roles.unit)
     return Anonymized(
         table=build({name: columns[name] for name in rows.names if name in columns}, rows.backend),
@@ -151,6 +164,22 @@ def finish(
         _roles={"sensitive": roles.sensitive, "unit": roles.unit, "keep": roles.keep},
         **known,
     )
+
+
+def _note_own(report: Report, require: tuple[Model, ...]) -> Report:
+    """Return a report that also says whether t holds against the published rows alone, as any reader measures it."""
+    own = {}
+    for name, one in report.sensitive.items():
+        kept = np.bincount(one.spread.value, weights=one.spread.count, minlength=len(one.spread.whole))
+        own[name] = replace(one, spread=replace(one.spread, whole=kept.astype(np.int64)))
+    alone = replace(report, sensitive=own)
+    notes = [
+        f"{say(model)} holds against the {report.reference:,} rows that came in; against the {report.rows:,} published"
+        f" alone {many:,} of {len(report.groups):,} classes are further away"
+        for model in require
+        if isinstance(model, TCloseness) and (many := alone.failing(model))
+    ]
+    return replace(report, notes=(*report.notes, *notes))
 
 
 def _published(rows: Table, roles: Roles, out: Published, order: Longs) -> dict[str, Column]:
@@ -191,14 +220,16 @@ def transform(
     from tacit.anonymity.search import suppress_failing  # noqa: PLC0415 - it imports this module
 
     rows = read(table, sep=sep)
+    if not isinstance(recoding, Recoding):
+        raise InvalidError("recoding", show(recoding), "a recoding: `out.recoding`, or one that was loaded")
     roles = Roles(
         tuple(cover.name for cover in recoding.covers),
-        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        names_of(sensitive, "sensitive"),
         unit,
-        tuple(keep),
+        names_of(keep, "keep"),
     )
     check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
-    models = tuple(require) if isinstance(require, Sequence) else (require,)
+    models = models_of(require)
     if not roles.sensitive and not all(isinstance(model, KAnonymity) for model in models):
         raise InvalidError("sensitive", "none", "given, since a requirement is about sensitive values")
     raw_too = [name for name in roles.keep if name in (*roles.quasi, roles.unit)]

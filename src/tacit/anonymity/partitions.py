@@ -11,7 +11,7 @@ from tacit.anonymity.kernels import announce
 from tacit.anonymity.loss import averaged, column_losses
 from tacit.anonymity.optimal import _lattice
 from tacit.anonymity.problems import Coded, Problem, coded_requirements
-from tacit.anonymity.published import Published, places, runs_cover
+from tacit.anonymity.published import Published, has_ranges, number_places, places, runs_cover
 from tacit.anonymity.splits import hierarchy_split, median_split
 from tacit.anonymity.tables import Ints, Longs
 
@@ -25,13 +25,14 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
     widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
     small = np.int16 if widths.max() < np.iinfo(np.int16).max else np.int32
     table = np.empty((q, rows), dtype=small)
+    ranges = tuple(has_ranges(tree) for tree in problem.trees)
     for j, (tree, codes) in enumerate(zip(problem.trees, problem.codes, strict=True)):
-        table[j] = places(tree).astype(small)[codes]
+        table[j] = (number_places(tree) if ranges[j] else places(tree)).astype(small)[codes]
     order, ends, most = np.arange(rows, dtype=np.int32), np.empty(rows, dtype=np.int64), max(1, rows // problem.k)
     lows, highs = np.empty((q, most), dtype=np.int32), np.empty((q, most), dtype=np.int32)
     found = median_split(table, order, problem.k, strict, widths, coded.arrays(), _sensitive(coded, rows),
                          _work(coded, rows), ends, lows, highs)  # fmt: skip
-    return _published(problem, lows[:, :found], highs[:, :found], order, ends[:found], ranges=True)
+    return _published(problem, lows[:, :found], highs[:, :found], order, ends[:found], ranges)
 
 
 def local(problem: Problem) -> tuple[Published, Ints]:
@@ -55,7 +56,7 @@ def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
     starts = np.append(0, ends[: found - 1])
     placed = [lookup[table[:, j]] for j, lookup in enumerate(lookups)]
     lows, highs = (np.array([edge.reduceat(column, starts) for column in placed]) for edge in (np.minimum, np.maximum))
-    return _published(problem, lows, highs, order, ends[:found], ranges=False)
+    return _published(problem, lows, highs, order, ends[:found], (False,) * len(problem.trees))
 
 
 def _sensitive(coded: Coded, rows: int) -> Ints:
@@ -72,7 +73,7 @@ def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
 
 
 def _published(
-    problem: Problem, lows: Ints, highs: Ints, order: Longs | Ints, ends: Longs, *, ranges: bool
+    problem: Problem, lows: Ints, highs: Ints, order: Longs | Ints, ends: Longs, ranges: tuple[bool, ...]
 ) -> tuple[Published, Ints]:
     """Publish every part by the runs of its values; return that and the different boxes.
 
@@ -81,7 +82,7 @@ def _published(
     """
     covers, labels = [], []
     for j, (name, tree) in enumerate(zip(problem.names, problem.trees, strict=True)):
-        cover, which = runs_cover(name, tree, lows[j], highs[j], ranges=ranges)
+        cover, which = runs_cover(name, tree, lows[j], highs[j], ranges=ranges[j])
         covers.append(cover)
         labels.append(which)
     part = np.empty(problem.rows, dtype=np.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -66,15 +67,23 @@ def ncp_costs(tree: Hierarchy, level: int) -> Floats:
     """
     groups, sizes = tree.groups(level), np.bincount(tree.groups(level))
     try:
-        numbers = np.array([np.nan if value is None else float(number(value, "")) for value in tree.values])
+        numbers = scaled(tree)
     except InvalidError:
         return np.where(sizes > 1, sizes / len(tree.rows), 0.0)
-    reach = np.nanmax(numbers) - np.nanmin(numbers)
-    spans = np.zeros(len(sizes))
-    for one in range(len(sizes)):
-        inside = numbers[groups == one]
-        spans[one] = 0.0 if len(inside) == 1 or not reach else (inside.max() - inside.min()) / reach
+    spans = np.array([np.ptp(numbers[groups == one]) if sizes[one] > 1 else 0.0 for one in range(len(sizes))])
     return np.where(np.isnan(spans), 1.0, spans)
+
+
+def scaled(tree: Hierarchy) -> Floats:
+    """Return the raw values of a hierarchy of numbers from 0, the least, to 1, the largest; NaN is missing.
+
+    Raises:
+        InvalidError: one is no number.
+    """
+    numbers = [None if value is None else number(value, tree.column) for value in tree.values]
+    known = [x for x in numbers if x is not None] or [Fraction(0)]
+    low, reach = min(known), max(known) - min(known) or Fraction(1)
+    return np.array([np.nan if x is None else float((x - low) / reach) for x in numbers])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

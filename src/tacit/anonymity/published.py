@@ -1,7 +1,9 @@
 """A recoded table: for every column the values that are published, and for every row which of them.
 
-The raw values of a column stand in an order in which every group of its hierarchy is a run; a published value is a run
-too, from place `low` to place `high`. So what it covers, and what it costs, is a difference of two sums.
+The raw values of a column stand in an order; a published value is a run of them, from place `low` to place `high`. So
+what it covers, and what it costs, is a difference of two sums. Where groups of a hierarchy are published, the order is
+one in which every group is a run. Where ranges of numbers are published it is that of the numbers, whatever the groups:
+so [20, 29] covers each number from 20 to 29, and no other.
 """
 
 from __future__ import annotations
@@ -74,6 +76,19 @@ def places(tree: Hierarchy) -> Ints:
     return place
 
 
+def has_ranges(tree: Hierarchy) -> bool:
+    """Return whether Mondrian publishes ranges of a column: all its values are numbers, and none is missing."""
+    return None not in tree.values and is_numeric(tree)
+
+
+def number_places(tree: Hierarchy) -> Ints:
+    """Return the place of every raw value in the order of the numbers."""
+    numbers = [number(str(value), tree.column) for value in tree.values]
+    place = np.empty(len(numbers), dtype=np.int32)
+    place[sorted(range(len(numbers)), key=numbers.__getitem__)] = np.arange(len(numbers))
+    return place
+
+
 def level_cover(name: str, tree: Hierarchy, level: int) -> Cover:
     """Return the cover that publishes one level."""
     place, groups = places(tree), tree.groups(level)
@@ -92,11 +107,11 @@ def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: boo
         tree: its hierarchy.
         low: where each run begins.
         high: where it ends.
-        ranges: whether a run of numbers is published as [first, last]; else, and for other values, a run becomes the
+        ranges: whether a run of numbers, in their own order, is published as [first, last]; else a run becomes the
             smallest group of the hierarchy that holds it.
     """
-    place = places(tree)
-    if not (ranges and is_numeric(tree) and None not in tree.values):
+    place = number_places(tree) if ranges else places(tree)
+    if not ranges:
         low, high, level = _smallest_groups(tree, place, low, high)
     else:
         level = np.where(low == high, 0, np.where((low == 0) & (high == len(place) - 1), tree.height - 1, -1)).astype(
@@ -105,7 +120,7 @@ def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: boo
     key = low.astype(np.int64) * len(place) + high
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     raw = np.argsort(place)
-    labels = [_label(tree, raw, int(low[i]), int(high[i]), int(level[i])) for i in first]
+    labels = [_label(tree, raw, int(low[i]), int(high[i]), int(level[i])) for i in first]  # each true of its run
     cover = Cover(name, tree, place, low[first], high[first], level[first], tuple(labels))
     return cover, which.reshape(-1).astype(np.int32)
 

@@ -19,13 +19,19 @@ from tacit.errors import InvalidError
 _CELLS = 20_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recoding:
     """Covers of all columns; `boxes` lists the combinations that are published, where a column has not one level."""
 
     covers: tuple[Cover, ...]
     levels: tuple[int, ...] | None
     boxes: Ints | None
+
+    def __repr__(self) -> str:
+        """Return its columns, and how many combinations it publishes where a column has not one level."""
+        names = ", ".join(cover.name for cover in self.covers)
+        how = f"levels {self.levels}" if self.boxes is None else f"{len(self.boxes):,} boxes"
+        return f"Recoding of {names}: {how}"
 
     def apply(self, table: Table) -> tuple[Published, tuple[Ints, ...]]:
         """Return a table recoded, and its raw codes; a row that no box covers is not kept.
@@ -70,6 +76,7 @@ class Recoding:
                 "name": cover.name,
                 "rows": cover.tree.rows,
                 "labels": cover.labels,
+                "place": cover.place.tolist(),
                 "low": cover.low.tolist(),
                 "high": cover.high.tolist(),
                 "level": cover.level.tolist(),
@@ -103,7 +110,10 @@ def _cover(held: dict[str, object]) -> Cover:
 
     tree = Hierarchy(tuple(tuple(row) for row in held["rows"]), str(held["name"]))  # type: ignore[attr-defined]
     low, high, level = (np.array(held[part], dtype=np.int32) for part in ("low", "high", "level"))
-    return Cover(str(held["name"]), tree, places(tree), low, high, level, tuple(held["labels"]))  # type: ignore[arg-type]
+    place = np.array(held["place"], dtype=np.int32) if "place" in held else places(tree)
+    if sorted(place.tolist()) != list(range(len(tree.rows))):
+        raise ValueError
+    return Cover(str(held["name"]), tree, place, low, high, level, tuple(held["labels"]))  # type: ignore[arg-type]
 
 
 def raw_codes(tree: Hierarchy, table: Table, name: str) -> Ints:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -15,34 +15,15 @@ from tacit.anonymity.classes import Classes, Spread, entropies, failing, group, 
 from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.exact import entropy_level
 from tacit.anonymity.hierarchies import Quasi, rule
-from tacit.anonymity.models import KAnonymity, Model, say
+from tacit.anonymity.models import MODELS, KAnonymity, Model, say
+from tacit.anonymity.risk import Risk, population_sizes, risk_of
 from tacit.anonymity.tables import Column, Floats, Longs, Table, read
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 
 if TYPE_CHECKING:
     import altair as alt
 
-_AT_RISK = 0.2
 _SLACK = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """The chance to name whose row it is.
-
-    Attributes:
-        prosecutor: the attacker knows that a person is in the table: 1 / size of the smallest class.
-        journalist: they only know a population that holds the table: 1 / size of the smallest class there.
-        marketer: the share of rows that a guess for each of them names rightly, on average.
-        unique: the share of rows that are alone in their class.
-        at_risk: the share of rows whose own chance is above 0.2.
-    """
-
-    prosecutor: float
-    journalist: float
-    marketer: float
-    unique: float
-    at_risk: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +46,13 @@ class Diversity:
     spread: Spread = field(repr=False, compare=False)
 
     def recursive_c(self, l: int) -> float:  # noqa: E741 - the literature's letter
-        """Return c₀: the column is recursively (c, l)-diverse for every c > c₀, and for no other."""
+        """Return c₀: the column is recursively (c, l)-diverse for every c > c₀, and for no other.
+
+        Raises:
+            InvalidError: l is no whole number from 1 on.
+        """
+        if type(l) is not int or l < 1:
+            raise InvalidError("l", show(l), "a whole number ≥ 1")
         most, tail = tops_and_tails(self.spread, l)
         return (
             inf
@@ -74,7 +61,7 @@ class Diversity:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What `check` found; `print` shows it.
 
@@ -84,6 +71,8 @@ class Report:
         classes: how many classes there are of each size.
         risk: of naming whose row it is.
         sensitive: the diversity of each sensitive column.
+        reference: rows of the table that t is measured against; None where that is the table itself.
+        notes: what a reader of these numbers should know.
     """
 
     rows: int
@@ -95,6 +84,8 @@ class Report:
     unit: str | None
     groups: Classes = field(repr=False, compare=False)
     persons: Spread | None = field(repr=False, compare=False)
+    reference: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def distinct_l(self) -> int | None:
@@ -121,6 +112,8 @@ class Report:
 
     def fails(self, model: Model) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return which classes fail a requirement."""
+        if not isinstance(model, MODELS):
+            raise InvalidError("a requirement", show(model), "KAnonymity, LDiversity, TCloseness or NTCloseness")
         named = None if isinstance(model, KAnonymity) else model.column
         if named is not None and named not in self.sensitive:
             raise InvalidError(f"the column of {say(model)}", repr(named), "one of the sensitive columns")
@@ -144,7 +137,16 @@ class Report:
             + ", ".join(f"{of} {getattr(self.risk, of):.4g}" for of in ("prosecutor", "journalist", "marketer")),
         ]
         lines += [_line(name, one) for name, one in self.sensitive.items()]
-        return "\n".join(lines)
+        if self.reference is not None and self.sensitive:
+            lines.append(f"t is measured against a reference of {self.reference:,} rows")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        """Return the headline on one line."""
+        told = (
+            "" if self.t is None else f", distinct_l={self.distinct_l}, entropy_l={self.entropy_l:.4g}, t={self.t:.4g}"
+        )
+        return f"Report(rows={self.rows}, k={self.k}{told}, prosecutor={self.risk.prosecutor:.4g})"
 
 
 def _line(name: str, one: Diversity) -> str:
@@ -177,15 +179,16 @@ def check(
         quasi: the columns by which others may know a person.
         sensitive: the columns that nobody may learn of a person; with a hierarchy (or an order) each, if given by name.
         unit: the column that names a person who may have several rows; k then counts persons.
-        population: a table with the same quasi-identifiers that holds the rows of this one, for the journalist.
+        population: a table with the same quasi-identifiers, recoded alike, that holds the rows of this one, for the
+            journalist and the marketer; with `unit`, it needs that column too, for its persons are counted.
         reference: the table that t is measured against, if not this one.
         sep: what separates the cells of a CSV file.
 
     Raises:
-        InvalidError: a column is missing or has two roles.
+        InvalidError: a column is missing or has two roles, or the population does not hold the table.
     """
     rows = read(table, sep=sep)
-    names, told = (quasi,) if isinstance(quasi, str) else tuple(quasi), _sensitive(sensitive)
+    names, told = names_of(quasi, "quasi"), _sensitive(sensitive)
     if not names:
         raise InvalidError("quasi", "none", "at least one column by which others may know a person")
     roles(rows, names, tuple(told), unit)
@@ -197,13 +200,30 @@ def check(
         name: _diversity(spread(groups, rows.column(name), None if whole is None else whole.column(name)), groups, tree)
         for name, tree in told.items()
     }
-    return _report(rows, columns, groups, persons, diversities, unit, population, sep)
+    report = _report(rows, columns, groups, persons, diversities, unit, population, sep)
+    return replace(report, reference=None if whole is None else whole.rows, notes=_notes(rows, (*names, *told)))
+
+
+def _notes(rows: Table, names: Sequence[str]) -> tuple[str, ...]:
+    empty = [name for name in names if rows.rows and rows.column(name).texts == (None,)]
+    return tuple(f"every value of {name} is missing, so it tells nothing apart" for name in empty)
 
 
 def _sensitive(given: str | Sequence[str] | Mapping[str, Quasi | None]) -> dict[str, Quasi | None]:
+    return dict(given) if isinstance(given, Mapping) else dict.fromkeys(names_of(given, "sensitive"))
+
+
+def names_of(given: object, argument: str) -> tuple[str, ...]:
+    """Return the columns that an argument names: one, or a list of them.
+
+    Raises:
+        InvalidError: it is neither.
+    """
     if isinstance(given, str):
-        return {given: None}
-    return dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        return (given,)
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+        raise InvalidError(argument, show(given), "the name of a column, or a list of names")
+    return tuple(given)
 
 
 def roles(rows: Table, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
@@ -237,44 +257,20 @@ def _report(
 ) -> Report:
     sizes, many = np.unique(groups.sizes, return_counts=True)
     in_class = groups.sizes if persons is None else np.bincount(persons.of, minlength=len(groups))
-    outside = in_class if population is None else _population(columns, groups, read(population, sep=sep))
+    inside = np.asarray(in_class, dtype=np.int64)
+    outside = inside
+    if population is not None:
+        outside = population_sizes(columns, groups, inside, read(population, sep=sep), unit)
     return Report(
         rows.rows,
-        int(in_class.min(initial=rows.rows)) if len(groups) else 0,
+        int(inside.min(initial=rows.rows)) if len(groups) else 0,
         {int(size): int(number) for size, number in zip(sizes, many, strict=True)},
-        _risk(groups.sizes, np.asarray(in_class), outside),
+        risk_of(groups.sizes, inside, outside),
         diversities,
         tuple(column.name for column in columns),
         unit,
         groups,
         persons,
-    )
-
-
-def _population(columns: Sequence[Column], groups: Classes, population: Table) -> Longs:
-    """Return the size of every class in the population, at least its size in the table."""
-    outside = []
-    for column in columns:
-        other = population.column(column.name)
-        place = {value: code for code, value in enumerate(column.texts)}
-        ours = np.array([place.get(value, -1) for value in other.texts] or [0], dtype=np.int64)
-        outside.append(ours[other.codes] + 1)
-    both = [np.concatenate([codes, groups.shared[:, at] + 1]) for at, codes in enumerate(outside)]
-    joint = group(both, population.rows + len(groups))
-    inside = np.bincount(joint.ids[: population.rows], minlength=len(joint))
-    return np.maximum(inside[joint.ids[population.rows :]], groups.sizes)
-
-
-def _risk(sizes: Longs, persons: Longs, outside: Longs) -> Risk:
-    if not len(sizes):
-        return Risk(0.0, 0.0, 0.0, 0.0, 0.0)
-    rows = sizes.sum()
-    return Risk(
-        float(1 / persons.min()),
-        float(1 / outside.min()),
-        float((sizes / outside).sum() / rows),
-        float(sizes[persons == 1].sum() / rows),
-        float(sizes[1 / persons > _AT_RISK].sum() / rows),
     )
 
 

@@ -17,13 +17,14 @@ from tacit.anonymity.drafts import draft_column
 from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
 from tacit.anonymity.loss import averaged, column_losses, measure
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness, say
-from tacit.anonymity.optimal import Certificate, Found
+from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, models_of, say
+from tacit.anonymity.optimal import Found
 from tacit.anonymity.optimal import search as search_lattice
 from tacit.anonymity.outcome import Anonymized, Roles, finish
 from tacit.anonymity.problems import MEANS, OBJECTIVES, Mean, Objective, Problem, chosen
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding, level_recoding, raw_codes
+from tacit.anonymity.report import names_of
 from tacit.anonymity.report import roles as check_roles
 from tacit.anonymity.supersets import search_supersets
 from tacit.anonymity.tables import Table, read
@@ -52,7 +53,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     """Return a table that meets every requirement and loses as little as the method can make it.
 
     Only quasi-identifiers, sensitive columns and those in `keep` are published, in a random order. A row that is
-    suppressed is left out. A missing value is a value of its own.
+    suppressed is left out. A missing value is a value of its own. t is measured against all rows that came in.
 
     >>> import tacit as tc
     >>> rows = {"zip": ["47677", "47602", "47678", "47905", "47909", "47906"], "age": [29, 22, 27, 43, 52, 47]}
@@ -74,7 +75,8 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
         unit: the column that names a person who may have several rows; k then counts persons. It is not published.
         keep: other columns to publish as they are.
         strict: of "mondrian": whether equal values stay together.
-        seconds: when to stop the optimal search; the certificate then says how much better an answer might be.
+        seconds: when to stop the optimal search; the certificate then says how much better an answer might be. With
+            (n, t)-closeness a search is stopped after a minute where nothing is given.
         sep: what separates the cells of a CSV file.
 
     Raises:
@@ -82,15 +84,24 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     """
     chosen(method, METHODS, "method")
     rows = read(table, sep=sep)
-    roles = Roles(_names(quasi), (sensitive,) if isinstance(sensitive, str) else tuple(sensitive), unit, tuple(keep))
+    roles = Roles(_names(quasi), names_of(sensitive, "sensitive"), unit, names_of(keep, "keep"))
     problem = pose(rows, roles, quasi, require, objective, mean)
     share = fraction(suppression, "suppression", "a number from 0 to 1")
     if not 0 <= share <= 1:
         raise InvalidError("suppression", show(suppression), "a number from 0 to 1")
-    _possible(problem, int(share * rows.rows))
+    limit, patience = int(share * rows.rows), _patience(seconds)
+    _possible(problem, limit if method == "optimal" else 0)
     if method == "optimal":
-        return _optimal(rows, roles, problem, int(share * rows.rows), inf if seconds is None else seconds)
-    return _partitioned(rows, roles, problem, method, strict=strict, seconds=inf if seconds is None else seconds)
+        return _optimal(rows, roles, problem, limit, patience)
+    return _partitioned(rows, roles, problem, method, strict=strict, seconds=patience)
+
+
+def _patience(seconds: object) -> float:
+    if seconds is None:
+        return inf
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+        raise InvalidError("seconds", show(seconds), "a number ≥ 0, or None to search to the end")
+    return float(seconds)
 
 
 def _names(quasi: object) -> tuple[str, ...]:
@@ -111,17 +122,13 @@ def pose(
     for name in roles.keep:
         if name not in rows.names or name in {*roles.quasi, *roles.sensitive, roles.unit}:
             raise InvalidError("keep", repr(name), "other columns of the table")
-    models = tuple(require) if isinstance(require, Sequence) else (require,)
+    models = models_of(require)
     for model in models:
-        if not isinstance(model, (KAnonymity, LDiversity, TCloseness, NTCloseness)):
-            raise InvalidError("require", show(model), "KAnonymity, LDiversity, TCloseness or NTCloseness")
         named = None if isinstance(model, KAnonymity) else model.column
         if not isinstance(model, KAnonymity) and (not roles.sensitive or named not in {None, *roles.sensitive}):
             raise InvalidError(
                 "require", f"{say(model)} without that column in sensitive", "one of the sensitive columns"
             )
-    if not models:
-        raise InvalidError("require", "nothing", "at least one requirement")
     trees = tuple(_tree(rows, name, quasi) for name in roles.quasi)
     codes = tuple(raw_codes(tree, rows, name) for tree, name in zip(trees, roles.quasi, strict=True))
     return Problem(
@@ -153,19 +160,27 @@ def _possible(problem: Problem, limit: int) -> None:
     """Check that the whole table as one class meets the requirements, for then "*" everywhere does.
 
     Every requirement holds of a union of classes that meet it, so where the whole fails, not all rows can be published.
-    Leaving some out can mend entropy and recursive diversity, but neither k nor distinct values nor n of supersets.
+    Leaving some out can mend entropy and recursive diversity, but neither k nor distinct values nor n of supersets:
+    then no row at all could be published.
     """
     if problem.rows == 0:
         raise InvalidError("the table", "no row", "at least one row")
-    whole = group([], problem.rows)
-    unit = None if problem.unit is None else spread(whole, problem.unit)
-    for model in problem.require:
-        spreads = [spread(whole, column) for column in problem.speaks_of(model)]
-        mended = limit if isinstance(model, LDiversity) and model.kind != "distinct" else limit >= problem.rows
-        if failing(model, whole, spreads, unit).any() and not mended:
+    for model in _broken_whole(problem):
+        if not limit or not isinstance(model, LDiversity) or model.kind == "distinct":
             raise InvalidError(
                 "require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem)
             )
+
+
+def _broken_whole(problem: Problem) -> list[Model]:
+    """Return the requirements that the whole table as one class fails."""
+    whole = group([], problem.rows)
+    unit = None if problem.unit is None else spread(whole, problem.unit)
+    return [
+        model
+        for model in problem.require
+        if failing(model, whole, [spread(whole, column) for column in problem.speaks_of(model)], unit).any()
+    ]
 
 
 def _needs(model: Model, problem: Problem) -> str:
@@ -210,10 +225,25 @@ def _optimal(rows: Table, roles: Roles, problem: Problem, limit: int, seconds: f
     with _bar("Searching the lattice") as progress:
         found = find(problem, limit, seconds=seconds, progress=progress)
     if found.levels is None:
-        got = " and ".join(map(say, problem.require))
+        found = _stopped(problem, found, limit, seconds)
+    return _at_levels(rows, roles, problem, found, "optimal")
+
+
+def _stopped(problem: Problem, found: Found, limit: int, seconds: float) -> Found:
+    """Return "*" everywhere where a search was stopped before it met any answer.
+
+    Raises:
+        InvalidError: the search was not stopped, so there is no answer; or "*" everywhere is none either.
+    """
+    got = " and ".join(map(say, problem.require))
+    if found.certificate.lower == inf:
         want = f"met with at most {limit} rows suppressed; allow more suppression, or ask for less"
         raise InvalidError("require", got, want)
-    return _at_levels(rows, roles, problem, found.levels, found.certificate, "optimal")
+    if _broken_whole(problem):
+        over = f"{seconds:g}, which was over before an answer to {got} was found or excluded"
+        raise InvalidError("seconds", over, "longer, or None to search to the end")
+    tops = tuple(tree.height - 1 for tree in problem.trees)
+    return Found(tops, 0, replace(found.certificate, ties=1, tied=(tops,)))
 
 
 def find(
@@ -225,9 +255,13 @@ def find(
     return search_lattice(problem, limit, seconds=seconds, progress=progress)
 
 
-def _at_levels(
-    rows: Table, roles: Roles, problem: Problem, levels: tuple[int, ...], certificate: Certificate | None, method: str
-) -> Anonymized:
+def _at_levels(rows: Table, roles: Roles, problem: Problem, found: Found, method: str) -> Anonymized:
+    """Publish the levels that were found.
+
+    Raises:
+        InvalidError: only by leaving out every row would they meet the requirements.
+    """
+    levels = found.levels or (0,) * len(problem.trees)
     recoding = level_recoding(problem.names, problem.trees, levels)
     codes = tuple(
         tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)
@@ -235,8 +269,14 @@ def _at_levels(
     out = suppress_failing(
         rows, roles, Published(recoding.covers, codes, np.ones(rows.rows, dtype=bool)), problem.require
     )
+    if not out.kept.any():
+        got = f"{' and '.join(map(say, problem.require))}, which only a table without rows meets"
+        raise InvalidError("require", got, "one with which some rows can be published; ask for less")
+    loss = _loss(problem, out)
+    known = found.certificate
+    certificate = replace(known, loss=loss, lower=min(known.lower, loss)) if known.loss == inf else known
     return finish(
-        rows, roles, out, recoding, problem.require, loss=_loss(problem, out),
+        rows, roles, out, recoding, problem.require, loss=loss,
         levels=dict(zip(problem.names, levels, strict=True)), certificate=certificate,
         measures=measure(out, problem.codes), method=method,
     )  # fmt: skip
@@ -260,10 +300,10 @@ def _partitioned(
     else:
         best = find(problem, 0, seconds=seconds)
         if any(isinstance(model, NTCloseness) for model in problem.require):
-            return _local_fallback(rows, roles, problem, best)
+            return _local_fallback(rows, roles, problem, best, seconds)
         out, boxes = local(problem)
         if _loss(problem, out) > best.certificate.loss:
-            return _local_fallback(rows, roles, problem, best)
+            return _local_fallback(rows, roles, problem, best, seconds)
     recoding = Recoding(out.covers, None, boxes)
     return finish(
         rows, roles, out, recoding, problem.require, loss=_loss(problem, out), levels=None, certificate=None,
@@ -271,10 +311,10 @@ def _partitioned(
     )  # fmt: skip
 
 
-def _local_fallback(rows: Table, roles: Roles, problem: Problem, best: Found) -> Anonymized:
+def _local_fallback(rows: Table, roles: Roles, problem: Problem, best: Found, seconds: float) -> Anonymized:
     """Return the optimal answer without suppression, where nothing local is better."""
-    levels = best.levels if best.levels is not None else tuple(tree.height - 1 for tree in problem.trees)
-    return _at_levels(rows, roles, problem, levels, best.certificate, "local")
+    found = best if best.levels is not None else _stopped(problem, best, 0, seconds)
+    return _at_levels(rows, roles, problem, found, "local")
 
 
 @contextmanager

@@ -27,7 +27,8 @@ _PATIENCE = 60.0
 
 def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> Found:
     """Return the best node that was found within the time (a minute where none is given), with its certificate."""
-    began, seconds = time.perf_counter(), min(seconds, _PATIENCE)
+    began = time.perf_counter()
+    until = began + (_PATIENCE if seconds == inf else seconds)
     close: list[Model] = []
     loose: list[Model] = []
     for model in problem.require:
@@ -37,12 +38,16 @@ def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> F
         else:
             loose.append(model)
             close.append(model)
-    easy = search_lattice(replace(problem, require=tuple(loose) or (KAnonymity(1),)), limit, seconds=seconds)
-    first = search_lattice(replace(problem, require=tuple(close)), limit, seconds=seconds)
+    easy = search_lattice(
+        replace(problem, require=tuple(loose) or (KAnonymity(1),)), limit, seconds=until - time.perf_counter()
+    )
+    if easy.certificate.lower == inf:  # not even without supersets
+        return easy
+    first = search_lattice(replace(problem, require=tuple(close)), limit, seconds=until - time.perf_counter())
     best = _Best(inf, None, 0)
     if first.levels is not None:
         _score(problem, limit, first.levels, best)
-    lower, scored = _improve(problem, limit, best, easy.certificate.lower, began + seconds)
+    lower, scored = _improve(problem, limit, best, easy.certificate.lower, until)
     certificate = replace(
         first.certificate, loss=best.loss, lower=min(lower, best.loss), bounded=easy.certificate.bounded + scored,
         full=scored, ties=1, tied=() if best.levels is None else (best.levels,), seconds=time.perf_counter() - began,

@@ -1,8 +1,9 @@
 """Tables in and out: pandas, polars, Arrow, CSV, Parquet or a dictionary of columns, as integer codes.
 
-One policy for what is missing, everywhere: None, NaN and NaT are one value of their own. A row with a missing value
-is a row like any other: it is counted, it stands in a class with other rows that miss the same value, and a missing
-sensitive value is one more sensitive value. An empty text is a text. In a CSV file an empty cell is missing.
+One policy for what is missing, everywhere: None, NaN, NaT, pandas' NA and the empty text are one value of their own. A
+row with a missing value is a row like any other: it is counted, it stands in a class with other rows that miss the same
+value, and a missing sensitive value is one more sensitive value. An empty text is missing too, for a CSV file cannot
+tell the two apart: a table that is diverse only by the difference would not be so once it is written and read.
 
 Two values that are written alike (39, 39.0 and "39") are one value, so that a hierarchy from a file fits any table.
 """
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +33,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Texts: TypeAlias = "tuple[str | None, ...]"
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+_LONG = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,16 +69,50 @@ class Table:
 def text(value: object) -> str | None:
     """Return how a value is written in a hierarchy; None is missing.
 
-    >>> text(39.0), text("39"), text(float("nan")), text(True)
-    ('39', '39', None, 'True')
+    >>> text(39.0), text("39"), text(float("nan")), text(""), text(True)
+    ('39', '39', None, None, 'True')
     """
-    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+    if isinstance(value, str):
+        return str(value) or None
+    if _is_missing(value):
         return None
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
-    if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
+    if isinstance(value, date):
+        return _moment(value)
+    return _decimal(value) if isinstance(value, Decimal) else _plain(value)
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is None, NA, or differs from itself as NaN and NaT do."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return bool(value != value)  # noqa: PLR0124 - NaN differs from itself
+
+
+def _plain(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an int of thousands of digits
+        return hex(value) if isinstance(value, int) else repr(value)
+
+
+def _decimal(value: Decimal) -> str:
+    """Return a decimal without the zeros at its end, as a float of that value is written."""
+    if not value.is_finite() or abs(value.adjusted()) > _LONG:
+        return str(value)
+    plain = f"{value:f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _moment(value: date) -> str:
+    """Return a day, or a day and a time where that is not midnight."""
+    parts = ("hour", "minute", "second", "microsecond", "nanosecond")
+    if isinstance(value, datetime) and not any(getattr(value, part, 0) for part in parts):
         return value.date().isoformat()
-    return value.isoformat() if isinstance(value, date) else str(value)
+    return value.isoformat()
 
 
 def coded(name: str, values: Sequence[object]) -> Column:
@@ -84,18 +121,36 @@ def coded(name: str, values: Sequence[object]) -> Column:
     >>> coded("age", [39, None, 39.0, float("nan")]).codes.tolist()
     [0, 1, 0, 1]
     """
-    first = list(dict.fromkeys(values))
+    try:
+        first = list(dict.fromkeys(values))
+    except (TypeError, ValueError):  # no hash, or none that can be compared
+        raise InvalidError(
+            f"the column {name}", "cells that are lists or the like", "of numbers, texts, days or truth values"
+        ) from None
+    keys: Sequence[object] = values
+    held = dict(zip(first, first, strict=True))
+    if _written_apart(values, first):
+        keys, held = list(map(text, values)), {}
+        for key, value in zip(keys, values, strict=True):
+            held.setdefault(key, value)
     places: dict[str | None, int] = {}
     shown: list[object] = []
     place_of: dict[object, int] = {}
-    for value in first:
+    for key, value in held.items():
         written = text(value)
         if written not in places:
             places[written] = len(places)
             shown.append(None if written is None else value)
-        place_of[value] = places[written]
-    codes = np.fromiter(map(place_of.__getitem__, values), dtype=np.int32, count=len(values))
+        place_of[key] = places[written]
+    codes = np.fromiter(map(place_of.__getitem__, keys), dtype=np.int32, count=len(values))
     return Column(name, tuple(places), tuple(shown), codes)
+
+
+def _written_apart(values: Sequence[object], first: Sequence[object]) -> bool:
+    """Return whether values that Python calls equal may be written differently: True and 1, one moment in two zones."""
+    kinds = {*map(type, values)} - {type(None)}
+    truths = len(kinds) > 1 and not kinds.isdisjoint({bool, np.bool_})
+    return truths or any(isinstance(value, datetime) and value.tzinfo is not None for value in first)
 
 
 def _coded_numbers(name: str, numbers: npt.NDArray[Any]) -> Column:
@@ -120,7 +175,7 @@ def read(source: object, *, sep: str | None = None) -> Table:
     if isinstance(source, (str, Path)):
         return _read_file(Path(source), sep)
     if isinstance(source, Mapping):
-        return _from_columns({str(name): list(values) for name, values in source.items()}, _backend())
+        return _from_columns({str(name): _cells(str(name), values) for name, values in source.items()}, _backend())
     try:
         frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]
     except TypeError:
@@ -132,6 +187,15 @@ def read(source: object, *, sep: str | None = None) -> Table:
         ) from None
     names = tuple(frame.columns)
     return Table(names, len(frame), str(frame.implementation), cache(lambda name: _from_series(name, frame[name])))
+
+
+def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:
+    """Return what is given for a column as a list, or as the array that it is."""
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidError(f"the column {name}", show(values), "a list of cells")
+    return list(values)
 
 
 def _from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
@@ -149,10 +213,24 @@ def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], ba
         values = columns[name]
         if isinstance(values, np.ndarray):
             numbers = values.dtype.kind in "iuf" and not np.ma.isMaskedArray(values)
-            return _coded_numbers(name, values) if numbers else coded(name, values.tolist())
+            return _coded_numbers(name, values) if numbers else coded(name, _unpacked(values))
         return coded(name, values)
 
     return Table(tuple(columns), max(lengths, default=0), backend, cache(column))
+
+
+def _unpacked(values: npt.NDArray[Any]) -> list[object]:
+    """Return an array as a list; moments finer than Python's, or beyond its years, as text."""
+    if values.dtype.kind not in "Mm":
+        plain: list[object] = values.tolist()
+        return plain
+    coarse = values.astype(f"{values.dtype.kind}8[us]")
+    same = np.ma.filled((coarse == values) | np.isnat(values), fill_value=True).all()
+    cells: list[object] = coarse.tolist()
+    if same and not any(isinstance(cell, int) for cell in cells):
+        return cells
+    missing = np.ma.getmaskarray(values) | np.isnat(np.ma.getdata(values))
+    return [None if gone else str(cell) for gone, cell in zip(missing, np.ma.getdata(values), strict=True)]
 
 
 def _read_file(path: Path, sep: str | None) -> Table:
@@ -200,14 +278,23 @@ def listed(column: Column) -> list[object]:
     if len(kinds) <= 1:
         return picked(column.values, column.codes)
     if kinds <= {int, float}:
-        return picked([None if value is None else float(value) for value in column.values], column.codes)  # type: ignore[arg-type]
+        try:
+            return picked([None if value is None else float(value) for value in column.values], column.codes)  # type: ignore[arg-type]
+        except OverflowError:  # an int beyond all floats
+            pass
     return picked(column.texts, column.codes)
 
 
 def build(columns: Mapping[str, Column], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
     """Return columns as a frame of the kind that came in."""
     rows = {name: listed(column) for name, column in columns.items()}
-    return rows if backend == "dict" else nw.from_dict(rows, backend=backend).to_native()  # type: ignore[arg-type]
+    if backend == "dict":
+        return rows
+    try:
+        return nw.from_dict(rows, backend=backend).to_native()  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001 - whatever a package raises for values that it has no kind for: they become text
+        written = {name: picked(column.texts, column.codes) for name, column in columns.items()}
+        return nw.from_dict(written, backend=backend).to_native()  # type: ignore[arg-type]
 
 
 def of_columns(columns: Mapping[str, Column], backend: str) -> Table:
@@ -220,7 +307,7 @@ def write(columns: Mapping[str, Column], path: str | Path) -> None:
     """Write columns to a CSV or Parquet file.
 
     Raises:
-        InvalidError: the name ends in neither.
+        InvalidError: the name ends in neither, or the file cannot be written.
     """
     import duckdb  # noqa: PLC0415 - heavy
 
@@ -231,7 +318,10 @@ def write(columns: Mapping[str, Column], path: str | Path) -> None:
     with duckdb.connect() as connection:
         connection.register("published", published)
         rows = connection.table("published")
-        if target.suffix.lower() == ".parquet":
-            rows.write_parquet(str(target))
-        else:
-            rows.write_csv(str(target), sep="\t" if target.suffix.lower() == ".tsv" else ",", header=True)
+        try:
+            if target.suffix.lower() == ".parquet":
+                rows.write_parquet(str(target))
+            else:
+                rows.write_csv(str(target), sep="\t" if target.suffix.lower() == ".tsv" else ",", header=True)
+        except duckdb.Error:
+            raise InvalidError("the path", repr(str(path)), "a file that can be written") from None
