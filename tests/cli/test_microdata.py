@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from cli_runs import run
+from tacit.cli import microdata_runs
 
 ROWS = """zip,age,disease
 47677,29,Heart
@@ -73,4 +75,30 @@ def test_what_cannot_be_is_refused_in_words(folder: Path) -> None:
     assert run(folder, "anonymize", "patients.csv", "--quasi", "zip").returncode == 2
     done = run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--k", "9", "--json")
     assert (done.returncode, "at most 6-anonymity" in json.loads(done.stderr)["error"]["message"]) == (2, True)
-    assert run(folder, "check", "nowhere.csv", "--quasi", "zip").returncode == 2
+
+
+def test_the_work_of_every_method_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    def working(words: str) -> AbstractContextManager[None]:
+        shown.append(words)
+        return nullcontext()
+
+    monkeypatch.setattr(microdata_runs, "working", working)
+    for method in ("optimal", "local", "mondrian"):
+        common = ("anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--k", "2", "--method", method)
+        assert run(folder, *common).returncode == 0
+    assert shown == ["Recoding by local", "Recoding by mondrian"]  # the optimal search has a bar of its own
+
+
+def test_a_linkage_that_cannot_compare_says_so(folder: Path) -> None:
+    words = ("attack", "published.csv", "--kind", "linkage", "--outside", "patients.csv", "--quasi", "zip")
+    (folder / "published.csv").write_text("zip,disease\nnorth,Flu\nnorth,Heart\n")
+    done = run(folder, *words)
+    assert (done.returncode, done.stdout, "hierarchies" in done.stderr) == (2, "", True)
+    (folder / "published.csv").write_text("zip,disease\nnorth,Flu\n47602,Heart\n")
+    done = run(folder, *words)
+    assert done.stdout.startswith("linkage: 1 of 6 rows fall")
+    assert "1 of 2 published values of zip could not be compared" in done.stdout
+    assert "--hierarchies" in done.stdout
+    assert len(json.loads(run(folder, *words, "--json").stdout)["notes"]) == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from tacit.anonymity import load
 from tacit.cli.books import ACTIONS
 from tacit.cli.main import app
 
@@ -68,3 +69,17 @@ def test_every_option_says_what_it_is_for() -> None:
         assert command.help
         for parameter in command.params:
             assert getattr(parameter, "help", None), (command.name, parameter.name)
+
+
+def test_the_hierarchies_of_the_page_can_be_read_and_are_what_it_says(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(PAGE.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    (tmp_path / "country.csv").write_text("Chile;America;*\nKenya;Africa;*\n", encoding="utf-8")
+    held = load(rules)
+    assert set(held) == {"zip", "age", "education", "birthday", "sex", "country", "disease"}
+    values = {"zip": "47677", "age": "29", "birthday": "2024-12-31"}
+    for name, value in values.items():
+        levels = re.search(rf"^\[{name}\]\s*# (.*)$", rules.read_text(encoding="utf-8"), re.MULTILINE)
+        assert levels is not None
+        assert ", ".join(map(str, held[name].over((value,)).rows[0])) == levels[1]
+    assert held["country"].over(("Chile",)).height == 3

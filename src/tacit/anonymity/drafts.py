@@ -7,6 +7,7 @@ hidden.
 
 from __future__ import annotations
 
+import csv
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -129,7 +130,7 @@ def _toml(one: Rule) -> str:
 
 
 def load(path: str | Path) -> dict[str, Rule]:
-    """Read hierarchies from a TOML file.
+    """Read hierarchies from a TOML file; a table's `file`, with its `sep`, is looked for beside that file.
 
     Raises:
         InvalidError: there is no such file, or it is no such file.
@@ -138,10 +139,10 @@ def load(path: str | Path) -> dict[str, Rule]:
         held = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InvalidError("the hierarchies", repr(str(path)), "a TOML file") from None
-    return {name: _rule(name, one) for name, one in held.items()}
+    return {name: _rule(name, one, Path(path).parent) for name, one in held.items()}
 
 
-def _rule(name: str, held: Any) -> Rule:  # noqa: ANN401 - what a file holds
+def _rule(name: str, held: Any, folder: Path) -> Rule:  # noqa: ANN401 - what a file holds
     try:
         match held.get("kind"):
             case "mask":
@@ -154,10 +155,16 @@ def _rule(name: str, held: Any) -> Rule:  # noqa: ANN401 - what a file holds
             case "dates":
                 return Dates(tuple(held["parts"]))
             case "table":
-                return hierarchy([[cell or None for cell in row] for row in held["rows"]])
+                return _table(held, folder)
             case "suppress":
                 return Suppress()
-    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+    except (AttributeError, KeyError, TypeError, ValueError, OSError, csv.Error) as wrong:
         if isinstance(wrong, InvalidError):
             raise
     raise InvalidError(f"the hierarchy of {name}", show(held), f"a table with a kind: {', '.join(sorted(_KINDS))}")
+
+
+def _table(held: Mapping[str, Any], folder: Path) -> Hierarchy:
+    if "file" in held:
+        return hierarchy(folder / held["file"], held.get("sep", ";"))
+    return hierarchy([[cell or None for cell in row] for row in held["rows"]])

@@ -1,23 +1,16 @@
-"""`tacit check`, `tacit anonymize`, `tacit attack`: tables of rows from a terminal."""
+"""`tacit check`, `tacit anonymize`, `tacit attack`: tables of rows from a terminal.
+
+What each command does is in the files `microdata_…` beside this one.
+"""
 
 from __future__ import annotations
 
-import json as json_module
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tacit.errors import InvalidError
-
-if TYPE_CHECKING:
-    from tacit.anonymity import Anonymized, Report
-    from tacit.anonymity.models import Model
-
-SCHEMA = 1
-
 Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of text; errors too, on stderr.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never one that is read.")]
 Source = Annotated[str, typer.Argument(help="A CSV or Parquet file.")]
 Quasi = Annotated[list[str] | None, typer.Option(help="A column by which others may know a person; may be repeated.")]
 Sensitive = Annotated[
@@ -25,7 +18,13 @@ Sensitive = Annotated[
 ]
 Unit = Annotated[str | None, typer.Option(help="The column of persons who may have several rows.")]
 Sep = Annotated[str | None, typer.Option(help="What separates the cells of a CSV file; found out by default.")]
-Rules = Annotated[str | None, typer.Option(help="A TOML file with a hierarchy for each quasi-identifier.")]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(help="A TOML file of hierarchies, or COLUMN=FILE for one as ARX writes it; may be repeated."),
+]
+RulesSep = Annotated[
+    str | None, typer.Option("--hierarchy-sep", help="What separates the cells of a hierarchy's FILE; ; by default.")
+]
 
 
 def add(app: typer.Typer) -> None:
@@ -34,7 +33,7 @@ def add(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def check(
+def check(  # noqa: PLR0913 - one for each option
     table: Source,
     *,
     quasi: Quasi = None,
@@ -43,37 +42,37 @@ def check(
     population: Annotated[str | None, typer.Option(help="A file of the population that holds the table.")] = None,
     sep: Sep = None,
     chart: Annotated[str | None, typer.Option(help="Save a chart of class sizes to this file.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Say how anonymous, diverse and close to the whole a table of rows is."""
-    from tacit import anonymity  # noqa: PLC0415 - heavy
-    from tacit.cli import charts  # noqa: PLC0415 - heavy
+    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
 
-    charts.check(chart)
-    report = anonymity.check(
-        table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, population=population, sep=sep
-    )
-    _show(_report(report), str(report), json=json)
-    if chart is not None:
-        sys.stderr.write(f"{charts.save(report.plot, chart)}\n")
+    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep)
+    runs.check(read, population=population, chart=chart, force=force, json=json)
 
 
 def anonymize(  # noqa: PLR0913 - one for each option
     table: Source,
     *,
     hierarchies: Rules = None,
+    hierarchy_sep: RulesSep = None,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     unit: Unit = None,
     keep: Annotated[list[str] | None, typer.Option(help="Another column to publish as it is; may be repeated.")] = None,
     k: Annotated[int | None, typer.Option(help="Rows, or persons, in every class.")] = None,
     l: Annotated[float | None, typer.Option("--l", help="Well-represented sensitive values in every class.")] = None,  # noqa: E741 - the literature's letter
-    kind: Annotated[str, typer.Option(help="Of diversity (distinct, entropy, recursive); of an attack.")] = "distinct",
+    kind: Annotated[
+        str | None, typer.Option(help="With --l: distinct (by default), entropy or recursive diversity.")
+    ] = None,
     c: Annotated[float | None, typer.Option("--c", help="Of recursive diversity.")] = None,
     t: Annotated[float | None, typer.Option("--t", help="How far a class may be from the whole table.")] = None,
     n: Annotated[int | None, typer.Option("--n", help="With --t: from a natural superset of so many rows.")] = None,
     method: Annotated[str, typer.Option(help="optimal, local or mondrian.")] = "optimal",
-    suppression: Annotated[float, typer.Option(help="Which part of the rows may be left out.")] = 0.0,
+    suppression: Annotated[
+        float | None, typer.Option(help="Which part of the rows the optimal search may leave out; 0 by default.")
+    ] = None,
     objective: Annotated[str, typer.Option(help="loss, ncp or precision.")] = "loss",
     mean: Annotated[str, typer.Option(help="How columns are averaged: geometric or arithmetic.")] = "geometric",
     seconds: Annotated[float | None, typer.Option(help="When to stop the optimal search.")] = None,
@@ -82,31 +81,35 @@ def anonymize(  # noqa: PLR0913 - one for each option
     save: Annotated[str | None, typer.Option(help="Keep the recoding in this file.")] = None,
     sep: Sep = None,
     chart: Annotated[str | None, typer.Option(help="Save a chart of risks before and after to this file.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Publish rows so that nobody is known by them: recode a table until it meets what is required."""
-    from tacit import anonymity  # noqa: PLC0415 - heavy
-    from tacit.anonymity.drafts import toml  # noqa: PLC0415 - heavy
-    from tacit.cli import charts  # noqa: PLC0415 - heavy
+    from tacit.cli import microdata_options as options  # noqa: PLC0415 - heavy
+    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
 
+    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep)
+    require = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "n": n}
     if draft:
-        sys.stdout.write(toml(anonymity.draft(table, quasi or [], sep=sep)))
+        search = {"hierarchies": hierarchies, "hierarchy-sep": hierarchy_sep, "suppression": suppression}
+        roles = {"sensitive": sensitive, "unit": unit, "keep": keep, "seconds": seconds}
+        files = {"out": out, "save": save, "chart": chart, "force": force}
+        options.refuse({**require, **search, **roles, **files}, "with --draft")
+        runs.draft(read, json=json)
         return
-    charts.check(chart)
-    rules: Any = quasi or []
-    if hierarchies is not None:
-        held = anonymity.load(hierarchies)
-        rules = {name: held[name] for name in quasi or held if name in held or _lacks(hierarchies, name)}
-    done = anonymity.anonymize(
-        table, quasi=rules, require=_required(k, l, kind, c, t, n), sensitive=sensitive or [], unit=unit,
-        keep=keep or [], method=method, suppression=suppression, objective=objective, mean=mean,  # type: ignore[arg-type]
-        seconds=seconds, sep=sep,
-    )  # fmt: skip
-    _write(done, out, json=json)
-    if save is not None:
-        done.save(save)
-    if chart is not None:
-        sys.stderr.write(f"{charts.save(done.plot, chart)}\n")
+    asked = runs.Recode(
+        read=read,
+        require=require,
+        hierarchies=hierarchies or [],
+        hierarchy_sep=hierarchy_sep,
+        keep=keep or [],
+        method=method,
+        suppression=suppression,
+        objective=objective,
+        mean=mean,
+        seconds=seconds,
+    )
+    runs.anonymize(asked, out=out, save=save, chart=chart, force=force, json=json)
 
 
 def attack(  # noqa: PLR0913 - one for each option
@@ -115,83 +118,32 @@ def attack(  # noqa: PLR0913 - one for each option
     kind: Annotated[str, typer.Option(help="homogeneity, background, skewness, similarity or linkage.")],
     quasi: Quasi = None,
     sensitive: Annotated[str | None, typer.Option(help="The column that the attacker wants to learn.")] = None,
-    excluded: Annotated[list[str] | None, typer.Option(help="Values that are ruled out, or how many.")] = None,
-    factor: Annotated[float, typer.Option(help="Of skewness: how many times as likely a value must become.")] = 2.0,
-    groups: Annotated[str | None, typer.Option(help="Of similarity: a file of a hierarchy, cells apart by ;")] = None,
+    excluded: Annotated[
+        list[str] | None, typer.Option(help="Of background: values that are ruled out, or how many; 1 by default.")
+    ] = None,
+    factor: Annotated[
+        float | None, typer.Option(help="Of skewness: how many times as likely a value must become; 2 by default.")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Of similarity: a file of a hierarchy of the sensitive values.")
+    ] = None,
     outside: Annotated[str | None, typer.Option(help="Of linkage: the file that the attacker holds.")] = None,
     hierarchies: Rules = None,
+    hierarchy_sep: RulesSep = None,
     sep: Sep = None,
     json: Json = False,
 ) -> None:
     """Try an attack on a published table, and say who falls."""
-    from tacit import anonymity  # noqa: PLC0415 - heavy
+    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
 
-    ruled: Any = excluded or 1
-    if excluded is not None and len(excluded) == 1 and excluded[0].isdecimal():
-        ruled = int(excluded[0])
-    found = anonymity.attack(
-        table, kind=kind, quasi=quasi or [], sensitive=sensitive, excluded=ruled, factor=factor, hierarchy=groups,  # type: ignore[arg-type]
-        outside=outside, hierarchies=None if hierarchies is None else anonymity.load(hierarchies), sep=sep,
-    )  # fmt: skip
-    victims = [{"published": one.published, "rows": one.rows, "learns": one.learns} for one in found.victims]
-    told = {"kind": found.kind, "rows": found.rows, "fallen": found.fallen, "share": found.share, "victims": victims}
-    _show(told, str(found), json=json)
-
-
-def _lacks(path: str, name: str) -> bool:
-    raise InvalidError("the hierarchies", f"none for {name!r} in {path!r}", "one for each quasi-identifier")
-
-
-def _required(
-    k: int | None,
-    l: float | None,  # noqa: E741 - the literature's letter
-    kind: str,
-    c: float | None,
-    t: float | None,
-    n: int | None,
-) -> list[Model]:
-    from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness  # noqa: PLC0415 - heavy
-
-    models: list[Model] = [] if k is None else [KAnonymity(k)]
-    if l is not None:
-        models.append(LDiversity(int(l) if l == int(l) else l, kind=kind, c=c))  # type: ignore[arg-type]
-    if t is not None:
-        models.append(TCloseness(t) if n is None else NTCloseness(n, t))
-    if not models:
-        raise InvalidError("what is required", "nothing", "at least one of --k, --l and --t")
-    return models
-
-
-def _show(told: dict[str, object], text: str, *, json: bool) -> None:
-    shown = json_module.dumps({"schema": SCHEMA, **told}, ensure_ascii=False) if json else text
-    sys.stdout.write(f"{shown}\n")
-
-
-def _report(report: Report) -> dict[str, object]:
-    risk = {name: getattr(report.risk, name) for name in ("prosecutor", "journalist", "marketer", "unique", "at_risk")}
-    columns = {
-        name: {of: getattr(one, of) for of in ("distinct_l", "entropy_l", "t", "t_ordered", "t_hierarchical")}
-        for name, one in report.sensitive.items()
-    }
-    return {"rows": report.rows, "k": report.k, "classes": report.classes, "risk": risk, "sensitive": columns}
-
-
-def _write(done: Anonymized, out: str | None, *, json: bool) -> None:
-    """Write the table to its file, or as CSV to stdout; what is known of it goes to the other place."""
-    certificate = done.certificate
-    told = {
-        "method": done.method,
-        "loss": done.loss,
-        "levels": done.levels,
-        "suppressed": done.suppressed,
-        "optimal": None if certificate is None else certificate.optimal,
-        "lower": None if certificate is None else certificate.lower,
-        "report": _report(done.report),
-    }
-    if out is None and not json:
-        done.write_csv(sys.stdout)
-        sys.stderr.write(f"{done}\n")
-        return
-    if out is not None:
-        done.write(Path(out))
-    _show(told, str(done), json=json)
+    read = runs.Read(table=table, quasi=quasi or [], sensitive=[] if sensitive is None else [sensitive], sep=sep)
+    tried = runs.Tried(
+        kind=kind,
+        excluded=excluded,
+        factor=factor,
+        groups=groups,
+        outside=outside,
+        hierarchies=hierarchies or [],
+        hierarchy_sep=hierarchy_sep,
+    )
+    runs.attack(read, tried, json=json)

@@ -33,9 +33,7 @@ def check(
         if any(_same(path, other) for name, other in given.items() if name != option):
             raise InvalidError(option, f"{path!r} for two outputs", "another file for each output")
         if Path(path).is_file() and not force and option not in goes_on:
-            raise InvalidError(
-                option, f"{path!r}, which exists already", "a new file, or --force given to replace it"
-            )
+            raise InvalidError(option, f"{path!r}, which exists already", "a new file, or --force given to replace it")
 
 
 def _files(path: str) -> list[str]:

@@ -1,0 +1,276 @@
+"""Options and files of `tacit check`, `anonymize` and `attack`: what is refused, before anything is searched for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from cli_runs import Done, run
+from tacit import anonymity
+
+ROWS = """zip,age,disease
+47677,29,Heart
+47602,22,Heart
+47678,27,Heart
+47905,43,Flu
+47909,52,Heart
+47906,47,Cancer
+"""
+ZIPS = "".join(f"{row[:5]};{row[:3]}**;*\n" for row in ROWS.splitlines()[1:])
+RULES = '[zip]\nkind = "table"\nfile = "zip.csv"\n[age]\nkind = "intervals"\nwidths = [10, 20]\n'
+QUASI = ("--quasi", "zip", "--quasi", "age")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "patients.csv").write_text(ROWS)
+    (tmp_path / "zip.csv").write_text(ZIPS)
+    (tmp_path / "rules.toml").write_text(RULES)
+    return tmp_path
+
+
+def refused(done: Done, *words: str, code: int = 2) -> None:
+    assert (done.returncode, done.stdout) == (code, ""), (done.stdout, done.stderr)
+    message = json.loads(done.stderr)["error"]["message"]
+    assert all(word in message for word in words), message
+
+
+def unsearched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every search fail, for what is refused must be so before it."""
+
+    def search(*_: object, **__: object) -> None:
+        pytest.fail("it searched")
+
+    for name in ("anonymize", "check", "attack", "draft"):
+        monkeypatch.setattr(anonymity, name, search)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--out", "nowhere/out.csv"),
+        ("--out", "out.xlsx"),
+        ("--out", "."),
+        ("--out", ""),
+        ("--save", "nowhere/recoding"),
+        ("--chart", "nowhere/risk.svg"),
+        ("--out", "patients.csv", "--force"),
+        ("--out", "./patients.csv", "--force"),
+        ("--out", "link.csv", "--force"),
+        ("--save", "rules.toml", "--force"),
+        ("--save", "zip.csv", "--force"),
+        ("--save", "age.csv", "--force"),
+        ("--out", "new.csv", "--save", "new.csv"),
+        ("--out", "there.csv"),
+        ("--save", "there.csv"),
+        ("--chart", "there.json"),
+    ],
+    ids=" ".join,
+)
+def test_outputs_are_looked_at_before_the_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    (folder / "link.csv").symlink_to("patients.csv")
+    (folder / "there.csv").write_text("mine")
+    (folder / "there.json").write_text("mine")
+    (folder / "rules.toml").write_text('[zip]\nkind = "table"\nfile = "zip.csv"\n')
+    (folder / "age.csv").write_text("29;*\n")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    unsearched(monkeypatch)
+    rules = ("--hierarchies", "rules.toml", "--hierarchies", "age=age.csv")
+    refused(run(folder, "anonymize", "patients.csv", *rules, "--k", "3", *words, "--json"), "nothing was")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_files_that_exist_are_replaced_by_force(folder: Path) -> None:
+    for name in ("out.csv", "recoding.json", "risk.json"):
+        (folder / name).write_text("mine")
+    files = ("--out", "out.csv", "--save", "recoding.json", "--chart", "risk.json", "--force")
+    done = run(folder, "anonymize", "patients.csv", "--hierarchies", "rules.toml", "--k", "3", *files)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "out.csv").read_text().startswith("zip,age\n")
+    assert all((folder / name).read_text() != "mine" for name in ("recoding.json", "risk.json"))
+    refused(run(folder, "check", "out.csv", "--quasi", "zip", "--chart", "risk.json", "--json"), "exists already")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("anonymize", *QUASI, "--k", "2", "--n", "4"), "without --t"),
+        (("anonymize", *QUASI, "--k", "2", "--kind", "entropy"), "without --l"),
+        (("anonymize", *QUASI, "--k", "2", "--c", "2"), "without --l"),
+        (("anonymize", *QUASI, "--k", "2", "--method", "mondrian", "--suppression", "0.1"), "--method optimal"),
+        (("anonymize", *QUASI, "--k", "2", "--method", "local", "--suppression", "0"), "--method optimal"),
+        (("anonymize", *QUASI, "--k", "2", "--method", "mondrian", "--seconds", "1"), "does not search"),
+        (("anonymize", *QUASI, "--k", "2", "--hierarchy-sep", ","), "COLUMN=FILE"),
+        (
+            ("anonymize", "--quasi", "age", "--k", "2", "--hierarchies", "rules.toml", "--hierarchies", "x=zip.csv"),
+            "'x'",
+        ),
+        (("anonymize", *QUASI, "--draft", "--k", "2"), "with --draft"),
+        (("anonymize", *QUASI, "--draft", "--out", "rules2.toml"), "with --draft"),
+        (("attack", *QUASI, "--kind", "homogeneity", "--sensitive", "disease", "--factor", "3"), "--kind skewness"),
+        (("attack", *QUASI, "--kind", "homogeneity", "--sensitive", "disease", "--excluded", "1"), "--kind background"),
+        (
+            ("attack", *QUASI, "--kind", "skewness", "--sensitive", "disease", "--groups", "zip.csv"),
+            "--kind similarity",
+        ),
+        (
+            ("attack", *QUASI, "--kind", "background", "--sensitive", "disease", "--outside", "zip.csv"),
+            "--kind linkage",
+        ),
+        (("attack", *QUASI, "--kind", "similarity", "--sensitive", "age", "--hierarchies", "rules.toml"), "linkage"),
+        (("attack", *QUASI, "--kind", "similarity", "--sensitive", "age", "--hierarchy-sep", ";"), "--groups"),
+        (("attack", *QUASI, "--kind", "guess", "--factor", "2"), "one of homogeneity"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
+) -> None:
+    unsearched(monkeypatch)
+    refused(run(folder, words[0], "patients.csv", *words[1:], "--json"), told)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("--l", number) for number in ("inf", "-inf", "nan", "1e400", "0", "-3", "1e300")),
+        *(("--t", number) for number in ("inf", "nan", "1e400", "-0.1", "1.1")),
+        *(("--suppression", number) for number in ("inf", "nan", "1e400", "-1")),
+        *(("--seconds", number) for number in ("inf", "nan", "1e400", "0", "-1")),
+        *(("--l", "2", "--kind", "recursive", "--c", number) for number in ("inf", "nan", "1e400", "0")),
+        *(("--l", number, "--kind", "entropy") for number in ("inf", "nan", "1e400")),
+        ("--k", "9" * 400),
+    ],
+    ids=" ".join,
+)
+def test_numbers_that_are_none_are_refused_in_words(folder: Path, words: tuple[str, ...]) -> None:
+    common = ("anonymize", "patients.csv", *QUASI, "--sensitive", "disease", "--k", "2")
+    refused(run(folder, *common, *words, "--json"), "must be")
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", "1e400", "1", "-2"])
+def test_a_factor_is_a_finite_number(folder: Path, number: str) -> None:
+    words = ("attack", "patients.csv", *QUASI, "--kind", "skewness", "--sensitive", "disease", "--factor", number)
+    refused(run(folder, *words, "--json"), "a number > 1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "nowhere.csv", *QUASI),
+        ("check", "patients.csv", *QUASI, "--population", "nowhere.parquet"),
+        ("check", ".", *QUASI),
+        ("anonymize", "nowhere.csv", *QUASI, "--k", "2"),
+        ("anonymize", "nowhere.csv", *QUASI, "--draft"),
+        ("attack", "nowhere.csv", *QUASI, "--kind", "homogeneity", "--sensitive", "disease"),
+        ("attack", "patients.csv", *QUASI, "--kind", "linkage", "--outside", "nowhere.csv"),
+    ],
+    ids=" ".join,
+)
+def test_a_missing_source_has_its_own_exit_code(folder: Path, words: tuple[str, ...]) -> None:
+    refused(run(folder, *words, "--json"), code=4)
+
+
+def test_an_empty_table_has_no_k(folder: Path) -> None:
+    (folder / "none.csv").write_text("zip,age,disease\n")
+    words = ("check", "none.csv", "--quasi", "zip", "--sensitive", "disease")
+    done = run(folder, *words)
+    assert done.returncode == 0
+    assert "The table is empty" in done.stdout
+    assert "k = " not in done.stdout
+    told = json.loads(run(folder, *words, "--json").stdout)
+    assert (told["rows"], told["k"], told["risk"]["prosecutor"]) == (0, None, None)
+    assert told["sensitive"]["disease"]["distinct_l"] is None
+    (folder / "bare.csv").write_text("")
+    refused(run(folder, "check", "bare.csv", "--quasi", "zip", "--json"), "an empty file")
+
+
+@pytest.mark.parametrize(
+    ("text", "sep"),
+    [
+        ("zip;age;disease\n1;2;3\n4;5;6\n", ","),
+        ("zip,age\n1,2\n1,2,3\n4\n", None),
+        ("zip,age\n1,2\n1,2,3\n4\n", ","),
+    ],
+    ids=["another sign", "ragged", "ragged, with its sign"],
+)
+def test_a_table_that_is_read_wrongly_gets_a_hint_at_the_separator(folder: Path, text: str, sep: str | None) -> None:
+    (folder / "odd.csv").write_text(text)
+    given = () if sep is None else ("--sep", sep)
+    refused(run(folder, "check", "odd.csv", "--quasi", "zip", *given, "--json"), "--sep", "all rows have as many")
+    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--k", "1", *given, "--json"), "--sep")
+    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--draft", *given, "--json"), "--sep")
+
+
+def test_a_separator_for_no_csv_file_is_refused(folder: Path) -> None:
+    words = ("anonymize", "patients.csv", "--hierarchies", "rules.toml", "--k", "3", "--out", "out.parquet")
+    assert run(folder, *words).returncode == 0
+    assert "k = 3" in run(folder, "check", "out.parquet", *QUASI).stdout
+    refused(run(folder, "check", "out.parquet", *QUASI, "--sep", ",", "--json"), "--sep", "without a CSV file")
+
+
+@pytest.mark.parametrize("sep", [";", ",", "\t", "|"])
+def test_a_hierarchy_comes_from_a_file_as_arx_writes_it(folder: Path, sep: str) -> None:
+    (folder / "zip.csv").write_text(ZIPS.replace(";", sep))
+    given = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
+    words = ("anonymize", "patients.csv", "--hierarchies", "zip=zip.csv", "--k", "3")
+    done = run(folder, *words, *given, "--out", "out.csv")
+    assert done.returncode == 0, done.stderr
+    assert {row["zip"] for row in csv.DictReader(StringIO((folder / "out.csv").read_text()))} == {"476**", "479**"}
+    if sep != ";":
+        refused(run(folder, *words, "--json"), "has no ';'", "--hierarchy-sep")
+
+
+def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
+    (folder / "rules").mkdir()
+    (folder / "rules" / "zip.csv").write_text(ZIPS.replace(";", "|"))
+    (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', '"zip.csv"\nsep = "|"'))
+    words = ("anonymize", "patients.csv", "--hierarchies", "rules/all.toml", "--k", "3", "--json")
+    assert json.loads(run(folder, *words).stdout)["levels"] == {"zip": 1, "age": 2}
+    for sep in ('"||"', "7", '""'):
+        (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', f'"zip.csv"\nsep = {sep}'))
+        refused(run(folder, *words), "hierarchy")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("zip=nowhere.csv",),
+        ("nowhere.toml",),
+        ("zip.csv",),
+        ("patients.csv",),
+        ("zip=binary",),
+        ("zip=.",),
+        ("zip=",),
+        ("rules.toml", "zip=zip.csv"),
+        ("age=zip.csv",),
+        ("zip=zip.csv", "zip=zip.csv"),
+    ],
+    ids=" ".join,
+)
+def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, given: tuple[str, ...]) -> None:
+    (folder / "binary").write_bytes(b"\xff\xfe\x00;\x00")
+    words = [word for one in given for word in ("--hierarchies", one)]
+    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), "hierarch")
+
+
+def test_groups_are_read_with_their_separator(folder: Path) -> None:
+    groups = "Heart,body,*\nCancer,body,*\nFlu,cold,*\n"
+    (folder / "groups.csv").write_text(groups)
+    words = ("attack", "patients.csv", "--quasi", "disease", "--kind", "similarity", "--sensitive", "zip", "--groups")
+    refused(run(folder, *words, "groups.csv", "--json"), "has no ';'")
+    words = ("attack", "patients.csv", "--quasi", "zip", "--kind", "similarity", "--sensitive", "disease", "--groups")
+    assert "6 of 6" in run(folder, *words, "groups.csv", "--hierarchy-sep", ",").stdout
+    (folder / "flat.csv").write_text("Heart;*\nCancer;*\nFlu;*\n")
+    refused(run(folder, *words, "flat.csv", "--json"), "--groups", "their groups")
+
+
+def test_a_draft_speaks_json(folder: Path) -> None:
+    told = json.loads(run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--draft", "--json").stdout)
+    assert 'kind = "mask"' in told["hierarchies"]
