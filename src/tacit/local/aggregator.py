@@ -191,7 +191,8 @@ class Aggregator:
         if self.n == 0:
             raise InvalidError("reports", "none", "at least one that is well-formed, before anything can be estimated")
         decoded = self.protocol._decode(self._cells, self.n)  # noqa: SLF001
-        return Estimate(domain=self.protocol._domain.values, n=self.n, decoded=decoded)  # noqa: SLF001
+        values = self.protocol._domain.values  # noqa: SLF001
+        return Estimate(domain=values, n=self.n, decoded=decoded, dropped=self.dropped)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally to a file, with the parameters; whole or not at all.

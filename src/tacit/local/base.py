@@ -22,8 +22,9 @@ from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.guarantees.values import PureDP
 from tacit.local.domain import Domain
-from tacit.local.law import Decoded, Pure, decode_pure, read_epsilon
+from tacit.local.law import Pure, read_epsilon
 from tacit.local.reports import Reports
+from tacit.local.tails import Decoded, Supports
 from tacit.mechanisms.arguments import count_of
 from tacit.mechanisms.fixed import Fixed
 from tacit.noise.bits import SYSTEM, BitSource
@@ -185,7 +186,7 @@ class PureProtocol(Protocol):
         return cells[: self._domain.size]
 
     def _decode(self, cells: Ints, n: int) -> Decoded:
-        return decode_pure(self._law, self._support(cells), n)
+        return Supports(self._law, self._support(cells), n)
 
     def _variance(self, n: int, frequency: float) -> float:
         return self._law.variance(n, frequency)

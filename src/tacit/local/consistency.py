@@ -32,9 +32,10 @@ def norm_sub(counts: Floats, n: int, _: Floats) -> Floats:
     >>> norm_sub(np.array([6.0, 5.0, -3.0]), 8, np.ones(3))
     array([4.5, 3.5, 0. ])
     """
+    under = _under(counts)
     kept = np.ones(counts.size, dtype=np.bool_)
     while True:
-        moved = counts + (n - counts[kept].sum()) / np.count_nonzero(kept)
+        moved = under + (n - under[kept].sum()) / np.count_nonzero(kept)
         below = kept & (moved < 0)
         if not below.any():
             return np.where(kept, moved, 0.0)
@@ -43,10 +44,20 @@ def norm_sub(counts: Floats, n: int, _: Floats) -> Floats:
 
 def simplex(counts: Floats, n: int, _: Floats) -> Floats:
     """Return the point of {c ≥ 0, Σc = n} that is nearest (Duchi et al., ICML 2008, figure 1)."""
-    order = np.sort(counts)[::-1]
+    under = _under(counts)
+    order = np.sort(under)[::-1]
     excess = (np.cumsum(order) - n) / np.arange(1, counts.size + 1)
     last = int(np.flatnonzero(order > excess)[-1])
-    return np.asarray(np.maximum(counts - excess[last], 0.0))
+    return np.asarray(np.maximum(under - excess[last], 0.0))
+
+
+def _under(counts: Floats) -> Floats:
+    """Return how far each count is below the largest: the same point is nearest, and n is not lost among huge counts.
+
+    At a tiny ε counts are of size 10^17 and more. Those that stay above 0 are within n of the largest, and such
+    differences are exact or nearly so.
+    """
+    return np.asarray(counts - counts.max())
 
 
 def norm_mul(counts: Floats, n: int, _: Floats) -> Floats:

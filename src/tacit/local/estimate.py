@@ -1,9 +1,8 @@
 """What a tally says: unbiased counts, their standard errors and intervals, and consistent counts by name.
 
-The variance of an estimated count is a line in the true count m: V(m) = base + slope·m, exactly (see `law.Pure` and
-`hadamard`). `std` puts the estimate in the place of m. An interval holds every m from which the estimate is no more
-than z standard deviations and half a step away: |c - m| ≤ z·√V(m) + step/2, Wilson's interval with a continuity
-correction. Its confidence is that of the normal approximation to a sum of n independent reports.
+Errors come from the exact variance, intervals from the tails of the law that was drawn (see `tails`): down to a handful
+of reports they hold the truth at least as often as they say. A consistency step makes counts that a population can
+have, and biased ones: it keeps the errors of the unbiased counts and shows them as such.
 """
 
 from __future__ import annotations
@@ -15,16 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
+from tacit.local import estimate_table
 from tacit.local.consistency import METHODS, Method
-from tacit.local.law import Decoded
+from tacit.local.tails import Decoded
 from tacit.mechanisms.arguments import count_of, failure, flag
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
-
-_SHOWN = 5
 
 
 class Interval(NamedTuple):
@@ -49,15 +50,17 @@ class Estimate:
     Attributes:
         domain: the values, in the order of all arrays.
         n: how many people reported.
+        dropped: how many reports were malformed, or for other parameters, and left out.
         counts: the estimated number of people with each value; unbiased, so it may be negative or above n.
         biased: whether a consistency step has been taken.
         note: what that step was.
     """
 
-    def __init__(self, *, domain: Sequence[object], n: int, decoded: Decoded) -> None:
+    def __init__(self, *, domain: Sequence[object], n: int, decoded: Decoded, dropped: int = 0) -> None:
         """Hold the estimates; made by an aggregator."""
         self.domain = domain
         self.n = n
+        self.dropped = dropped
         self.counts = _frozen(decoded.counts)
         self.biased = False
         self.note = "Unbiased."
@@ -78,19 +81,18 @@ class Estimate:
     def std(self) -> Floats:
         """The standard error of each count: √V at the estimate, cut to 0…n."""
         self._refuse_biased("std")
-        at = np.clip(self.counts, 0, self.n)
-        return _frozen(np.sqrt(np.maximum(self._decoded.base + self._decoded.slope * at, 0)))
+        return _frozen(self._decoded.std())
 
     def interval(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Interval:
         """Return an interval for each count; an end below 0 or above n can be read as 0 or n.
 
         Args:
-            confidence: that an interval holds the true count.
+            confidence: that an interval holds the true count, at least.
             simultaneous: that all of them do at once, by Bonferroni's rule.
         """
         self._refuse_biased("interval")
         beta = float(failure(confidence)) / (self.counts.size if flag(simultaneous, "simultaneous") else 1)
-        return Interval(*(_frozen(end) for end in _score_interval(self._decoded, _quantile(beta))))
+        return Interval(*(_frozen(end) for end in self._decoded.ends(beta)))
 
     def _refuse_biased(self, name: str) -> None:
         if self.biased:
@@ -111,7 +113,7 @@ class Estimate:
         if method not in get_args(Method):
             raise InvalidError("method", show(method), f"one of {', '.join(map(repr, METHODS))}")
         source = self.unbiased
-        made = Estimate(domain=self.domain, n=self.n, decoded=self._decoded)
+        made = Estimate(domain=self.domain, n=self.n, decoded=self._decoded, dropped=self.dropped)
         made.counts = _frozen(METHODS[method](source.counts, self.n, source.std))
         made.biased = True
         made.note = f"Biased: made consistent by {method}. Errors and intervals are those of `.unbiased`."
@@ -130,36 +132,47 @@ class Estimate:
         order = np.argsort(-self.counts, kind="stable")[: count_of(top, "top")]
         ends = None if self.biased else [end[order] for end in self.interval(confidence=confidence)]
         labels = [str(self.domain[place]) for place in order]
-        return plots.counts(
-            labels, self.counts[order], ends, confidence=confidence, note=f"{self.n:,} reports. {self.note}"
-        )
+        note = f"{estimate_table.people(self)}. {self.note}"
+        return plots.counts(labels, self.counts[order], ends, confidence=confidence, note=note)
+
+    def to_arrow(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pa.Table:
+        """Return an Arrow table: value, count, std, low, high, in the order of the domain; needs pyarrow.
+
+        std, low and high are of the unbiased count, which a consistent estimate has as a column `unbiased`. Values of
+        several kinds are written as text.
+
+        Args:
+            confidence: as for `interval`.
+            simultaneous: as for `interval`.
+        """
+        return estimate_table.arrow(self, self.unbiased.interval(confidence=confidence, simultaneous=simultaneous))
+
+    def to_pandas(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pd.DataFrame:
+        """Return the columns of `to_arrow` as a pandas frame.
+
+        Args:
+            confidence: as for `interval`.
+            simultaneous: as for `interval`.
+        """
+        frame: pd.DataFrame = self.to_arrow(confidence=confidence, simultaneous=simultaneous).to_pandas()
+        return frame
+
+    def to_polars(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pl.DataFrame:
+        """Return the columns of `to_arrow` as a polars frame.
+
+        Args:
+            confidence: as for `interval`.
+            simultaneous: as for `interval`.
+        """
+        return estimate_table.polars(self.to_arrow(confidence=confidence, simultaneous=simultaneous))
 
     def __repr__(self) -> str:
-        """Show the largest counts."""
-        order = np.argsort(-self.counts, kind="stable")[:_SHOWN]
-        parts = [f"{self.domain[place]!r}: {self.counts[place]:,.0f}" for place in order]
-        more = ", …" if self.counts.size > _SHOWN else ""
-        return (
-            f"<{'Consistent estimate' if self.biased else 'Estimate'} of {self.n:,} people; {', '.join(parts)}{more}>"
-        )
+        """Show the largest counts with their intervals."""
+        return estimate_table.short(self)
 
-
-def _score_interval(decoded: Decoded, z: float) -> tuple[Floats, Floats]:
-    """Solve (c' - m)² = z²·(base + slope·m) for m, with c' the estimate moved out by half a step."""
-    ends = []
-    for sign in (-1, 1):
-        c = decoded.counts + sign * decoded.step / 2
-        at = np.maximum(decoded.base + decoded.slope * c, 0)
-        root = z * np.sqrt(at + (z * decoded.slope / 2) ** 2)
-        ends.append(c + z * z * decoded.slope / 2 + sign * root)
-    return ends[0], ends[1]
-
-
-def _quantile(beta: float) -> float:
-    """Return z with Pr[|N(0,1)| > z] = β."""
-    from scipy.special import ndtri  # noqa: PLC0415 - slow to import
-
-    return float(-ndtri(beta / 2))
+    def __str__(self) -> str:
+        """Show the largest counts in rows, with errors and intervals, and what was dropped."""
+        return estimate_table.text(self)
 
 
 def _frozen(values: Floats) -> Floats:

@@ -10,7 +10,8 @@ block, b/2 outputs. A report is uniform on the set with probability `keep`, else
 places, so E[T] = 0 for a person with another value, in the block or not, and E[T] = D = keep - (1-keep)·(b/2)/(K-b/2)
 for one with v. So ΣT/D is unbiased; all ΣT are one fast Hadamard transform of each block's histogram.
 **Variance.** T² = 1 for reports in the block, so Var[ΣT/D] = E[N]/D² - n_v, with N the number of reports in the block
-of v; the reports that came are an unbiased estimate of E[N]. With one block N = n.
+of v. With one block N = n, and the law is pure with p' = keep, q' = 1/2. With several, E[N] depends on who else is in
+the block; see `tails.Signs` for how errors and intervals stay honest where N is small.
 
 B and b are those with the least variance of a rare value where all others are even.
 """
@@ -25,7 +26,8 @@ from tacit.guarantees.exact import Number
 from tacit.local.base import Ints, Protocol, Records, begin
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
-from tacit.local.law import ONE, Decoded, inside
+from tacit.local.law import ONE, Pure, inside
+from tacit.local.tails import Decoded, Signs, Supports
 from tacit.noise.bits import BitSource
 
 
@@ -76,12 +78,14 @@ class Hadamard(Protocol):
         return count(records, self._outputs)
 
     def _decode(self, cells: Ints, n: int) -> Decoded:
-        blocks = cells.reshape(self.blocks, self.order)
-        place, slope = np.arange(self._domain.size), float(_slope(self._hit, self.blocks, self.order))
+        blocks, place = cells.reshape(self.blocks, self.order), np.arange(self._domain.size)
         block = place % self.blocks
         sums = transform(blocks)[block, 1 + place // self.blocks]
-        within = blocks.sum(axis=1)[block] if self.blocks > 1 else np.full(place.size, n)
-        return Decoded(sums / slope, within / slope**2, -1.0, (1 if self.blocks > 1 else 2) / slope)
+        plus = (blocks.sum(axis=1)[block] + sums) // 2
+        if self.blocks == 1:
+            return Supports(Pure(self._hit, Fraction(1, 2)), plus, n)
+        stray = (1 - self._hit) * (self.order // 2) / (self._outputs - self.order // 2)
+        return Signs(float(self._hit), float(stray), plus, plus - sums, n)
 
     def variance(self, *, n: int, frequency: float = 0.0) -> float:
         """Return the exact variance of the estimated count of a value that a share `frequency` of n people has.

@@ -175,9 +175,9 @@ def fill_subsets(rows: Bytes, skip: Ints, sizes: Ints, most: int, others: int, p
     """Set in each row a uniform subset of so many of the `others` bits, all but bit `skip`; return the rows filled.
 
     Floyd's algorithm (CACM 30(9), 1987, p. 754): for j = m - s, …, m - 1 draw t uniformly from {0, …, j}; take t, or j
-    where t is taken already. A draw is Lemire's. Every row draws for `most` members and leaves the first draws out where
-    it has fewer: neither its size nor what it holds changes how many words it takes. A row for which the pool does not
-    last is cleared and not counted.
+    where t is taken already. A draw is Lemire's. Every row draws for `most` members and leaves the first draws out
+    where it has fewer: neither its size nor what it holds changes how many words it takes. A row for which the pool
+    does not last is cleared and not counted.
     """
     at = 0
     for i in range(skip.size):

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -111,22 +110,3 @@ class Pure:
     def variance(self, n: int, frequency: float) -> float:
         """Return the variance of the estimated count of a value that a share of n people has."""
         return n * (self.base + frequency * self.slope)
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """Unbiased counts, and the variance of each as a line in the true count: base + slope·n_v.
-
-    `step` is how far an estimate moves with one report more that supports it.
-    """
-
-    counts: Floats
-    base: Floats
-    slope: float
-    step: float
-
-
-def decode_pure(law: Pure, support: npt.NDArray[np.int64], n: int) -> Decoded:
-    """Return the estimates of a pure protocol."""
-    base = cast("Floats", np.full(support.shape, n * law.base))
-    return Decoded(law.counts(support, n), base, law.slope, law.step)

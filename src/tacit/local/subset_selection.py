@@ -8,8 +8,8 @@ alike. No protocol has a smaller variance over small frequencies with the best k
 Trans. Inf. Theory 64(8), 2018; Wang et al., arXiv:1607.08025v1).
 
 A record is a bit a value, as in `unary`, with exactly k ones. Small batches draw the other members by the order of
-64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's algorithm. Both draw for k
-others, whether or not one's own value is among the k: the number of draws tells nothing.
+64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's algorithm.
+Both draw for k others, whether or not one's own value is among the k: the number of draws tells nothing.
 """
 
 from __future__ import annotations
