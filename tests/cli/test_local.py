@@ -199,6 +199,7 @@ def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> Non
         ("simulate", "--epsilon", 1, "--people", 10**9),
         ("simulate", "--epsilon", 1, "--runs", 0),
         ("simulate", "--epsilon", 1, "--protocol", "RAPPOR"),
+        ("simulate", "--epsilon", 1, "--people", 10**8, "--consistent", "none"),
     ],
     ids=lambda words: " ".join(map(str, words)),
 )

@@ -102,6 +102,17 @@ def test_a_file_that_is_cut_says_how_many_messages_are_whole(folder: Path, lost:
     assert counted(aggregate(folder, "part.bin")) == (2, 0)
 
 
+def test_framed_files_may_be_joined(folder: Path) -> None:
+    part = framed(*(oracle(folder).randomize([person]).to_bytes() for person in PEOPLE))
+    (folder / "both.bin").write_bytes(part + part)
+    assert counted(aggregate(folder, "both.bin")) == (200, 0)
+
+
+def test_a_file_given_twice_is_refused(folder: Path) -> None:
+    run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "day.bin")
+    refused(aggregate(folder, "day.bin", "./day.bin"), "twice")
+
+
 def test_one_bare_message_is_read_and_joined_ones_are_not(folder: Path) -> None:
     good = oracle(folder).randomize(PEOPLE)
     (folder / "one.bin").write_bytes(good.to_bytes())
@@ -163,8 +174,14 @@ def test_a_tally_stays_as_it_was_when_nothing_counts(folder: Path) -> None:
     assert counted(aggregate(folder, "day.bin", "strange.jsonl", "--tally", "all.npz")) == (200, 101)
 
 
-def test_a_tally_that_is_not_there_is_a_missing_source(folder: Path) -> None:
+def test_a_tally_that_is_no_tally_or_for_other_parameters_is_named(folder: Path) -> None:
     assert aggregate(folder, "missing.npz").returncode == 4
+    run(folder, "local", "randomize", "other.json", "people.txt", "--out", "day.bin")
+    run(folder, "local", "aggregate", "other.json", "day.bin", "--tally", "other.npz")
+    refused(aggregate(folder, "other.npz"), "'other.npz', a tally for other parameters", oracle(folder).digest)
+    refused(aggregate(folder, "--tally", "other.npz"), "'other.npz', a tally for other parameters")
+    (folder / "no.npz").write_text("no", encoding="utf-8")
+    refused(aggregate(folder, "no.npz"), "'no.npz'", "a tally")
 
 
 @pytest.mark.parametrize(

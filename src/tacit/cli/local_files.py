@@ -123,8 +123,27 @@ def tally(path: str | None, oracle: Protocol) -> Aggregator:
     """Return the tally of a file, if there is one already, or an empty one."""
     total = oracle.aggregator()
     if path is not None and Path(path).exists():
-        total.merge(Aggregator.load(path))
+        total.merge(read_tally(path, oracle))
     return total
+
+
+def read_tally(path: str, oracle: Protocol) -> Aggregator:
+    """Read a tally for these parameters."""
+    if not Path(path).exists():
+        raise NoSourceError(f"{path!r}, which does not exist", "a tally")
+    try:
+        found = Aggregator.load(path)
+    except InvalidError as wrong:
+        raise InvalidError("tally", f"{path!r}, which is {wrong.got}", wrong.want) from None
+    if found.protocol.digest != oracle.digest:
+        got = f"{path!r}, a tally for other parameters ({named(found.protocol)})"
+        raise InvalidError("tally", got, f"one for these parameters ({named(oracle)})")
+    return found
+
+
+def named(oracle: Protocol) -> str:
+    """Return the name of a protocol and the digest of its parameters."""
+    return f"{type(oracle).__name__}, digest {oracle.digest}"
 
 
 def save(total: Aggregator, path: str) -> None:

@@ -1,7 +1,8 @@
 """Files of messages: each stands in a frame with its length, so that what one holds cannot touch the next.
 
 The length is written by whoever collects messages, never read from a message: a device that lies about its own
-length spoils its own frame alone. A file that is one bare message, as `Reports.to_bytes` gives it, is read too.
+length spoils its own frame alone. Such files may be joined: a head where a frame would begin is skipped, since as a
+length it is beyond any file. A file that is one bare message, as `Reports.to_bytes` gives it, is read too.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ def _frames(data: memoryview, path: str) -> Iterator[memoryview]:
     at, many = len(HEAD), 0
     while at < len(data):
         start = at + _LENGTH
+        if data[at:start] == HEAD:
+            at = start
+            continue
         end = start + int.from_bytes(data[at:start], "little")
         if not start <= end <= len(data):
             whole = f"{many:,} whole messages were read, which end at byte {at}"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tacit.cli import local_files, local_frames
 from tacit.errors import InvalidError, NoSourceError, SourceError
-from tacit.local import Aggregator, Protocol, Reports
+from tacit.local import Aggregator, Reports
 from tacit.local.reports import NAMES, read_line
 from tacit.local.tables import parquet
 
@@ -49,7 +49,7 @@ class Reading:
     def add(self, path: str) -> None:
         """Add a file of reports, or a tally of another machine."""
         if path.lower().endswith(".npz"):
-            self._add_tally(path)
+            self.total.merge(local_files.read_tally(path, self.total.protocol))
         elif path.lower().endswith(".parquet"):
             self._add_parquet(path)
         elif local_files.is_lines(path):
@@ -68,24 +68,19 @@ class Reading:
         dropped = self.total.dropped - self._dropped
         if self.total.n > self._n or (not dropped and self.total.n):
             return
-        want = f"some that are made for these parameters ({_named(self.total.protocol)})"
+        want = f"some that are made for these parameters ({local_files.named(self.total.protocol)})"
         raise InvalidError("reports", f"{self._none_of(dropped)}; no tally was saved", want)
 
     def _none_of(self, dropped: int) -> str:
-        others = self.strangers.reports
+        others, many = self.strangers.reports, f"{dropped:,} report{'s' * (dropped != 1)}"
         made = f"made for other parameters (the first: {self.strangers.first})"
         if not dropped:
             return "no report"
         if not others:
-            return f"{dropped:,} reports, all malformed"
-        return f"{dropped:,} reports, " + (
+            return f"{many}, all malformed"
+        return f"{many}, " + (
             f"all {made}" if others == dropped else f"{others:,} {made} and {dropped - others:,} malformed"
         )
-
-    def _add_tally(self, path: str) -> None:
-        if not Path(path).exists():
-            raise NoSourceError(f"{path!r}, which does not exist", "a tally")
-        self.total.merge(Aggregator.load(path))
 
     def _add_parquet(self, path: str) -> None:
         accepted = self.total.add_parquet(path)
@@ -145,10 +140,6 @@ class Reading:
         for start in range(0, len(records), many):
             some = records[start : start + many]
             yield Reports(protocol=oracle.code, digest=bytes.fromhex(oracle.digest), records=some)
-
-
-def _named(oracle: Protocol) -> str:
-    return f"{type(oracle).__name__}, digest {oracle.digest}"
 
 
 @contextmanager

@@ -73,11 +73,14 @@ class Shown:
 
 def consistent(estimate: Estimate, method: str | None) -> Estimate:
     """Take a consistency step by its name, if there is one."""
-    if method is None:
-        return estimate
-    if method not in METHODS:
+    require_step(method)
+    return estimate if method is None else estimate.consistent(cast("Method", method))
+
+
+def require_step(method: str | None) -> None:
+    """Raise unless a consistency step has this name."""
+    if method is not None and method not in METHODS:
         raise InvalidError("consistent", show(method), f"one of {', '.join(METHODS)}")
-    return estimate.consistent(cast("Method", method))
 
 
 def aggregate(
@@ -94,8 +97,8 @@ def aggregate(
     charts.check(chart)
     outputs.check({"tally": tally, "chart": chart}, (parameters, *reports), force=force, goes_on=["tally"])
     oracle = local_files.parameters(parameters)
-    if shown.consistent is not None and shown.consistent not in METHODS:
-        raise InvalidError("consistent", show(shown.consistent), f"one of {', '.join(METHODS)}")
+    require_step(shown.consistent)
+    outputs.require_different(reports)
     if not reports and tally is None:
         raise InvalidError("reports", "none", "files of reports, or - for JSON lines on standard input, or --tally")
     total = local_files.tally(tally, oracle)

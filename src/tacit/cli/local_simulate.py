@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tacit.cli import charts, outputs
 from tacit.cli.local_choose import errors_chart, make
-from tacit.cli.local_runs import consistent
+from tacit.cli.local_runs import consistent, require_step
 from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Estimate, Protocol
@@ -73,6 +73,7 @@ def run(made_up: MadeUp, *, chart: str | None, force: bool, json: bool) -> None:
     if count_of(made_up.people, "people") > _MOST_PEOPLE:
         raise InvalidError("people", show(made_up.people), f"at most {_MOST_PEOPLE:,}")
     count_of(made_up.runs, "runs")
+    require_step(made_up.consistent)
     oracles = [make(name, made_up.domain_size, made_up.epsilon) for name in made_up.protocols or ORACLES]
     truth = made_up.truth()
     with counting("Reporting", len(oracles) * made_up.runs) as step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
@@ -34,6 +34,13 @@ def check(
             raise InvalidError(option, f"{path!r} for two outputs", "another file for each output")
         if Path(path).is_file() and not force and option not in goes_on:
             raise InvalidError(option, f"{path!r}, which exists already", "a new file, or --force given to replace it")
+
+
+def require_different(inputs: Sequence[str]) -> None:
+    """Raise if one file is given twice, for what it holds would count twice."""
+    for place, path in enumerate(inputs):
+        if any(_same(path, other) for other in inputs[:place]):
+            raise InvalidError("reports", f"{path!r} twice", "different files, for a file given twice counts twice")
 
 
 def _files(path: str) -> list[str]:
