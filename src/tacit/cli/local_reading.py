@@ -21,7 +21,7 @@ from tacit.local.tables import parquet
 Step = Callable[[int], None]
 Records = npt.NDArray[np.uint8]
 
-_BATCH = 1 << 22
+_BATCH, _MANY = 1 << 22, 1 << 16  # bytes and messages that are added at once
 
 
 @dataclass(slots=True)
@@ -45,6 +45,8 @@ class Reading:
         self.total, self.step = total, step
         self.strangers = Strangers()
         self._n, self._dropped = total.n, total.dropped
+        self._own = total.protocol.code, bytes.fromhex(total.protocol.digest)
+        self._width = total.protocol.report_bytes
 
     def add(self, path: str) -> None:
         """Add a file of reports, or a tally of another machine."""
@@ -113,33 +115,33 @@ class Reading:
             records = self._records(message)
             held.append(records)
             size += records.nbytes
-            if size >= _BATCH:
+            if size >= _BATCH or len(held) >= _MANY:
                 yield from self._joined(held)
                 held, size = [], 0
         yield from self._joined(held)
 
     def _records(self, message: memoryview) -> Records:
-        oracle = self.total.protocol
-        none = np.empty((0, oracle.report_bytes), dtype=np.uint8)
+        """Return the records of a message; none, and count it, where it is malformed or for other parameters."""
+        none = np.empty((0, self._width), dtype=np.uint8)
         try:
             some = Reports.from_bytes(message)
         except InvalidError:
             self.total.dropped += 1
             return none
-        if (some.code, some.digest.hex()) != (oracle.code, oracle.digest):
-            self.strangers.note(len(some), some.protocol, some.digest)
-        if (some.code, some.digest.hex(), some.width) == (oracle.code, oracle.digest, oracle.report_bytes):
+        own = (some.code, some.digest) == self._own
+        if own and some.width == self._width:
             return some.records
+        if not own:
+            self.strangers.note(len(some), some.protocol, some.digest)
         self.total.dropped += len(some)
         return none
 
     def _joined(self, held: list[Records]) -> Iterator[Reports]:
-        oracle = self.total.protocol
+        code, digest = self._own
         records = held[0] if len(held) == 1 else np.concatenate(held) if held else np.empty((0, 1), dtype=np.uint8)
-        many = max(1, _BATCH // oracle.report_bytes)
+        many = max(1, _BATCH // self._width)
         for start in range(0, len(records), many):
-            some = records[start : start + many]
-            yield Reports(protocol=oracle.code, digest=bytes.fromhex(oracle.digest), records=some)
+            yield Reports(protocol=code, digest=digest, records=records[start : start + many])
 
 
 @contextmanager
