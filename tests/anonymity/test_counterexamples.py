@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import tacit as tc
 from tacit.anonymity import optimal, search
+from tacit.anonymity.linkage import covers
 from tacit.anonymity.outcome import Roles
+from tacit.anonymity.search import METHODS
 from tacit.anonymity.tables import read
 from tacit.errors import InvalidError
+
+ROWS: dict[str, list[Any]] = {"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]}
+
+
+def attack(**ask: Any) -> tc.anonymity.Attack:  # noqa: ANN401 - any argument
+    return tc.anonymity.attack(ROWS, quasi=["q"], sensitive="s", **ask)
 
 
 @pytest.mark.parametrize("size", [40, 1000])
@@ -71,3 +88,284 @@ def test_a_requirement_on_sensitive_values_needs_some() -> None:
         tc.anonymity.transform(rows, out.recoding, require=[tc.KAnonymity(3), tc.LDiversity(3)], keep=["s"])
     with pytest.raises(InvalidError, match="keep"):
         tc.anonymity.transform(rows, out.recoding, require=tc.KAnonymity(3), keep=["q"])
+
+
+ODD_EVEN = [[str(i), "odd" if i % 2 else "even", "*"] for i in range(1, 9)]
+
+
+def says(label: object, number: int) -> bool:
+    """Whether a published number, range or "*" is true of a number, read by hand."""
+    if label == "*":
+        return True
+    ends = [int(end) for end in str(label).strip("[]").split(",")]
+    return ends[0] <= number <= ends[-1]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_ranges_of_mondrian_are_true_and_tight_whatever_the_groups(strict: bool) -> None:  # noqa: FBT001 - a case
+    """Groups that are no intervals gave [5, 4], and ranges that hold none of their rows."""
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        numbers = rng.integers(1, 9, int(rng.integers(4, 30))).tolist()
+        rows = {"n": numbers, "id": [str(i) for i in range(len(numbers))]}
+        out = tc.anonymity.anonymize(
+            rows,
+            quasi={"n": tc.anonymity.hierarchy(ODD_EVEN)},
+            require=tc.KAnonymity(3),
+            method="mondrian",
+            strict=strict,
+            keep=["id"],
+        )
+        held: dict[str, set[int]] = {}
+        for label, who in zip(out.table["n"].to_list(), out.table["id"].to_list(), strict=True):
+            assert says(label, numbers[int(who)])
+            held.setdefault(str(label), set()).add(numbers[int(who)])
+        for label, inside in held.items():
+            if label != "*":
+                assert {int(end) for end in label.strip("[]").split(",")} == {min(inside), max(inside)}
+
+
+def test_a_recoding_of_ranges_is_the_same_after_it_was_saved(tmp_path: Path) -> None:
+    rows = {"n": [1, 1, 3, 3, 5, 7, 2, 4, 6, 6, 8, 8]}
+    quasi = {"n": tc.anonymity.hierarchy(ODD_EVEN)}
+    out = tc.anonymity.anonymize(rows, quasi=quasi, require=tc.KAnonymity(4), method="mondrian")
+    out.save(tmp_path / "recoding.json")
+    loaded = tc.anonymity.Recoding.load(tmp_path / "recoding.json")
+    again = tc.anonymity.transform(rows, loaded, require=tc.KAnonymity(4))
+    assert sorted(again.table["n"]) == sorted(out.table["n"])
+
+
+def test_linkage_reads_ranges_beside_hierarchies_and_refuses_to_say_that_nobody_falls() -> None:
+    """With hierarchies the ranges of Mondrian were never tried; without them recoded values found nobody, silently."""
+    quasi = {"age": tc.anonymity.intervals([10, 20])}
+    rows = {"age": [20, 25, 30, 40, 45, 50], "s": list("xxxyyy")}
+    out = tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=tc.KAnonymity(3), method="mondrian")
+    ask: dict[str, Any] = {"kind": "linkage", "quasi": ["age"], "sensitive": "s", "outside": {"age": [25, 45]}}
+    assert tc.anonymity.attack(out.table, **ask).fallen == 2
+    assert tc.anonymity.attack(out.table, **ask, hierarchies=quasi).fallen == 2
+    with pytest.raises(InvalidError, match="zip"):
+        tc.anonymity.attack(out.table, **ask, hierarchies={"zip": tc.anonymity.mask(5)})
+    jobs = {"job": ["State", "Private"] * 2, "s": list("xyxy")}
+    tree = [["clerk", "State", "*"], ["judge", "State", "*"], ["baker", "Private", "*"]]
+    ask = {"kind": "linkage", "quasi": ["job"], "sensitive": "s", "outside": {"job": ["clerk", "baker"]}}
+    with pytest.raises(InvalidError, match="hierarchies"):
+        tc.anonymity.attack(jobs, **ask)
+    assert tc.anonymity.attack(jobs, **ask, hierarchies={"job": tree}).fallen == 2
+    mixed = {"job": ["clerk", "Private"] * 2, "s": list("xyxy")}
+    partly = tc.anonymity.attack(mixed, **ask)
+    assert partly.fallen == 1
+    assert "1 of 2 published values of job" in str(partly)
+
+
+@pytest.mark.parametrize(
+    ("published", "raw", "fits"),
+    [
+        ("[-10, -5]", "-7", True),
+        ("[-10, -5)", "-5", False),
+        ("[1e3, 2e3]", "1500", True),
+        ("-5--3", "-4", True),
+        ("(1e-3, 2E-3]", "0.002", True),
+        ("≥-1", "-1", True),
+        ("<1e2", "100", False),
+        ("39", "39.0", True),
+        ("[1, 2]", "1e999999999", False),
+    ],
+)
+def test_ranges_are_read_with_signs_and_exponents(published: str, raw: str, fits: bool) -> None:  # noqa: FBT001 - a case
+    assert covers(published, raw) is fits
+
+
+def test_skewness_is_decided_in_integers() -> None:
+    """0.3 is three times 0.1, which floats deny."""
+    rows = {"q": ["a"] * 10 + ["b"] * 90, "s": ["x"] * 3 + ["y"] * 7 + ["x"] * 7 + ["y"] * 83}
+    ask: dict[str, Any] = {"kind": "skewness", "quasi": ["q"], "sensitive": "s"}
+    assert tc.anonymity.attack(rows, **ask, factor=3).fallen == 10
+    assert tc.anonymity.attack(rows, **ask, factor=3.0000000001).fallen == 0
+
+
+def test_values_are_ruled_out_as_they_are_written() -> None:
+    ask: dict[str, Any] = {"kind": "background", "quasi": ["q"], "sensitive": "s"}
+    assert tc.anonymity.attack({"q": ["a", "a"], "s": ["x", None]}, **ask, excluded=[None]).fallen == 2
+    assert tc.anonymity.attack({"q": ["a", "a"], "s": [1.0, 2.0]}, **ask, excluded=[1.0]).fallen == 2
+    with pytest.raises(InvalidError, match="lacks"):
+        tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=["z"])
+    with pytest.raises(InvalidError, match="excluded"):
+        tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("height", [100, 129, 200, 300])
+def test_a_hierarchy_of_many_levels_is_recoded_as_a_short_one(height: int) -> None:
+    """Levels beyond 127 did not fit, and the local recoding gave up."""
+    rng = np.random.default_rng(0)
+    rows = {name: rng.integers(0, 16, 200).tolist() for name in "ab"}
+
+    def loss(levels: int) -> float:
+        tree = [[str(i), *[f"g{i // 2}"] * (levels - 2), "*"] for i in range(16)]
+        return tc.anonymity.anonymize(rows, quasi={"a": tree, "b": tree}, require=tc.KAnonymity(3), method="local").loss
+
+    assert loss(height) == loss(3)
+
+
+def test_a_population_counts_persons_and_must_hold_the_table() -> None:
+    rows = {"q": ["a"] * 5 + ["b"], "id": ["p"] * 3 + ["r", "s", "t"]}
+    wide = {"q": ["a"] * 9 + ["b"] * 2, "id": ["p"] * 6 + ["r", "s", "u", "t", "v"]}
+    ask: dict[str, Any] = {"quasi": ["q"], "unit": "id"}
+    risk = tc.anonymity.check(rows, **ask, population=wide).risk
+    assert risk.journalist == 1 / 2
+    assert risk.marketer == pytest.approx((5 / 4 + 1 / 2) / 6)
+    for small in ({"q": ["a"] * 9, "id": list("prsuvwxyz")}, {"q": ["a", "a", "b"], "id": ["p", "r", "t"]}):
+        with pytest.raises(InvalidError, match="population"):
+            tc.anonymity.check(rows, **ask, population=small)
+    with pytest.raises(InvalidError, match="'id'"):
+        tc.anonymity.check(rows, **ask, population={"q": ["a"] * 9 + ["b"]})
+    with pytest.raises(InvalidError, match="recoded alike"):
+        tc.anonymity.check({"q": ["[1, 2]"] * 2}, quasi=["q"], population={"q": [1, 2, 3]})
+
+
+def test_what_is_missing_is_one_value_and_stays_so_in_a_file(tmp_path: Path) -> None:
+    """A column of None and "" was 2-diverse, until it was written and read again."""
+    cells = [None, "", float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")]
+    rows = {"q": ["a"] * 8, "s": [*cells, "x"]}
+    assert tc.anonymity.check(rows, quasi=["q"], sensitive="s").distinct_l == 2
+    out = tc.anonymity.anonymize(rows, quasi={"q": tc.anonymity.suppress()}, sensitive="s", require=tc.LDiversity(2))
+    for suffix in (".csv", ".tsv", ".parquet"):
+        out.write(tmp_path / f"out{suffix}")
+        again = tc.anonymity.check(tmp_path / f"out{suffix}", quasi=["q"], sensitive="s")
+        assert (again.rows, again.distinct_l, again.entropy_l) == (8, 2, out.report.entropy_l)
+    with (tmp_path / "stream.csv").open("w") as stream:
+        out.write_csv(stream)
+    assert tc.anonymity.check(tmp_path / "stream.csv", quasi=["q"], sensitive="s").distinct_l == 2
+    with pytest.raises(InvalidError, match="2-diversity"):
+        tc.anonymity.anonymize(
+            {"q": ["a", "a"], "s": [None, ""]},
+            quasi={"q": tc.anonymity.suppress()},
+            sensitive="s",
+            require=tc.LDiversity(2),
+        )
+    note = str(tc.anonymity.check({"q": [None, ""], "s": [1, 2]}, quasi=["q"], sensitive="s"))
+    assert "every value of q is missing" in note
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_single_column_with_missing_values_keeps_its_rows_in_a_file(tmp_path: Path, suffix: str) -> None:
+    out = tc.anonymity.anonymize(
+        {"q": [None, None, "x", "x"]}, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2)
+    )
+    out.write(tmp_path / f"out{suffix}")
+    assert tc.anonymity.check(tmp_path / f"out{suffix}", quasi=["q"]).classes == {2: 2}
+
+
+def test_classes_do_not_depend_on_the_order_of_equal_values_of_other_kinds() -> None:
+    for cells in permutations([True, 1, "True", "1"]):
+        column = read({"q": list(cells)}).column("q")
+        assert sorted(column.texts, key=str) == ["1", "True"]
+        assert np.bincount(column.codes).tolist() == [2, 2]
+    utc, east = datetime(2024, 1, 1, 1, tzinfo=UTC), timezone(timedelta(hours=1))
+    moments = [utc, utc.astimezone(east)]
+    assert {len(read({"q": list(cells)}).column("q").texts) for cells in permutations(moments)} == {2}
+    assert read({"q": [Decimal("39.00"), 39, 39.0, "39", Decimal("39.5"), 39.5]}).column("q").texts == ("39", "39.5")
+
+
+def test_moments_of_nanoseconds_stay_moments(tmp_path: Path) -> None:
+    """A Parquet column of nanoseconds came out as whole numbers."""
+    days = pl.DataFrame({"d": [datetime(2024, 1, 1), datetime(2024, 1, 9), None]})  # noqa: DTZ001 - without a zone
+    days.with_columns(pl.col("d").cast(pl.Datetime("ns"))).write_parquet(tmp_path / "days.parquet")
+    assert set(read(tmp_path / "days.parquet").column("d").texts) == {"2024-01-01", "2024-01-09", None}
+    fine = np.array(["2024-01-01T00:00:00.000000001", "2024-01-01", "NaT"], dtype="datetime64[ns]")
+    texts = read({"d": fine}).column("d").texts
+    assert (texts[0], texts[1] is not None, texts[2]) == ("2024-01-01T00:00:00.000000001", True, None)
+
+
+def test_large_numbers_infinities_and_odd_cells_are_answered_in_words() -> None:
+    suppress, k = {"q": tc.anonymity.suppress()}, tc.KAnonymity(2)
+    for cells in (["1e400", "2", "3"], [float("inf"), 1.0, -float("inf")], [10**400, 0.5, 1], [2**70, 2**70, 1]):
+        for method in METHODS:
+            out = tc.anonymity.anonymize({"q": cells}, quasi=suppress, require=k, method=method)
+            assert out.report.k >= 2
+            assert 0 <= out.measures.ncp <= 1
+    for odd in ([[1], [2]], [{}, {}]):
+        with pytest.raises(InvalidError, match="the column q"):
+            tc.anonymity.check({"q": odd}, quasi=["q"])
+    for endless in (["1e999999999", "2"], [float("inf"), 2.0]):
+        with pytest.raises(InvalidError, match="of numbers"):
+            tc.anonymity.anonymize({"q": endless}, quasi={"q": tc.anonymity.intervals([5])}, require=k)
+
+
+def test_a_search_that_is_stopped_before_any_answer_hides_everything_or_says_that_time_ran_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(optimal, "_STEPS", 1)
+    rows = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 4], "s": list("xxxy")}
+    quasi = {"a": tc.anonymity.suppress(), "b": tc.anonymity.suppress()}
+    out = tc.anonymity.anonymize(rows, quasi=quasi, require=tc.KAnonymity(4), seconds=0)
+    assert (out.levels, out.loss, out.report.k) == ({"a": 1, "b": 1}, 1.0, 4)
+    assert out.certificate is not None
+    assert (out.certificate.loss, out.certificate.lower <= 1.0) == (1.0, True)
+    entropy = tc.LDiversity(2, kind="entropy")
+    with pytest.raises(InvalidError, match="was over before an answer"):
+        tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=entropy, suppression=0.5, seconds=0)
+
+
+def test_what_t_is_measured_against_is_said() -> None:
+    """Against the published rows alone some classes may be further than t: the report says against what it holds."""
+    rng, noted = np.random.default_rng(1), 0
+    for _ in range(40):
+        rows = {"q": rng.integers(0, 4, 20).tolist(), "s": rng.integers(0, 3, 20).tolist()}
+        out = tc.anonymity.anonymize(
+            rows, quasi={"q": tc.anonymity.suppress()}, sensitive="s", require=tc.TCloseness(0.3), suppression=0.5
+        )
+        assert "against a reference of 20 rows" in str(out)
+        alone = tc.anonymity.check(out.table, quasi=["q"], sensitive="s")
+        assert alone.meets(tc.TCloseness(0.3)) == (not out.report.notes)
+        again = tc.anonymity.check(out.table, quasi=["q"], sensitive="s", reference=rows)
+        assert again.meets(tc.TCloseness(0.3))
+        assert again.t == out.report.t
+        noted += bool(out.report.notes)
+    assert noted
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("requirement", lambda report: report.meets(2)),
+        ("requirement", lambda report: report.failing("k")),
+        ("l must be", lambda report: report.sensitive["s"].recursive_c(0)),
+        ("l must be", lambda report: report.sensitive["s"].recursive_c(1.5)),
+        ("quasi", lambda _: tc.anonymity.check(ROWS, quasi=7)),  # type: ignore[arg-type]
+        ("sensitive", lambda _: tc.anonymity.check(ROWS, quasi=["q"], sensitive=7)),  # type: ignore[arg-type]
+        ("a list of cells", lambda _: tc.anonymity.check({"q": "abc"}, quasi=["q"])),
+        ("a list of cells", lambda _: tc.anonymity.check({"q": 5}, quasi=["q"])),
+        (
+            "seconds",
+            lambda _: tc.anonymity.anonymize(ROWS, quasi=["q"], require=tc.KAnonymity(1), seconds=float("nan")),
+        ),
+        ("require", lambda _: tc.anonymity.anonymize(ROWS, quasi=["q"], require=5)),  # type: ignore[arg-type]
+        ("recoding", lambda _: tc.anonymity.transform(ROWS, 5, require=tc.KAnonymity(1))),  # type: ignore[arg-type]
+        ("widths", lambda _: tc.anonymity.intervals(5)),  # type: ignore[arg-type]
+        ("widths", lambda _: tc.anonymity.intervals(["x"])),  # type: ignore[list-item]
+        ("widths", lambda _: tc.anonymity.intervals([float("inf")])),
+        ("sizes", lambda _: tc.anonymity.ordered("abc", ["x"])),  # type: ignore[list-item]
+        ("rows of labels", lambda _: tc.anonymity.hierarchy([5])),  # type: ignore[list-item]
+        ("at most 1000", lambda _: tc.anonymity.hierarchy([["a", *"*" * 1000]])),
+        ("columns", lambda _: tc.anonymity.draft(ROWS, "q")),
+        ("factor", lambda _: attack(kind="skewness", factor="x")),
+        ("level", lambda _: attack(kind="similarity", hierarchy=[["x", "*"], ["y", "*"]], level="x")),
+        ("reach", lambda _: attack(kind="similarity", reach="x")),
+        ("hierarchies", lambda _: attack(kind="linkage", outside=ROWS, hierarchies=5)),
+    ],
+)
+def test_bare_errors_are_words_now(words: str, call: Callable[[tc.anonymity.Report], object]) -> None:
+    report = tc.anonymity.check(ROWS, quasi=["q"], sensitive="s")
+    with pytest.raises(InvalidError, match=words):
+        call(report)
+
+
+def test_results_are_shown_on_one_short_line() -> None:
+    rows = {"q": list(range(5000)), "s": ["x", "y"] * 2500}
+    out = tc.anonymity.anonymize(
+        rows, quasi={"q": tc.anonymity.intervals([10, 100])}, sensitive="s", require=tc.KAnonymity(5)
+    )
+    shown = [repr(one) for one in (out, out.report, out.recoding, out.recoding.covers[0].tree)]
+    assert all(len(line) < 200 and "\n" not in line for line in shown)
+    assert "k=10" in shown[0]
+    assert "k=10" in shown[1]

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from tacit.anonymity.exact import entropy_at_least, recursive_holds
-from tacit.anonymity.kernels import announce, entropy_holds, number_pairs, product_at_most, recursive_fails
+from tacit.anonymity.kernels import (
+    announced,
+    entropy_holds,
+    number_pairs,
+    product_at_most,
+    recursive_fails,
+    sort_falling,
+)
 
 large = st.integers(0, 2**63 - 1) | st.integers(0, 100)
 counts = st.lists(st.integers(1, 9) | st.integers(1, 10**6), min_size=1, max_size=8)
@@ -65,17 +73,20 @@ def test_equal_pairs_get_equal_numbers_by_table_and_by_hash(width: int) -> None:
     assert (found, ids.tolist()) == (len(seen), want)
 
 
-def test_a_first_compilation_is_announced_and_a_second_is_not(
-    capsys: pytest.CaptureFixture[str], tmp_path: object
-) -> None:
-    class Fresh:
-        """A function whose cache is empty."""
-
-        __name__ = "never_compiled"
-        _cache = type("Cache", (), {"cache_path": str(tmp_path)})()
-
-    announce(Fresh())
+def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    fresh = njit(lambda x: x + 1)
+    with announced(fresh):
+        assert fresh(1) == 2
     assert "once" in capsys.readouterr().err
-    entropy_holds(np.array([1, 1]), np.int64(2), np.int64(2), np.int64(2), np.int64(1), np.zeros(1, dtype=np.int64))
-    announce(entropy_holds)
+    with announced(fresh):
+        assert fresh(2) == 3
+        assert njit(lambda x: x + 2)(1) == 3  # another function's compilation is none of ours
     assert not capsys.readouterr().err
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 9) | st.integers(0, 10**9), max_size=60))
+def test_counts_are_sorted_from_the_largest(held: list[int]) -> None:
+    array = np.array([*held, 7], dtype=np.int64)
+    sort_falling.py_func(array, len(held))  # type: ignore[attr-defined]
+    assert array.tolist() == [*sorted(held, reverse=True), 7]

@@ -9,12 +9,13 @@ file of a function alone: whoever changes a loop here removes the cached callers
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numba
 import numpy as np
+from numba.core import event
 
 _BAND = 1e-11
 
@@ -27,12 +28,32 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         return cast("Callable[..., Any]", numba.njit(nogil=True, error_model="numpy")(function))
 
 
-def announce(function: object) -> None:
-    """Say on stderr that a function is about to be compiled, where no earlier run has left it on disk."""
-    kept = getattr(getattr(function, "_cache", None), "cache_path", None)
-    name = getattr(function, "__name__", "")
-    if kept is not None and not any(Path(kept).glob(f"*.{name}-*.nbi")):
-        sys.stderr.write("tacit: compiling a search for this machine, once; this takes about half a minute.\n")
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only compiled ones call: without a way in from Python, which would take longer."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True}
+    return cast("Callable[..., Any]", numba.njit(**options)(function))
+
+
+class _Notice(event.Listener):
+    """Says on stderr that a function is being compiled."""
+
+    def __init__(self, function: object) -> None:
+        self.function = function
+
+    def on_start(self, event: event.Event) -> None:
+        """Say so at the beginning."""
+        if event.data["dispatcher"] is self.function:
+            sys.stderr.write("tacit: compiling a search for this machine, once; this takes some seconds.\n")
+
+    def on_end(self, event: event.Event) -> None:
+        """Say nothing at the end."""
+
+
+@contextmanager
+def announced(function: object) -> Iterator[None]:
+    """Say on stderr when a function is compiled inside, because no earlier run has left it on disk."""
+    with event.install_listener("numba:compile", _Notice(function)):
+        yield
 
 
 @jit
@@ -82,27 +103,27 @@ def number_pairs(left, right, width, count, keys, values, ids):
     return found
 
 
+@part
+def high_half(x, y):
+    """Return the upper 64 bits of the 128-bit product of two unsigned integers."""
+    mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    x0, x1, y0, y1 = x & mask, x >> half, y & mask, y >> half
+    middle = x1 * y0 + ((x0 * y0) >> half)
+    other = x0 * y1 + (middle & mask)
+    return x1 * y1 + (middle >> half) + (other >> half)
+
+
 @jit
 def product_at_most(a, b, c, d):
     """Return whether a·b ≤ c·d for integers from 0 to below 2⁶³, by their 128-bit products."""
-    mask = np.uint64(0xFFFFFFFF)
-    half = np.uint64(32)
-    high = np.zeros(2, dtype=np.uint64)
-    low = np.zeros(2, dtype=np.uint64)
-    for side in range(2):
-        x = np.uint64(a if side == 0 else c)
-        y = np.uint64(b if side == 0 else d)
-        x0, x1, y0, y1 = x & mask, x >> half, y & mask, y >> half
-        middle = x1 * y0 + ((x0 * y0) >> half)
-        other = x0 * y1 + (middle & mask)
-        high[side] = x1 * y1 + (middle >> half) + (other >> half)
-        low[side] = x * y
-    if high[0] != high[1]:
-        return high[0] < high[1]
-    return low[0] <= low[1]
+    w, x, y, z = np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)
+    left, right = high_half(w, x), high_half(y, z)
+    if left != right:
+        return left < right
+    return w * x <= y * z
 
 
-@jit
+@part
 def powers_balance(counts, number, total, p, q):
     """Return whether (q·m)^m = p^m·Πcᵢ^cᵢ, prime by prime."""
     left = np.int64(1)
@@ -154,16 +175,33 @@ def entropy_holds(counts, number, total, p, q, doubts):
     return entropy, False
 
 
+@part
+def sort_falling(counts, number):
+    """Sort the first so many counts in place, the largest first (Shell's way; numba's own sort compiles slowly)."""
+    gap = number // 2
+    while gap > 0:
+        for i in range(gap, number):
+            held, j = counts[i], i
+            while j >= gap and counts[j - gap] < held:
+                counts[j] = counts[j - gap]
+                j -= gap
+            counts[j] = held
+        gap //= 2
+
+
 @jit
 def recursive_fails(counts, number, l, p, q):  # noqa: E741 - the literature's letter
-    """Return whether r₁ ≥ (p/q)·(r_l + … + r_m)."""
+    """Return whether r₁ ≥ (p/q)·(r_l + … + r_m); the counts are sorted on the way."""
     if number < l:
         return True
-    falling = np.sort(counts[:number])[::-1]
-    return product_at_most(p, falling[l - 1 :].sum(), q, falling[0])
+    sort_falling(counts, number)
+    tail = np.int64(0)
+    for i in range(l - 1, number):
+        tail += counts[i]
+    return product_at_most(p, tail, q, counts[0])
 
 
-@jit
+@part
 def moved(hist, whole, m, n, families, parts, ordered, scratch):
     """Return the sum of absolute excesses over all families of a ground distance, in units of 1/(m·n)."""
     answer = np.int64(0)
@@ -179,7 +217,7 @@ def moved(hist, whole, m, n, families, parts, ordered, scratch):
     return answer
 
 
-@jit
+@part
 def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, columns, numbers, wholes, n, families,
           parts, divisors, hist, touched, scratch, doubts, exact):  # fmt: skip
     """Return how many rows of one class any refinement must suppress at least; all of them where it fails itself.

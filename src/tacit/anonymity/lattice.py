@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.anonymity.kernels import jit, judge, number_pairs
+from tacit.anonymity.kernels import jit, judge, number_pairs, part
 
 _TIE = 1e-10
 
 
-@jit
+@part
 def mean_loss(values, geometric):
     """Return the mean of columns: arithmetic, or Π(1 + v)^(1/columns) - 1."""
     total = 0.0
@@ -34,7 +34,7 @@ def mean_loss(values, geometric):
     return np.expm1(total) if geometric else total
 
 
-@jit
+@part
 def bound(j, level, weights, number, code, parent, levels, starts, costs, base, n, limit, best, geometric,
           up_parent, up_code, up_count, gather, values):  # fmt: skip
     """Return the least loss under a node, or infinity if it needs more suppression than the limit; and the rows.
@@ -75,14 +75,17 @@ def bound(j, level, weights, number, code, parent, levels, starts, costs, base, 
     return mean_loss(values, geometric), total
 
 
-@jit
-def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, models, sensitive, sizes, kinds, columns, numbers,
-          wholes, n, families, parts, divisors, work, exact, weights):  # fmt: skip
-    """Fill in how many rows each class must suppress: by its size alone, or by its sensitive values too."""
-    if not models:
+@part
+def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, model, sensitive, n, work, exact, weights):
+    """Fill in how many rows each class must suppress: by its size alone, or by its sensitive values too.
+
+    Without a model the second part is not even compiled.
+    """
+    if model is None:
         for c in range(number):
             weights[c] = sizes_of[c] if sizes_of[c] < k else 0.0
         return
+    sizes, kinds, columns, numbers, wholes, families, parts, divisors = model
     first, order, hist, touched, scratch, doubts = work
     first[: number + 1] = 0
     for i in range(rows):
@@ -100,7 +103,7 @@ def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, models, sen
         low = first[c]
 
 
-@jit
+@part
 def classes_at(level, starts, maps, widths, j, number, parent, code, count, keys, values, right, ids, out):
     """Join the classes at the raw level of column j into those at a level; return how many there are.
 
@@ -124,13 +127,12 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
          geometric, k, head, tail, rests, rest_sensitive, model, table, classes, up, candidates, bounds, buffers,
          work):  # fmt: skip
     """Go on for so many steps; state = (depth, bounded, cut, full nodes, ties, suppressed of the best)."""
-    sizes, kinds, columns, numbers, wholes, families, parts, divisors = model
     t_class, t_rest, t_count, t_size = table
     row_class, c_parent, c_code, c_count, c_size = classes
     up_parent, up_code, up_count = up
     place, many, open_, choice = candidates
     keys, values, right, ids, joined, weights, gather, losses, row_joined = buffers
-    q, models = heights.size, kinds.size > 0
+    q, models = heights.size, model is not None
     while steps > 0 and state[0] >= 0:
         steps -= 1
         j = state[0]
@@ -153,8 +155,8 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                 if models:
                     for i in range(rows):
                         row_joined[i] = ids[row_class[j, i]]
-                weigh(number, joined[2], rows, row_joined, t_count[j], t_rest[j], k, models, rest_sensitive[j], sizes,
-                      kinds, columns, numbers, wholes, n, families, parts, divisors, work, j == q - 1, weights)  # fmt: skip
+                weigh(number, joined[2], rows, row_joined, t_count[j], t_rest[j], k, model, rest_sensitive[j], n, work,
+                      j == q - 1, weights)  # fmt: skip
                 score, total = bound(j, level, weights, number, joined[1], joined[0], levels, starts, costs, base, n,
                                      limit, scores[0], geometric, up_parent, up_code, up_count, gather, losses)  # fmt: skip
                 state[1] += 1
@@ -180,16 +182,22 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                     tie = abs(score - scores[0]) <= _TIE
                     if tie:
                         if state[4] < tied_levels.shape[0]:
-                            tied_levels[state[4], :] = levels
+                            for c in range(q):
+                                tied_levels[state[4], c] = levels[c]
                         state[4] += 1
                     elif score < scores[0]:
-                        tied_levels[0, :] = levels
+                        for c in range(q):
+                            tied_levels[0, c] = levels[c]
                         state[4] = 1
-                    lighter = rows_out < state[5] or (rows_out == state[5] and levels.sum() < best_levels.sum())
+                    lower = 0
+                    for c in range(q):
+                        lower += best_levels[c] - levels[c]
+                    lighter = rows_out < state[5] or (rows_out == state[5] and lower > 0)
                     if (not tie and score < scores[0]) or (tie and lighter):
                         scores[0] = min(score, scores[0])
                         state[5] = rows_out
-                        best_levels[:] = levels
+                        for c in range(q):
+                            best_levels[c] = levels[c]
         if place[j] >= many[j] or bounds[j, place[j]] > scores[0] + _TIE:
             state[2] += many[j] - place[j]
             open_[j] = 0
@@ -201,8 +209,9 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
         number = classes_at(level, starts, maps, widths, j, c_size[j], c_parent[j], c_code[j], c_count[j], keys, values,
                             right, ids, joined)  # fmt: skip
         up_count[j + 1] = number
-        up_parent[j + 1, :number] = joined[0, :number]
-        up_code[j + 1, :number] = joined[1, :number]
+        for c in range(number):
+            up_parent[j + 1, c] = joined[0, c]
+            up_code[j + 1, c] = joined[1, c]
         if level == 0:
             for i in range(rows):
                 t_class[j + 1, i] = ids[row_class[j, i]]
@@ -221,7 +230,8 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                 t_class[j + 1, one] = row_joined[i]
                 t_count[j + 1, one] += t_count[j, i]
                 ids[one] = right[i]
-            t_rest[j + 1, :found] = ids[:found]
+            for i in range(found):
+                t_rest[j + 1, i] = ids[i]
         open_[j + 1] = 0
         state[0] = j + 1
     return state[0] < 0

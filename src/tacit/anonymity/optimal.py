@@ -156,15 +156,15 @@ def search(
     """
     from tacit.anonymity import kernels, lattice  # noqa: PLC0415 - numba is slow to import
 
-    kernels.announce(lattice.walk)
     began = time.perf_counter()
     order = sorted(range(len(problem.trees)), key=lambda j: -_spread(problem, j))
     walk = Walk(problem, order, limit)
-    while not walk.go(_STEPS):
-        if progress:
-            progress(walk.done())
-        if time.perf_counter() - began > seconds:
-            break
+    with kernels.announced(lattice.walk):
+        while not walk.go(_STEPS):
+            if progress:
+                progress(walk.done())
+            if time.perf_counter() - began > seconds:
+                break
     return walk.found(time.perf_counter() - began)
 
 

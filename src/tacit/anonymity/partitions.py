@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.anonymity.classes import group
-from tacit.anonymity.kernels import announce
+from tacit.anonymity.kernels import announced
 from tacit.anonymity.loss import averaged, column_losses
 from tacit.anonymity.optimal import _lattice
 from tacit.anonymity.problems import Coded, Problem, coded_requirements
@@ -20,7 +20,6 @@ _POWERS = (1.0, 0.7, 0.4)
 
 def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
     """Split at medians (LeFevre, DeWitt and Ramakrishnan 2006); return the recoded table and its boxes."""
-    announce(median_split)
     coded, rows, q = coded_requirements(problem), problem.rows, len(problem.trees)
     widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
     small = np.int16 if widths.max() < np.iinfo(np.int16).max else np.int32
@@ -30,15 +29,16 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
         table[j] = (number_places(tree) if ranges[j] else places(tree)).astype(small)[codes]
     order, ends, most = np.arange(rows, dtype=np.int32), np.empty(rows, dtype=np.int64), max(1, rows // problem.k)
     lows, highs = np.empty((q, most), dtype=np.int32), np.empty((q, most), dtype=np.int32)
-    found = median_split(table, order, problem.k, strict, widths, coded.arrays(), _sensitive(coded, rows),
-                         _work(coded, rows), ends, lows, highs)  # fmt: skip
+    with announced(median_split):
+        found = median_split(table, order, problem.k, strict, widths, coded.arrays(), _sensitive(coded, rows),
+                             _work(coded, rows), ends, lows, highs)  # fmt: skip
     return _published(problem, lows[:, :found], highs[:, :found], order, ends[:found], ranges)
 
 
 def local(problem: Problem) -> tuple[Published, Ints]:
     """Split along hierarchies, weighing splits in a few ways; return the recoded table of least loss, and its boxes."""
-    announce(hierarchy_split)
-    tries = [_split(problem, power) for power in _POWERS]
+    with announced(hierarchy_split):
+        tries = [_split(problem, power) for power in _POWERS]
     return min(tries, key=lambda one: averaged(column_losses(one[0], problem.objective), problem.mean))
 
 

@@ -105,8 +105,10 @@ class Coded:
         """How much the compiled loops need to add up in: for all values, and for all parts of every distance."""
         return int(max(self.wholes.shape[1], self.families.max(initial=0) + 1, self.parts.max(initial=0), 1)) + 1
 
-    def arrays(self) -> tuple[Longs | Ints, ...]:
-        """Return them in the order of `lattice.walk`."""
+    def arrays(self) -> tuple[Longs | Ints, ...] | None:
+        """Return them in the order in which compiled loops take them; None where only rows are counted."""
+        if not len(self.kinds):
+            return None
         return (self.sizes, self.kinds, self.of, self.numbers, self.wholes, self.families, self.parts, self.divisors)
 
 

@@ -6,26 +6,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.anonymity.kernels import jit, judge
+from tacit.anonymity.kernels import jit, judge, part
 
 EXACT = True
 
 
-@jit
+@part
 def passes(low, high, rows_in, total, k, model, sensitive, n, work):
-    """Return whether rows rows_in[low:high] as one class meet every requirement."""
+    """Return whether rows rows_in[low:high] as one class meet every requirement; without a model k alone counts."""
+    if model is None:
+        return total >= k
     sizes, kinds, columns, numbers, wholes, families, parts, divisors = model
     where, ones, hist, touched, scratch, doubts = work
     if total < k:
         return False
-    if kinds.size == 0:
-        return True
     judged = judge(np.int64(low), np.int64(high), rows_in, where, ones, np.int64(total), k, sensitive, sizes, kinds,
                    columns, numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts, EXACT)  # fmt: skip
     return judged == 0.0
 
 
-@jit
+@part
 def cut_at(column, low, high, base, reach, counts, strict):
     """Return where to cut values of a part: up to which value all go left, how many rows go left, how many of the next.
 
@@ -60,7 +60,10 @@ def median_split(table, order, k, strict, widths, model, sensitive, work, ends, 
     has one value alone need not be moved. lows and highs receive the range of every part.
     """
     q, n = table.shape
-    counts = np.zeros(widths.max() + 1, dtype=np.int64)
+    widest = 1
+    for c in range(q):
+        widest = max(widest, widths[c])
+    counts = np.zeros(widest + 1, dtype=np.int64)
     spare, spare_order, target = (
         np.empty(n, dtype=table.dtype),
         np.empty(n, dtype=order.dtype),
@@ -114,31 +117,33 @@ def median_split(table, order, k, strict, widths, model, sensitive, work, ends, 
                     b += 1 - goes
             for i in range(low, high):
                 spare_order[target[i]] = order[i]
-            if model[1].size > 0 and not (
+            if not (
                 passes(low, low + left, spare_order, left, k, model, sensitive, n, work)
                 and passes(low + left, high, spare_order, size - left, k, model, sensitive, n, work)
             ):
                 continue
-            order[low:high] = spare_order[low:high]
+            for i in range(low, high):
+                order[i] = spare_order[i]
             for one in range(q):
                 if least[one] < most[one]:
                     moving = table[one]
                     for i in range(low, high):
                         spare[target[i]] = moving[i]
-                    moving[low:high] = spare[low:high]
+                    for i in range(low, high):
+                        moving[i] = spare[i]
             stack[top, 0], stack[top, 1] = low + left, high
             stack[top + 1, 0], stack[top + 1, 1] = low, low + left
             top += 2
             done = True
         if not done:
-            lows[:, found] = least
-            highs[:, found] = most
+            for c in range(q):
+                lows[c, found], highs[c, found] = least[c], most[c]
             ends[found] = high
             found += 1
     return found
 
 
-@jit
+@part
 def arrange(low, high, c, at, width, table, maps, counts, sorted_rows):
     """Sort the row numbers of a part by their group in column c into sorted_rows; counts[g] becomes the end of g."""
     counts[: width + 1] = 0
@@ -152,7 +157,7 @@ def arrange(low, high, c, at, width, table, maps, counts, sorted_rows):
         counts[g] += 1
 
 
-@jit
+@part
 def pool(low, size, width, ends_of, sorted_rows, order, pooled, k, model, sensitive, n, work, rows_in):
     """Mark groups that cannot stand alone, and more, smallest first, until what is pooled can; return the rows left.
 
@@ -212,16 +217,17 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
     kept_ends = np.zeros(widest + 2, dtype=np.int64)
     pooled, chosen_pool = np.zeros(widest + 1, dtype=np.int8), np.zeros(widest + 1, dtype=np.int8)
     sorted_rows, rows_in = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
-    stack, stack_levels = np.empty((n + 1, 2), dtype=np.int64), np.empty((n + 1, q), dtype=np.int8)
+    stack, stack_levels = np.empty((n + 1, 2), dtype=np.int64), np.empty((n + 1, q), dtype=np.int16)
     stack[0, 0], stack[0, 1] = 0, n
     for c in range(q):
         stack_levels[0, c] = heights[c] - 1
-    levels = np.empty(q, dtype=np.int8)
+    levels = np.empty(q, dtype=np.int16)
     top, found = 1, 0
     while top > 0:
         top -= 1
         low, high = stack[top, 0], stack[top, 1]
-        levels[:] = stack_levels[top]
+        for c in range(q):
+            levels[c] = stack_levels[top, c]
         size, best, best_c, best_level = high - low, 0.0, -1, 0
         if size > k:
             for c in range(q):
@@ -229,8 +235,11 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
                 before = costs[starts[c, level] + maps[starts[c, level] + table[low, c]]]
                 for lower in range(level - 1, -1, -1):
                     at, width = starts[c, lower], widths[c, lower]
+                    if lower > 0 and widths[c, lower - 1] == width:
+                        continue  # the level below makes the same groups
                     arrange(low, high, c, at, width, table, maps, counts, sorted_rows)
-                    ends_of[:width] = counts[:width]
+                    for g in range(width):
+                        ends_of[g] = counts[g]
                     alone = pool(low, size, width, ends_of, sorted_rows, order, pooled, k, model, sensitive, n,
                                  work, rows_in)  # fmt: skip
                     if alone == 0:
@@ -247,8 +256,8 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
                     score = saved * scale[c] / (bits + 0.01 * size) ** power
                     if score > best:
                         best, best_c, best_level = score, c, lower
-                        kept_ends[:width] = ends_of[:width]
-                        chosen_pool[:width] = pooled[:width]
+                        for g in range(width):
+                            kept_ends[g], chosen_pool[g] = ends_of[g], pooled[g]
         if best_c < 0:
             ends[found] = high
             found += 1
@@ -259,28 +268,34 @@ def hierarchy_split(table, order, spare, spare_order, k, heights, starts, maps, 
         for g in range(width):
             if kept_ends[g] > begin and chosen_pool[g] == 0:
                 stack[top, 0], stack[top, 1] = to, to + kept_ends[g] - begin
-                stack_levels[top] = levels
+                for one in range(q):
+                    stack_levels[top, one] = levels[one]
                 stack_levels[top, c] = best_level
                 top += 1
                 for i in range(begin, kept_ends[g]):
-                    spare[to] = table[sorted_rows[low + i]]
+                    for one in range(q):
+                        spare[to, one] = table[sorted_rows[low + i], one]
                     spare_order[to] = order[sorted_rows[low + i]]
                     to += 1
             begin = kept_ends[g]
         if to < high:
             stack[top, 0], stack[top, 1] = to, high
-            stack_levels[top] = levels
+            for one in range(q):
+                stack_levels[top, one] = levels[one]
             top += 1
             begin = 0
             for g in range(width):
                 if chosen_pool[g] == 1:
                     for i in range(begin, kept_ends[g]):
-                        spare[to] = table[sorted_rows[low + i]]
+                        for one in range(q):
+                            spare[to, one] = table[sorted_rows[low + i], one]
                         spare_order[to] = order[sorted_rows[low + i]]
                         to += 1
                 begin = kept_ends[g]
-        table[low:high] = spare[low:high]
-        order[low:high] = spare_order[low:high]
+        for i in range(low, high):
+            order[i] = spare_order[i]
+            for one in range(q):
+                table[i, one] = spare[i, one]
         for i in range((top - first) // 2):  # parts leave the stack in the order in which they stand
             for side in range(2):
                 held = stack[first + i, side]
