@@ -50,39 +50,38 @@ def unsearched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "told"),
     [
-        ("--out", "nowhere/out.csv"),
-        ("--out", "out.xlsx"),
-        ("--out", "."),
-        ("--out", ""),
-        ("--save", "nowhere/recoding"),
-        ("--chart", "nowhere/risk.svg"),
-        ("--out", "patients.csv", "--force"),
-        ("--out", "./patients.csv", "--force"),
-        ("--out", "link.csv", "--force"),
-        ("--save", "rules.toml", "--force"),
-        ("--save", "zip.csv", "--force"),
-        ("--save", "age.csv", "--force"),
-        ("--out", "new.csv", "--save", "new.csv"),
-        ("--out", "there.csv"),
-        ("--save", "there.csv"),
-        ("--chart", "there.json"),
+        (("--out", "nowhere/out.csv"), "a folder that exists"),
+        (("--out", "out.xlsx"), "ends in one of .csv"),
+        (("--out", "."), "a folder that exists"),
+        (("--out", ""), "a folder that exists"),
+        (("--save", "nowhere/recoding"), "a folder that exists"),
+        (("--chart", "nowhere/risk.svg"), "a folder that exists"),
+        (("--out", "patients.csv", "--force"), "which this command reads"),
+        (("--out", "./patients.csv", "--force"), "which this command reads"),
+        (("--out", "patients.csv"), "which this command reads"),
+        (("--out", "link.csv", "--force"), "which this command reads"),
+        (("--out", "new.csv", "--save", "new.csv"), "for two outputs"),
+        (("--out", "there.csv"), "which exists already"),
+        (("--save", "there.csv"), "which exists already"),
+        (("--chart", "there.json"), "which exists already"),
+        (("--hierarchies", "rules.toml", "--save", "rules.toml"), "which this command reads"),
+        (("--hierarchies", "rules.toml", "--save", "rules.toml", "--force"), "which this command reads"),
+        (("--hierarchies", "rules.toml", "--save", "zip.csv", "--force"), "which this command reads"),
+        (("--hierarchies", "zip=zip.csv", "--save", "zip.csv", "--force"), "which this command reads"),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
 )
 def test_outputs_are_looked_at_before_the_search(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
 ) -> None:
     (folder / "link.csv").symlink_to("patients.csv")
     (folder / "there.csv").write_text("mine")
     (folder / "there.json").write_text("mine")
-    (folder / "rules.toml").write_text('[zip]\nkind = "table"\nfile = "zip.csv"\n')
-    (folder / "age.csv").write_text("29;*\n")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     unsearched(monkeypatch)
-    rules = ("--hierarchies", "rules.toml", "--hierarchies", "age=age.csv")
-    refused(run(folder, "anonymize", "patients.csv", *rules, "--k", "3", *words, "--json"), "nothing was")
+    refused(run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--k", "3", *words, "--json"), told)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
@@ -239,25 +238,24 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("given", "told"),
     [
-        ("zip=nowhere.csv",),
-        ("nowhere.toml",),
-        ("zip.csv",),
-        ("patients.csv",),
-        ("zip=binary",),
-        ("zip=.",),
-        ("zip=",),
-        ("rules.toml", "zip=zip.csv"),
-        ("age=zip.csv",),
-        ("zip=zip.csv", "zip=zip.csv"),
+        (("zip=nowhere.csv",), "'nowhere.csv', which does not exist"),
+        (("nowhere.toml",), "COLUMN=FILE"),
+        (("zip.csv",), "COLUMN=FILE"),
+        (("zip=binary",), "which cannot be read"),
+        (("zip=.",), "which cannot be read"),
+        (("zip=",), "hierarchy"),
+        (("rules.toml", "zip=zip.csv"), "two for 'zip'"),
+        (("zip=zip.csv", "zip=zip.csv"), "two for 'zip'"),
+        (("age=zip.csv",), "'29', '22'"),
     ],
-    ids=" ".join,
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
 )
-def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, given: tuple[str, ...]) -> None:
+def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, given: tuple[str, ...], told: str) -> None:
     (folder / "binary").write_bytes(b"\xff\xfe\x00;\x00")
     words = [word for one in given for word in ("--hierarchies", one)]
-    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), "hierarch")
+    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), told)
 
 
 def test_groups_are_read_with_their_separator(folder: Path) -> None:
