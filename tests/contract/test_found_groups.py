@@ -32,7 +32,7 @@ from contract.plans import (
 from contract.questions import SPELLINGS, Trial, trials
 from contract.tables import KINDS, Opener, Row, rows
 from contract.test_questions import BRIEF, SEARCH, SECRET, arrow, asked, engine_of, in_table
-from tacit.engines.duckdb_plan import SOURCE
+from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Expression, Value

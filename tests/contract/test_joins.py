@@ -24,9 +24,9 @@ import tacit as tc
 from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
-from tacit.engines import duckdb_joins
 from tacit.engines.duckdb import DuckDBEngine, Opened, open_tables
-from tacit.engines.duckdb_sql import SQL, cast
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements.words import SQL, cast
 from tacit.guarantees.events import Neighbours
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Kind, Value
@@ -334,7 +334,7 @@ def test_units_that_differ_in_a_far_digit_are_not_joined(monkeypatch: pytest.Mon
     def rounded(first: tuple[SQL, str], second: tuple[SQL, str], _: Kind) -> tuple[SQL, SQL]:
         return cast(first[0], "DOUBLE"), cast(second[0], "DOUBLE")
 
-    monkeypatch.setattr(duckdb_joins, "_alike", rounded)
+    monkeypatch.setattr(DUCKDB, "alike", rounded)
     (with_all,), (with_less,) = (
         engine.measure_with(decimal_plan(), SECRET) for engine in (one, decimal_tables(without_one=True))
     )

@@ -30,8 +30,9 @@ from contract.questions import (
     trials,
 )
 from contract.tables import Row
-from tacit.engines.duckdb import DuckDBEngine, Secret, open_duckdb
-from tacit.engines.duckdb_plan import SOURCE
+from tacit.engines.duckdb import DuckDBEngine, open_duckdb
+from tacit.engines.statements.engine import Secret
+from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.parse import parse

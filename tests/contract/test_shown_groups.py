@@ -32,8 +32,8 @@ from contract.test_found_groups import (
     oversteps,
 )
 from contract.test_questions import BRIEF, SEARCH, asked, in_table
-from tacit.engines import duckdb_keep as keep
-from tacit.engines import duckdb_shown
+from tacit.engines.statements import keep, shown
+from tacit.engines.statements.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
 from tacit.query.histograms import Histograms
@@ -177,22 +177,22 @@ def test_twice_what_a_unit_may_is_found(word: str) -> None:
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_second_look_that_keeps_all_groups_is_found(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def numbered(max_groups: int, by: Sequence[str]) -> str:
+    def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str) -> str:
         del max_groups
-        return keep.numbered(10**9, by)
+        return keep.numbered(10**9, dialect, by, rank=rank)
 
     assert not moves_values(honestly, crowd(word, "bcd"))
-    monkeypatch.setattr(duckdb_shown, "keep", SimpleNamespace(numbered=numbered, best_values=keep.best_values))
+    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=numbered, best_values=keep.best_values))
     assert moves_values(honestly, crowd(word, "bcd"))
 
 
 def test_values_that_are_hashed_by_the_place_of_a_group_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit that brings a group moves the places behind it, and with them what all others bring there."""
 
-    def best_values(max_rows: int, by: Sequence[str]) -> str:
+    def best_values(max_rows: int, by: Sequence[str], dialect: Dialect) -> str:
         del by
-        return keep.best_values(max_rows, ["place"])
+        return keep.best_values(max_rows, ["place"], dialect)
 
     assert not moves_values(honestly, crowd("count(DISTINCT p)", "a"))
-    monkeypatch.setattr(duckdb_shown, "keep", SimpleNamespace(numbered=keep.numbered, best_values=best_values))
+    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=keep.numbered, best_values=best_values))
     assert moves_values(honestly, crowd("count(DISTINCT p)", "a"))

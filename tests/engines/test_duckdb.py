@@ -13,7 +13,8 @@ import pytest
 
 from contract.plans import NAME, key, plan, table
 from tacit.engines import Engine
-from tacit.engines.duckdb import FAILED, DuckDBEngine, open_duckdb
+from tacit.engines.duckdb import DuckDBEngine, open_duckdb
+from tacit.engines.statements.engine import FAILED
 from tacit.errors import SourceError
 from tacit.query.plan import Measure
 

@@ -9,8 +9,9 @@ from math import inf
 import duckdb
 import pytest
 
-from tacit.engines.duckdb_casts import CASTS, kind_of, read, read_unit
-from tacit.engines.duckdb_sql import column
+from tacit.engines.duckdb_casts import CASTS, kind_of, read
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements.words import column
 from tacit.errors import InvalidError
 from tacit.query import functions_cast
 from tacit.query.expressions import Kind, Value
@@ -19,7 +20,7 @@ from tacit.query.expressions import Kind, Value
 def values(type_name: str, kind: Kind, written: Sequence[str], *, unit: bool = False) -> list[Value]:
     """Return what a column of a type, with these values, is as a kind."""
     listed = ", ".join(f"(({one})::{type_name})" for one in written)
-    sql = (read_unit if unit else read)(column("c"), type_name, kind).sql("duckdb")
+    sql = (DUCKDB.read_unit if unit else read)(column("c"), type_name, kind).sql("duckdb")
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         return [value for (value,) in connection.execute(f"SELECT {sql} FROM (VALUES {listed}) t(c)").fetchall()]  # noqa: S608

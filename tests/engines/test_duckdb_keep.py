@@ -8,8 +8,9 @@ from math import sqrt
 import duckdb
 import pytest
 
-from tacit.engines import duckdb_keep
-from tacit.engines.duckdb_keep import KEPT, MOST_BITS, numbered, words
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements import keep
+from tacit.engines.statements.keep import MOST_BITS, numbered, words
 
 Pairs = set[tuple[int, int]]
 SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here look at fewer than 400 cells
@@ -17,13 +18,13 @@ SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here loo
 
 def chosen(pairs: Iterable[tuple[int, int]], max_groups: int, cells: int, secret: tuple[int, int] = (1, 2)) -> Pairs:
     """Return the (unit, cell) pairs that the words keep."""
-    parts = ", ".join(f"{name} AS ({sql})" for name, sql in words(max_groups, cells))
-    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {KEPT}", secret)  # noqa: S608 - all of it is ours
+    parts = ", ".join(f"{name} AS ({sql})" for name, sql in words(max_groups, cells, DUCKDB))
+    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {keep.kept(DUCKDB)}", secret)  # noqa: S608 - all of it is ours
 
 
 def first(pairs: Iterable[tuple[int, int]], max_groups: int, secret: tuple[int, int] = (1, 2)) -> Pairs:
     """Return the (unit, cell) pairs that the row numbers keep."""
-    chosen_by = numbered(max_groups)
+    chosen_by = numbered(max_groups, DUCKDB)
     return _run(
         pairs,
         f"WITH pairs AS (SELECT DISTINCT u, cell FROM located) SELECT u, cell FROM ({chosen_by})",  # noqa: S608 - ours
@@ -57,7 +58,7 @@ def test_a_unit_keeps_as_many_cells_as_it_may_and_has(max_groups: int, cells: in
 
 @pytest.mark.parametrize("max_groups", [1, 4])
 def test_ties_of_the_hash_admit_nobody_too_many(max_groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_keep, "_HASHED", 0)
+    monkeypatch.setattr(keep, "_HASHED", 0)
     pairs = {(unit, cell) for unit in range(20) for cell in range(unit)}
     kept = chosen(pairs, max_groups, 20)
     assert kept == {(unit, cell) for unit in range(20) for cell in range(max(0, unit - max_groups), unit)}

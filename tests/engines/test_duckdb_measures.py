@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tacit.engines.duckdb_measures import Grid, check, grid_of, on_grid, presence_of
-from tacit.engines.duckdb_sql import column
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements.measures import Grid, check, grid_of, on_grid, presence_of
+from tacit.engines.statements.words import column
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Case, Column, Constant, Kind
 from tacit.query.plan import Measure
@@ -24,7 +25,7 @@ HALF = Fraction(1, 2)
 def steps(values: list[float | None], grid: Grid, arrow: pa.DataType) -> list[int | None]:
     with duckdb.connect() as connection:
         connection.register("t", pa.table({"x": pa.array(values, arrow)}))
-        sql = on_grid(column("x"), grid).sql("duckdb")
+        sql = on_grid(column("x"), grid, DUCKDB).sql("duckdb")
         return [found for (found,) in connection.execute(f"SELECT {sql} FROM t").fetchall()]  # noqa: S608
 
 
@@ -98,7 +99,7 @@ def test_booleans_are_numbers() -> None:
 
 def test_text_has_no_steps() -> None:
     with pytest.raises(InvalidError, match="a sum of numbers"):
-        on_grid(column("x"), Grid(Column("x", "text"), Fraction(1), 0, 1))
+        on_grid(column("x"), Grid(Column("x", "text"), Fraction(1), 0, 1), DUCKDB)
 
 
 def test_constant_measures_and_counts_of_units_ask_for_no_steps() -> None:

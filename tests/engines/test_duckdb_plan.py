@@ -14,7 +14,8 @@ from contract.conftest import ARROW
 from contract.plans import NAME, A, B, X, call, key, plan, plans, present, table
 from contract.tables import KINDS, Row, rows
 from tacit.engines.duckdb import open_duckdb
-from tacit.engines.duckdb_plan import Statement, statement
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements.plan import Statement, statement
 from tacit.errors import InvalidError
 from tacit.query.expressions import Case, Column, Constant
 from tacit.query.plan import Measure, Plan
@@ -34,7 +35,7 @@ def test_the_text_of_a_statement_is_as_it_was() -> None:
         keys=[key(NAME, "a", "b"), key(B, *(True, False))],
         where=call("not", "boolean", B),
     )
-    written = "\n\n".join(statement(one, TYPES).sql + ";" for one in (bounded, by_row)) + "\n"
+    written = "\n\n".join(statement(one, TYPES, DUCKDB).sql + ";" for one in (bounded, by_row)) + "\n"
     assert written == (GOLDEN / "statements.golden.sql").read_text()
 
 
@@ -66,53 +67,53 @@ def distance(one: list[list[int]], other: list[list[int]]) -> int:
 
 def test_nothing_is_chosen_where_a_unit_may_keep_all_cells() -> None:
     keys = [key(NAME, *"abc")]
-    assert statement(plan(table(groups=2), COUNT, keys=keys), TYPES).draws
+    assert statement(plan(table(groups=2), COUNT, keys=keys), TYPES, DUCKDB).draws
     for asked in (
         plan(table(groups=3), COUNT, keys=keys),
         plan(table(groups=1), COUNT, keys=[key(NAME, "a")]),
         plan(table(groups=1), COUNT),
         plan(table(unit=None), COUNT, keys=keys),
     ):
-        assert not statement(asked, TYPES).draws
+        assert not statement(asked, TYPES, DUCKDB).draws
 
 
 def test_counts_that_agree_are_asked_for_once() -> None:
     asked = plan(table(), LOW, Measure(value=present(X)), Measure(value=X, per="unit"), Measure(value=X, low=1, high=4))
-    sql = statement(asked, TYPES).sql
+    sql = statement(asked, TYPES, DUCKDB).sql
     assert sql.count("COUNT(") == 1
-    assert sql.count("SUM(d") == 2
-    assert statement(plan(table(), LOW, COUNT), TYPES).sql.count("COUNT(") == 2
+    assert sql.count('SUM("d') == 2
+    assert statement(plan(table(), LOW, COUNT), TYPES, DUCKDB).sql.count("COUNT(") == 2
 
 
 def test_columns_that_are_not_asked_for_are_not_read() -> None:
-    sql = statement(plan(table(), LOW), TYPES).sql
+    sql = statement(plan(table(), LOW), TYPES, DUCKDB).sql
     assert '"x"' in sql
     assert not any(f'"{name}"' in sql for name in ("name", "a", "b", "d", "m"))
 
 
 def test_answers_are_read_by_cell_and_what_is_absent_is_zero() -> None:
-    made = Statement("", {}, (((1, 2), (2, -1)), ((2, 1),)), 3)
+    made = Statement("", {}, (((1, 2), (2, -1)), ((2, 1),)), 3, draws=False)
     assert made.read([(2, 10, 3), (0, None, 4)]) == [[-4, 0, 17], [4, 0, 3]]
 
 
 def test_a_key_listed_twice_is_refused() -> None:
     for values in (("a", "b", "a"), (None, None)):
         with pytest.raises(InvalidError, match="different values"):
-            statement(plan(table(), COUNT, keys=[key(NAME, *values)]), TYPES)
+            statement(plan(table(), COUNT, keys=[key(NAME, *values)]), TYPES, DUCKDB)
     with pytest.raises(InvalidError, match="different values"):
-        statement(plan(table(), COUNT, keys=[key(X, 0.0, -0.0)]), TYPES)
+        statement(plan(table(), COUNT, keys=[key(X, 0.0, -0.0)]), TYPES, DUCKDB)
 
 
 def test_a_unit_or_a_column_that_is_not_there_is_refused() -> None:
     without: Mapping[str, str] = {name: one for name, one in TYPES.items() if name not in ("u", "a")}
     for asked in (plan(table(), COUNT), plan(table(unit=None), Measure(value=A, low=0, high=1))):
         with pytest.raises(InvalidError, match="columns of the source"):
-            statement(asked, without)
+            statement(asked, without, DUCKDB)
 
 
 def test_a_sum_of_rows_without_max_rows_is_refused() -> None:
     with pytest.raises(InvalidError, match="max_rows"):
-        statement(plan(table(rows=None), COUNT), TYPES)
+        statement(plan(table(rows=None), COUNT), TYPES, DUCKDB)
 
 
 def test_a_thousand_measures_are_one_statement() -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from contract.conftest import ARROW
 from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions
 from tacit.engines.duckdb import DuckDBEngine, open_duckdb
-from tacit.engines.duckdb_functions import FORMS
-from tacit.engines.duckdb_plan import SOURCE
-from tacit.engines.duckdb_rows import Rows
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.statements.plan import SOURCE
+from tacit.engines.statements.rows import Rows
 from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
@@ -44,13 +44,13 @@ def source() -> Iterator[DuckDBEngine]:
 
 
 def layers(rows: Rows) -> str:
-    return ", ".join(f"{name} AS ({select.sql('duckdb')})" for name, select in rows.selects(SOURCE))
+    return ", ".join(f"{name} AS ({select})" for name, select in rows.selects(SOURCE))
 
 
 def computed(source: DuckDBEngine, expression: Expression) -> list[Value]:
     """Return an expression's value on every row of DATA."""
     place = Column("place", "integer")
-    rows = Rows(source._types, [expression, place])
+    rows = Rows(DUCKDB, source._types, [expression, place])
     value, order = rows.value(expression).sql("duckdb"), rows.value(place).sql("duckdb")
     last = rows.selects(SOURCE)[-1][0]
     sql = f"WITH {layers(rows)} SELECT {value} FROM {last} ORDER BY {order}"  # noqa: S608
@@ -118,13 +118,13 @@ def test_logarithms_and_powers_agree_but_for_their_last_bits(source: DuckDBEngin
 
 
 def test_every_listed_function_can_be_written() -> None:
-    assert set(FORMS) == set(FUNCTIONS)
+    assert set(DUCKDB.forms) == set(FUNCTIONS)
 
 
 def test_a_part_that_is_used_twice_is_computed_once() -> None:
     shared = Call("multiply", (X, Y), "real")
     both = Call("and", tuple(Call("less", (shared, one), "boolean") for one in (X, Y)), "boolean")
-    rows = Rows({"x": "DOUBLE", "y": "DOUBLE"}, [both])
+    rows = Rows(DUCKDB, {"x": "DOUBLE", "y": "DOUBLE"}, [both])
     rows.value(both)
     assert layers(rows).count("*") == 1 + len(rows.selects(SOURCE)) - 1  # SELECT * in every layer but the first
 
@@ -134,7 +134,7 @@ def test_nested_guards_grow_with_their_depth_and_not_exponentially() -> None:
     lengths = []
     for _ in range(20):
         nested = Call("ln", (Call("divide", (Constant(1.0, "real"), nested), "real"),), "real")
-        rows = Rows({"x": "DOUBLE"}, [nested])
+        rows = Rows(DUCKDB, {"x": "DOUBLE"}, [nested])
         rows.value(nested)
         lengths.append(len(layers(rows)))
     assert lengths[19] < 3 * lengths[9]
@@ -145,7 +145,7 @@ def test_no_text_nests_deeper_than_parsers_like(source: DuckDBEngine) -> None:
     for _ in range(60):
         deep = Call("negate", (deep,), "integer")
     assert computed(source, deep) == [None if row["b"] is None else int(bool(row["b"])) for row in DATA]
-    rows = Rows(source._types, [deep])
+    rows = Rows(DUCKDB, source._types, [deep])
     rows.value(deep)
     assert layers(rows).count("(((((((((((((((") == 0
 
@@ -165,12 +165,12 @@ def test_nan_is_null_wherever_it_comes_from(source: DuckDBEngine) -> None:
 
 
 def test_a_column_that_the_source_does_not_have_is_refused() -> None:
-    rows = Rows({"x": "DOUBLE"}, [S])
+    rows = Rows(DUCKDB, {"x": "DOUBLE"}, [S])
     with pytest.raises(InvalidError, match="columns of the source"):
         rows.value(S)
 
 
 def test_text_that_is_no_unicode_is_refused() -> None:
-    rows = Rows({"s": "VARCHAR"}, [])
+    rows = Rows(DUCKDB, {"s": "VARCHAR"}, [])
     with pytest.raises(InvalidError, match="Unicode"):
         rows.value(Call("equal", (S, Constant("\ud800", "text")), "boolean"))

@@ -20,7 +20,7 @@ from scipy.stats import binom
 
 from bounded import REAL, WHOLE, Row, ask_for, bounds, contribution, measured, plan_of, policy
 from evidence import FALSE_ALARM
-from tacit.engines import duckdb_measures
+from tacit.engines.statements import measures as statement_measures
 from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.aggregates.contrast import Contrast, Noisy, _laplace, noisy
 from tacit.query.aggregates.covariance import Correlation, Covariance, _correlated
@@ -105,7 +105,7 @@ def test_integers_fit_whatever_the_bounds_and_the_rows(
     (bundle,) = bundles_of(ask, policy(rows=most))
     assert bundle.reach <= 2**63
     for measure in bundle.measures:
-        duckdb_measures.check(measure, most)
+        statement_measures.check(measure, most)
         assert measure.value is not None
         found = proven(measure.value, {"x": (low, low + width), "n": bounds(0, 10**6)})
         assert found is not None

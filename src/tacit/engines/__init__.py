@@ -1,17 +1,9 @@
 """Where the rows are: a plan becomes an engine's own SQL, and exact integers come back.
 
-* `duckdb`              the DuckDB engine: `open_duckdb`
+* `statements`          a plan as statements of SQL, for any engine; what differs is a dialect
+* `duckdb`              DuckDB: `open_duckdb`
 * `duckdb_sources`      files and tables, opened read-only, and their schemas
-* `duckdb_rows`         row expressions as layers of SELECTs
-* `duckdb_functions`, `duckdb_casts`   what each listed function and cast is in DuckDB
-* `duckdb_measures`     measures as integers of rows and of units
-* `duckdb_keep`         which cells a unit keeps
-* `duckdb_plan`         the whole statement
-* `duckdb_open`         the same for groups that are found in the data
-* `duckdb_shown`        what is measured of them once it is known which are shown
-* `duckdb_joins`        the rows of a join, before the statement
-* `duckdb_public`       what public tables hold
-* `duckdb_sql`          small words of SQL
+* `duckdb_dialect`, `duckdb_functions`, `duckdb_casts`   how DuckDB writes what all engines do
 """
 
 from __future__ import annotations

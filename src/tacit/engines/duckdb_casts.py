@@ -2,7 +2,7 @@
 
 Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999
 become NULL, timestamps lose their zone in UTC, and nothing here raises. NaN stays until something looks at it (see
-`duckdb_rows`).
+`rows`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tacit.engines.duckdb_sql import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
+from tacit.engines.statements.words import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
 from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 
@@ -63,17 +63,6 @@ def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
     return value if source == kind else CASTS[source, kind](value)
 
 
-def read_unit(raw: SQL, type_name: str, kind: Kind) -> SQL:
-    """Return the unit's column: the very value if the policy leaves its kind, so that no two units become one.
-
-    A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
-    """
-    source = kind_of(type_name)
-    if may_be_nan(type_name, kind):
-        return without_nan(raw)
-    return raw if source == kind or (source == "integer" and kind == "real") else read(raw, type_name, kind)
-
-
 def may_be_nan(type_name: str, kind: Kind) -> bool:
     """Whether a column can hold NaN as the policy types it."""
     return kind == "real" and type_name in _FLOATS
@@ -82,11 +71,6 @@ def may_be_nan(type_name: str, kind: Kind) -> bool:
 def finite(value: SQL) -> SQL:
     """Return whether a double is neither infinite nor NaN."""
     return infix(exp.LT, call("ABS", value), infinity())
-
-
-def without_nan(value: SQL) -> SQL:
-    """Return a double with NULL for NaN; the value is written twice."""
-    return when((infix(exp.LTE, value, infinity()), value))
 
 
 def _as_it_is(raw: SQL) -> SQL:

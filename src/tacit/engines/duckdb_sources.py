@@ -26,15 +26,10 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from tacit.engines.duckdb_plan import SOURCE
-from tacit.engines.duckdb_sql import TYPES
+from tacit.engines.statements.plan import SOURCE
+from tacit.engines.statements.words import TYPES
 from tacit.errors import InvalidError, NoSourceError, show
 from tacit.query.locations import holds_secret, scheme
-
-NOT_OPENED = (
-    "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete, can be "
-    "read, has no column of a type that DuckDB does not know, and that no other program is writing to it."
-)
 
 _WRITTEN_ORDER = "join_order,build_side_probe_side"
 _MOST_NAMES = 20
@@ -102,7 +97,7 @@ def _shown(written: str) -> str:
 def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     """Let DuckDB read these files from now on, and nothing else, and change no setting."""
     connection.execute("SET TimeZone = 'UTC'")
-    try:  # see `duckdb_keep`; versions without this rewrite do not know its name
+    try:  # see `keep`; versions without this rewrite do not know its name
         connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER},top_n_window_elimination'")
     except duckdb.Error:
         connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER}'")

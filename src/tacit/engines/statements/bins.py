@@ -1,6 +1,6 @@
-"""A measure with bins as a DuckDB statement: one histogram pass.
+"""A measure with bins as a statement: one histogram pass.
 
-    layers, located  as in `duckdb_plan`, with the number of a row's bin as d0, NULL where it has none
+    layers, located  as in `plan`, with the number of a row's bin as d0, NULL where it has none
     kept or chosen   the cells that each unit keeps: by the same hashes of the same rows as for any other measure, those
                      without a bin among them, so that all statements of a plan keep the same
     pairs            by (unit, cell, bin): n, how many rows
@@ -8,15 +8,15 @@
     answer           by (cell, bin): the sums over units of each unit's integers
 
 **A unit's integer** in a bin is n·2^fraction_bits if t ≤ max_rows, else n·F // t with F = max_rows·2^fraction_bits ≤
-2^62 (what is larger is refused by `duckdb_measures.check`). Over the bins of a cell Σn = t, so the integers add up to
+2^62 (what is larger is refused by `measures.check`). Over the bins of a cell Σn = t, so the integers add up to
 at most F: t·2^fraction_bits ≤ F in the first case, Σ n·F/t = F in the second, and `//` rounds down.
 
 **Nothing overflows.** n ≤ t. In the first case n·2^fraction_bits ≤ F ≤ 2^62. If t·F ≤ 2^60, n·F fits 64 bits; else it
-is computed in 128 bits, n·F < 2^63·2^62, and n·F // t ≤ F fits 64 again. SUM over units is a HUGEINT.
+is computed in 128 bits, n·F < 2^63·2^62, and n·F // t ≤ F fits 64 again. The sum over units is exact in every dialect.
 
 If every row is its own unit the rows of a bin are counted.
 """
-# ruff: noqa: S608 - every part of these texts is our own, or written by duckdb_rows from checked expressions
+# ruff: noqa: S608 - every part of these texts is our own, or written by `rows` from checked expressions
 
 from __future__ import annotations
 
@@ -24,10 +24,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tacit.engines import duckdb_keep as keep
-from tacit.engines import duckdb_measures as measures
-from tacit.engines.duckdb_measures import Grid
-from tacit.engines.duckdb_plan import _cell, _equal, _located, _text, _Wanted
+from sqlglot import exp
+
+from tacit.engines.statements import keep, measures
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.measures import Grid
+from tacit.engines.statements.plan import (
+    Parts,
+    Wanted,
+    cell_of,
+    chooses,
+    kept_by_word,
+    key_joins,
+    lists_of,
+    located,
+    written,
+)
+from tacit.engines.statements.words import SQL, cast, column, infix, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Constant, Value
 from tacit.query.plan import Bundle, Measure, Plan
@@ -45,11 +58,7 @@ class BinStatement:
     cells: int
     bins: int
     factor: int
-
-    @property
-    def draws(self) -> bool:
-        """Whether the statement chooses cells, and so needs two more parameters, the keys h0 and h1 of its hash."""
-        return "$h0" in self.sql
+    draws: bool
 
     def read(self, rows: Sequence[Sequence[int]]) -> list[list[int]]:
         """Return the integers of every bin of every cell, the bin counting fastest; what is absent is 0."""
@@ -84,20 +93,19 @@ def is_binned(plan: Plan) -> bool:
     return plan.bundles[0].measures[0].bins > 1
 
 
-def bin_statement(plan: Plan, types: Mapping[str, str]) -> BinStatement:
+def bin_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> BinStatement:
     """Return the statement of a plan of one measure with bins, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
     max_rows = 1 if plan.table.unit is None else plan.table.rows
     measures.check(measure, max_rows)
     checked_bins(measure)
-    wanted = _Wanted({grid_of(measure): "d0"}, {})
+    wanted = Wanted({grid_of(measure): "d0"}, {})
     make = _by_row if plan.table.unit is None else _by_unit
-    parts, last, total = make(plan, types, wanted, measure)
-    written = ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
-    sql = f"WITH {written}\nSELECT cell, d0, SUM({total}) FROM {last} GROUP BY cell, d0"
-    parameters = {f"k{place}": key.listed for place, key in enumerate(plan.keys)}
+    parts, last, summed = make(plan, types, wanted, measure, dialect)
+    total = dialect.text(dialect.total(summed))
+    sql = f"WITH {written(parts)}\nSELECT cell, d0, {total} FROM {last} GROUP BY cell, d0"
     factor = 1 << measure.fraction_bits if plan.table.unit is None else 1
-    return BinStatement(sql, parameters, plan.listed, measure.bins, factor)
+    return BinStatement(sql, lists_of(plan), plan.listed, measure.bins, factor, chooses(plan))
 
 
 def checked_bins(measure: Measure) -> None:
@@ -121,45 +129,44 @@ def grid_of(measure: Measure) -> Grid:
     return Grid(value, Fraction(1), 0, measure.bins - 1)
 
 
-_Parts = list[tuple[str, str, str]]
-
-
-def _by_row(plan: Plan, types: Mapping[str, str], wanted: _Wanted, measure: Measure) -> tuple[_Parts, str, str]:
+def _by_row(
+    plan: Plan, types: Mapping[str, str], wanted: Wanted, measure: Measure, dialect: Dialect
+) -> tuple[Parts, str, SQL]:
     """Return the parts, what the answer is made from, and what is summed, where every row is its own unit."""
     del measure
-    parts = _located(plan, types, wanted, coded=False)
+    parts = located(plan, types, wanted, dialect, coded=False)
     by = ", ".join([*(f"g{place}" for place in range(len(plan.keys))), "d0"])
     parts.append(("sums", "", f"SELECT {by}, COUNT(*) AS n FROM located WHERE d0 IS NOT NULL GROUP BY {by}"))
-    joins = "".join(
-        f" JOIN key{place} ON {_equal(f'g{place}', f'k{place}', key)}" for place, key in enumerate(plan.keys)
-    )
-    return parts, f"(SELECT {_text(_cell(plan))} AS cell, * FROM sums{joins})", "n"
+    found = f"SELECT {dialect.text(cell_of(plan))} AS cell, sums.* FROM sums{key_joins(plan, dialect)}"
+    return parts, f"({found}) AS found", column("n")
 
 
-def _by_unit(plan: Plan, types: Mapping[str, str], wanted: _Wanted, measure: Measure) -> tuple[_Parts, str, str]:
+def _by_unit(
+    plan: Plan, types: Mapping[str, str], wanted: Wanted, measure: Measure, dialect: Dialect
+) -> tuple[Parts, str, SQL]:
     """Return the same where units have rows."""
-    chooses, by_word = plan.groups < plan.listed, plan.listed <= keep.MOST_BITS
-    parts = _located(plan, types, wanted, coded=True)
+    by_word = plan.listed <= keep.MOST_BITS
+    parts = located(plan, types, wanted, dialect, coded=True)
     source, there = "located", "WHERE d0 IS NOT NULL "
-    if chooses and by_word:
-        name, _, sql = parts[-1]
-        parts[-1] = (name, "MATERIALIZED ", sql)
-        parts += [(name, "", sql) for name, sql in keep.words(plan.groups, plan.listed)]
-        source, there = keep.KEPT, "AND d0 IS NOT NULL "
-    numbered = chooses and not by_word
+    if chooses(plan) and by_word:
+        parts, source = kept_by_word(plan, parts, dialect)
+        there = "AND d0 IS NOT NULL "
+    numbered = chooses(plan) and not by_word
     counted = f"SELECT u, cell, d0, COUNT(*) AS n FROM {source} {'' if numbered else there}GROUP BY u, cell, d0"
     parts.append(("pairs", "", counted))
     if numbered:  # a cell has a row for each of its bins here, so that cells are numbered and not rows
-        parts.append(("chosen", "", keep.numbered(plan.groups).replace("ROW_NUMBER()", "DENSE_RANK()")))
-    t = "CAST(SUM(n) OVER (PARTITION BY u, cell) AS BIGINT)"
+        parts.append(("chosen", "", keep.numbered(plan.groups, dialect, rank="DENSE_RANK")))
+    t = f"CAST(SUM(n) OVER (PARTITION BY u, cell) AS {dialect.type_of('BIGINT')})"
     weighed = f"SELECT cell, d0, n, {t} AS t FROM {'chosen WHERE d0 IS NOT NULL' if numbered else 'pairs'}"
-    return [*parts, ("weighed", "", weighed)], "weighed", integer_of(measure, plan.table.rows)
+    return [*parts, ("weighed", "", weighed)], "weighed", integer_of(measure, plan.table.rows, dialect)
 
 
-def integer_of(measure: Measure, max_rows: int) -> str:
+def integer_of(measure: Measure, max_rows: int, dialect: Dialect) -> SQL:
     """Return a unit's integer in a bin, from n and t."""
-    most = max_rows << measure.fraction_bits
-    plain = f"n * CAST({1 << measure.fraction_bits} AS BIGINT)"
-    near = f"WHEN t <= {_NEAR // most} THEN (n * CAST({most} AS BIGINT)) // t " if _NEAR // most > max_rows else ""
-    far = f"CAST((CAST(n AS HUGEINT) * CAST({most} AS HUGEINT)) // CAST(t AS HUGEINT) AS BIGINT)"
-    return f"CASE WHEN t <= {max_rows} THEN {plain} {near}ELSE {far} END"
+    n, t, most = column("n"), column("t"), max_rows << measure.fraction_bits
+    branches = [(infix(exp.LTE, t, whole(max_rows)), infix(exp.Mul, n, whole(1 << measure.fraction_bits)))]
+    if _NEAR // most > max_rows:
+        near = dialect.quotient(infix(exp.Mul, n, whole(most)), t, "BIGINT")
+        branches.append((infix(exp.LTE, t, whole(_NEAR // most)), near))
+    far = infix(exp.Mul, cast(n, "HUGEINT"), whole(most, "HUGEINT"))
+    return when(*branches, otherwise=cast(dialect.quotient(far, cast(t, "HUGEINT"), "HUGEINT"), "BIGINT"))

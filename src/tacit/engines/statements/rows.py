@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.engines.duckdb_casts import CASTS, may_be_nan, read, read_unit, without_nan
-from tacit.engines.duckdb_functions import FORMS
-from tacit.engines.duckdb_sql import SQL, column, literal, when
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.words import SQL, column, literal, when
 from tacit.errors import InvalidError, show
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children
 
@@ -44,8 +43,9 @@ class Term:
 class Rows:
     """The layers of SELECTs over a source in which some expressions are computed."""
 
-    def __init__(self, types: Mapping[str, str], expressions: Iterable[Expression]) -> None:
-        """Prepare the layers over a source with these columns and DuckDB types, for these expressions."""
+    def __init__(self, dialect: Dialect, types: Mapping[str, str], expressions: Iterable[Expression]) -> None:
+        """Prepare the layers over a source with these columns and types, for these expressions."""
+        self._dialect = dialect
         self._types = types
         self._letter = _letter(types)
         self._uses = _uses(expressions)
@@ -63,9 +63,9 @@ class Rows:
 
     def unit(self, name: str, kind: Kind) -> SQL:
         """Return the name of the unit's column, unchanged where that is possible."""
-        return self._add(read_unit(column(name), self._type(name), kind), 0)
+        return self._add(self._dialect.read_unit(column(name), self._type(name), kind), 0)
 
-    def selects(self, source: str, *, name: str = "layer", keep: Sequence[str] = ()) -> list[tuple[str, exp.Select]]:
+    def selects(self, source: str, *, name: str = "layer", keep: Sequence[str] = ()) -> list[tuple[str, str]]:
         """Return the layers by their names, each with the one before in FROM, and the first over the source.
 
         Columns of the source that are to be kept pass through all of them as they are.
@@ -74,7 +74,8 @@ class Rows:
         for place, columns in enumerate(self._layers):
             first: list[SQL] = [exp.Star()] if place else [column(one) for one in keep]
             named = [exp.alias_(sql, called, quoted=True) for called, sql in columns]
-            select = exp.select(*(first + named or [exp.true()])).from_(below)
+            listed = ", ".join(self._dialect.text(one) for one in first + named or [exp.true()])
+            select = f"SELECT {listed} FROM {below}{self._dialect.after_layer if place else ''}"  # noqa: S608 - ours
             below = f"{name}{place}"
             selects.append((below, select))
         return selects
@@ -104,7 +105,7 @@ class Rows:
             term = self._term(expression)
             if term.nan:
                 name = self._named(term)
-                term = Term(without_nan(name.sql), name.level, 1, nan=False)
+                term = Term(self._dialect.without_nan(name.sql), name.level, 1, nan=False)
             self._cleaned[expression] = self._named(term) if self._uses[expression] > 1 else term
         return self._cleaned[expression]
 
@@ -119,8 +120,9 @@ class Rows:
     def _made(self, expression: Expression) -> Term:
         match expression:
             case Column(name=name, kind=kind):
-                type_name = self._type(name)
-                return Term(self._add(read(column(name), type_name, kind), 0), 0, 0, may_be_nan(type_name, kind))
+                type_name, dialect = self._type(name), self._dialect
+                value = self._add(dialect.read(column(name), type_name, kind), 0)
+                return Term(value, 0, 0, dialect.may_be_nan(type_name, kind))
             case Constant(value=value, kind=kind):
                 return Term(literal(value, kind), 0, 0, nan=False)
             case Cast():
@@ -136,10 +138,10 @@ class Rows:
             return operand
         if node.operand.kind == "text":
             operand = self._named(operand)
-        return _above([operand], CASTS[node.operand.kind, node.kind](operand.sql), nan=False)
+        return _above([operand], self._dialect.casts[node.operand.kind, node.kind](operand.sql), nan=False)
 
     def _call(self, node: Call) -> Term:
-        form = FORMS[node.function]
+        form = self._dialect.forms[node.function]
         terms = [(self._clean if form.looks else self._term)(argument) for argument in node.arguments]
         terms = [self._named(term) if place in form.twice else term for place, term in enumerate(terms)]
         nan = node.kind == "real" and (form.makes or any(term.nan for term in terms))
@@ -157,7 +159,7 @@ class Rows:
 def _letter(types: Iterable[str]) -> str:
     """Return what the names of computed columns begin with: no column of the source does, whatever its capitals.
 
-    A column that is kept beside them would else stand for one of them, since DuckDB takes the first of two.
+    A column that is kept beside them would else stand for one of them, since engines take the first of two, or refuse.
 
     >>> _letter(["u", "V1"]), _letter(["u"])
     ('v_', 'v')

@@ -1,15 +1,15 @@
 """A measure that is no plain sum, for groups that were found in the data and are shown: the second look at the rows.
 
-    layers, located  as in `duckdb_plan`, with x: the number of a row's bin, or the value to tell apart; it may be NULL
-    opened           as in `duckdb_open`
+    layers, located  as in `plan`, with x: the number of a row's bin, or the value to tell apart; it may be NULL
+    opened           as in `found`
     pairs            by (unit, keys, x): n, how many rows
     chosen           those of the groups that each unit keeps, where rows are not units
     there            those of them that have an x and whose keys are those of a shown group, with its place
-    answer           by (place, bin): the sums over units of each unit's integers, as in `duckdb_bins`;
-                     or by place: how many different values were brought, as in `duckdb_distinct`
+    answer           by (place, bin): the sums over units of each unit's integers, as in `bins`;
+                     or by place: how many different values were brought, as in `distinct`
 
 **Which groups a unit keeps.** The groups of all of a unit's rows that count, those without an x among them, are ranked
-by the hash of the unit and the keys under the question's secret, and then by the keys, as in `duckdb_open`; the rows of
+by the hash of the unit and the keys under the question's secret, and then by the keys, as in `found`; the rows of
 the first max_groups are kept. DENSE_RANK gives all rows of `pairs` that have one group one rank, and different groups
 different ranks, since the keys end the order. So it is the choice that was made for the numbers of units: it is made of
 the same set of groups by the same order, before anything is said of x or of shown groups. What is shown only takes
@@ -20,42 +20,45 @@ is proved in `query.selection` and `query.aggregates.count_distinct`.
 **Nothing overflows.** Totals are at most 2^63 units' integers of at most 2^62: as quotient and remainder of 2^62 both
 parts fit 64 bits. Where each row is a unit the total is n·2^fraction_bits, likewise.
 """
-# ruff: noqa: S608 - every part of these texts is our own, or written by duckdb_rows from checked expressions
+# ruff: noqa: S608 - every part of these texts is our own, or written by `rows` from checked expressions
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from sqlglot import exp
 
-from tacit.engines import duckdb_keep as keep
-from tacit.engines import duckdb_measures as measures
-from tacit.engines.duckdb_bins import checked_bins, grid_of, integer_of, split
-from tacit.engines.duckdb_distinct import checked_value
-from tacit.engines.duckdb_open import FOUND, opened
-from tacit.engines.duckdb_plan import _located, _Wanted
+from tacit.engines.statements import keep, measures
+from tacit.engines.statements.bins import checked_bins, grid_of, integer_of, split
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.distinct import checked_value
+from tacit.engines.statements.found import opened
+from tacit.engines.statements.plan import Parts, Wanted, lists_of, located, written
+from tacit.engines.statements.words import cast, column, infix, whole
 from tacit.query.expressions import Value
 from tacit.query.histograms import WORD, Histograms
 from tacit.query.plan import Bundle, Measure, Plan
 
 SHOWN = "shown"
+"""What the engine calls the groups that are shown."""
+
 _Columns = Mapping[str, npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStatement:
-    """A statement over the table `shown`, its parameters, and how many bins it counts in: 1 for different values."""
+    """A statement over the groups that are `shown`, its parameters, and how many bins it counts in.
+
+    That is 1 for different values. `shown` (keys …, place) is for the engine to put before it.
+    """
 
     sql: str
     parameters: Mapping[str, Sequence[Value]]
     bins: int
-
-    @property
-    def draws(self) -> bool:
-        """Whether the statement chooses, and so needs two more parameters, the keys h0 and h1 of its hash."""
-        return "$h0" in self.sql
+    draws: bool
 
     def read(self, columns: _Columns, groups: int) -> Histograms | list[int]:
         """Return the integers from the columns that the statement gave: place, bin, low and high, in that order."""
@@ -79,71 +82,65 @@ def _is_later(bundle: Bundle) -> bool:
     return bundle.measures[0].bins > 1 or bundle.measures[0].per == "value"
 
 
-def show(keys: int, numbers: Sequence[int]) -> tuple[str, Mapping[str, Sequence[int]]]:
-    """Return the statement that makes the table `shown` of the keys and the places of shown groups, in this order."""
-    by = ", ".join(f"g{place}" for place in range(keys))
-    places = f"SELECT UNNEST($numbers::BIGINT[]) AS number, UNNEST(RANGE({len(numbers)})) AS place"
-    sql = f"CREATE TEMP TABLE {SHOWN} AS SELECT {by}, place FROM {FOUND} JOIN ({places}) ON {FOUND}.rowid = number"
-    return sql, {"numbers": numbers}
-
-
-def shown_statement(plan: Plan, types: Mapping[str, str]) -> ShownStatement:
+def shown_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> ShownStatement:
     """Return the statement of a plan of one measure that is no plain sum, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
     measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
     by = [f"g{place}" for place in range(len(plan.keys))]
     if measure.bins > 1:
         checked_bins(measure)
-        parts, x = _located(plan, types, _Wanted({grid_of(measure): "d0"}, {}), coded=False), "d0"
-        parts += [*_chosen(plan, by, x), *_bins(plan, measure)]
+        parts, x = located(plan, types, Wanted({grid_of(measure): "d0"}, {}), dialect, coded=False), "d0"
+        parts += [*_chosen(plan, by, x, dialect), *_bins(plan, measure, dialect)]
     else:
-        parts, x = _located(plan, types, _Wanted({}, {}), coded=False, counted=checked_value(measure)), "v"
-        parts += [*_chosen(plan, by, x), *_values(plan, by)]
-    written = ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
-    word = f"CAST({1 << WORD} AS HUGEINT)"
-    halves = f"CAST(total % {word} AS BIGINT) AS low, CAST(total // {word} AS BIGINT) AS high"
-    sql = f"WITH {written}\nSELECT CAST(place AS BIGINT) AS place, CAST(x AS BIGINT) AS bin, {halves} FROM answer"
-    listed = {f"k{place}": key.values for place, key in enumerate(plan.keys) if key.values is not None}
-    return ShownStatement(f"{sql} ORDER BY place, bin", listed, measure.bins)
+        parts, x = located(plan, types, Wanted({}, {}), dialect, coded=False, counted=checked_value(measure)), "v"
+        parts += [*_chosen(plan, by, x, dialect), *_values(plan, by, dialect)]
+    sql = f"WITH {written(parts)}\nSELECT {', '.join(_answered(dialect))} FROM answer ORDER BY 1, 2"
+    return ShownStatement(sql, lists_of(plan), measure.bins, plan.table.unit is not None)
 
 
-_Parts = list[tuple[str, str, str]]
+def _answered(dialect: Dialect) -> Iterator[str]:
+    """Yield the columns place, bin, low and high, all of 64 bits."""
+    total, word = column("total"), whole(1 << WORD, "HUGEINT")
+    halves = {"low": dialect.remainder(total, word), "high": dialect.quotient(total, word, "HUGEINT")}
+    for name, sql in {"place": column("place"), "bin": column("x"), **halves}.items():
+        yield f"{dialect.text(cast(sql, 'BIGINT'))} AS {name}"
 
 
-def _chosen(plan: Plan, by: Sequence[str], x: str) -> _Parts:
+def _chosen(plan: Plan, by: Sequence[str], x: str, dialect: Dialect) -> Parts:
     """Return the parts up to `there`: place, x and n, and where units have rows the unit and the keys."""
     unit = [] if plan.table.unit is None else ["u"]
     grouped = ", ".join([*unit, *by, x])
     pairs = f"SELECT {grouped}, COUNT(*) AS n FROM opened GROUP BY {grouped}"
-    parts: _Parts = [("opened", "", opened(plan)), ("pairs", "", pairs)]
+    parts: Parts = [("opened", "", opened(plan, dialect)), ("pairs", "", pairs)]
     source = "pairs"
     if unit:
         source = "chosen"
-        parts.append(("chosen", "", keep.numbered(plan.groups, by).replace("ROW_NUMBER()", "DENSE_RANK()")))
-    same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM s.{key}" for key in by)
+        parts.append(("chosen", "", keep.numbered(plan.groups, dialect, by, rank="DENSE_RANK")))
+    same = " AND ".join(dialect.same(f"c.{key}", f"s.{key}") for key in by)
     columns = ", ".join(["s.place", *(f"c.{name}" for name in [*unit, *by]), f"c.{x} AS x", "n"])
     there = f"SELECT {columns} FROM {source} AS c JOIN {SHOWN} AS s ON {same} WHERE c.{x} IS NOT NULL"
     return [*parts, ("there", "", there)]
 
 
-def _bins(plan: Plan, measure: Measure) -> _Parts:
+def _bins(plan: Plan, measure: Measure, dialect: Dialect) -> Parts:
     """Return the parts from `there` to the totals of every bin of every group."""
     if plan.table.unit is None:
-        total = f"CAST(n AS HUGEINT) * CAST({1 << measure.fraction_bits} AS HUGEINT)"
+        total = dialect.text(infix(exp.Mul, cast(column("n"), "HUGEINT"), whole(1 << measure.fraction_bits, "HUGEINT")))
         return [("answer", "", f"SELECT place, x, {total} AS total FROM there")]
-    t = "CAST(SUM(n) OVER (PARTITION BY u, place) AS BIGINT)"
-    total = f"CAST(SUM({integer_of(measure, plan.table.rows)}) AS HUGEINT)"
+    t = f"CAST(SUM(n) OVER (PARTITION BY u, place) AS {dialect.type_of('BIGINT')})"
+    total = dialect.text(cast(dialect.total(integer_of(measure, plan.table.rows, dialect)), "HUGEINT"))
     return [
         ("weighed", "", f"SELECT place, x, n, {t} AS t FROM there"),
         ("answer", "", f"SELECT place, x, {total} AS total FROM weighed GROUP BY place, x"),
     ]
 
 
-def _values(plan: Plan, by: Sequence[str]) -> _Parts:
+def _values(plan: Plan, by: Sequence[str], dialect: Dialect) -> Parts:
     """Return the parts from `there` to the number of different values in every group."""
-    parts, source = _Parts(), "there"
+    parts, source = Parts(), "there"
     if plan.table.unit is not None:
         source = "brought"
-        parts.append((source, "", keep.best_values(plan.table.rows, by)))
-    counted = f"SELECT place, 0 AS x, CAST(COUNT(DISTINCT x) AS HUGEINT) AS total FROM {source} GROUP BY place"
+        parts.append((source, "", keep.best_values(plan.table.rows, by, dialect)))
+    total = f"CAST(COUNT(DISTINCT x) AS {dialect.type_of('HUGEINT')}) AS total"
+    counted = f"SELECT place, 0 AS x, {total} FROM {source} GROUP BY place"
     return [*parts, ("answer", "", counted)]

@@ -1,4 +1,4 @@
-"""Measures as integers, of rows and of units, in DuckDB's SQL; and why nothing overflows.
+"""Measures as integers, of rows and of units, in SQL; and why nothing overflows.
 
 **Rows.** With W = high - low, a row has the whole number d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For
 doubles ⌊y + ½⌋ is ⌊(⌊2y⌋ + 1)/2⌋, where 2y = value·(2/step) is exact, being scaled by a power of two (and where it
@@ -15,7 +15,7 @@ is larger is refused). If absent values count too, p of the n rows have a value,
 * n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all steps within 3·2^60;
 * otherwise the same in 128 bits, all steps within 3·n·F < 2^127 for n < 2^63, which is all that COUNT can say.
 
-`//` truncates toward zero. S is a HUGEINT for DuckDB, and so is the sum over units, at most 2^63 units of at most 2^62.
+`//` truncates toward zero. S and the sum over units are exact in every dialect: at most 2^63 units of at most 2^62.
 If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the sum of min(n, max_rows) is
 asked for, and the rest is done in Python. If every row is its own unit, the sums of d and of rows are, likewise.
 """
@@ -29,7 +29,8 @@ from sys import float_info
 
 from sqlglot import exp
 
-from tacit.engines.duckdb_sql import SQL, call, cast, infinity, infix, product, real, when, whole
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.words import SQL, call, cast, infinity, infix, real, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Case, Constant, Expression
 from tacit.query.plan import Measure
@@ -102,17 +103,17 @@ def _largest(measure: Measure) -> int:
     return 1 if measure.per == "unit" else max(map(abs, measure.extremes))
 
 
-def on_grid(value: SQL, grid: Grid) -> SQL:
+def on_grid(value: SQL, grid: Grid, dialect: Dialect) -> SQL:
     """Return d for a value, given by its name: NULL where the value is NULL or NaN."""
     if grid.value.kind not in ("integer", "real", "boolean"):
         raise InvalidError("measure", f"a sum of a {grid.value.kind}", "a sum of numbers")
     width = grid.high - grid.low
     target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
     if grid.value.kind == "real":
-        first, last, inner, over = _real_steps(value, grid)
+        first, last, inner, over = _real_steps(value, grid, dialect)
     else:
         value = cast(value, _integer_type(grid))
-        first, last, inner, over = _integer_steps(value, grid)
+        first, last, inner, over = _integer_steps(value, grid, dialect)
     inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, since most rows pass it
     below = (infix(exp.LT, value, first), whole(0, target))
     return when((inside, cast(inner, target)), below, (over, whole(width, target)))
@@ -122,7 +123,7 @@ _Steps = tuple[SQL, SQL, SQL, SQL]
 """The ends; d of a value that is at them or between them; and whether a value is above, none of which NULL is."""
 
 
-def _integer_steps(value: SQL, grid: Grid) -> _Steps:
+def _integer_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
     """Return the steps of whole numbers; the ends are those between which all steps are, as far as 64 bits reach.
 
     Steps larger than 2^64 make 0 of every number of 64 bits; of steps smaller than 2^-120 only 0 is between the ends.
@@ -136,8 +137,7 @@ def _integer_steps(value: SQL, grid: Grid) -> _Steps:
     elif up > 1:
         steps = infix(exp.Mul, value, whole(up, target))
     elif down > 1:
-        half, shift = whole(down // 2, target), whole(down.bit_length() - 1, target)
-        steps = infix(exp.BitwiseRightShift, infix(exp.Add, value, half), shift)
+        steps = dialect.shifted(infix(exp.Add, value, whole(down // 2, target)), down.bit_length() - 1, target)
     return *ends, _less(steps, grid.low, target), infix(exp.GT, value, ends[1])
 
 
@@ -152,15 +152,13 @@ def _integer_type(grid: Grid) -> str:
     return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
 
 
-def _real_steps(value: SQL, grid: Grid) -> _Steps:
+def _real_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
     """Return the steps of doubles: those of the ends are low and high, unless no double is there, when d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
     target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
     first, last = grid.low * grid.step, grid.high * grid.step
     ends = _outward(first, -inf), _outward(last, inf)
-    twice = cast(call("FLOOR", product([value, *_scale(2 / grid.step)])), target)
-    steps = infix(exp.BitwiseRightShift, infix(exp.Add, twice, whole(1, target)), whole(1, target))
-    d = _less(steps, grid.low, target)
+    d = _less(dialect.nearest(value, grid.step, target), grid.low, target)
     if ends[0] != first or ends[1] != last:
         d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
     return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
@@ -179,14 +177,6 @@ def _outward(end: Fraction, side: float) -> float:
     return near if beyond else nextafter(near, side)
 
 
-def _scale(factor: Fraction) -> list[SQL]:
-    """Return a power of two as one double, or as several where one would not hold it."""
-    exponent = factor.numerator.bit_length() - factor.denominator.bit_length()
-    parts = -(-abs(exponent) // 1000) or 1
-    shares = [exponent // parts + (place < exponent % parts) for place in range(parts)]
-    return [real(2.0**share) for share in shares]
-
-
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Where a unit's sums stand: the names of its rows that count, of those with a value, and of the sum of their d."""
@@ -200,32 +190,28 @@ Share = tuple[SQL, int]
 """A sum over the (unit, cell) pairs of a cell, and the factor with which it goes into a measure."""
 
 
-def of_row(measure: Measure, tally: Tally) -> list[Share]:
+def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
     """Return a measure where every row is its own unit, from sums over a cell's rows."""
     if measure.per == "unit":
-        return [(_total(tally.rows), 1)]
+        return [(dialect.total(tally.rows), 1)]
     absent = measure.absent or 0
-    shares = [(_total(tally.there), (_first(measure) - absent) << measure.fraction_bits)]
+    shares = [(dialect.total(tally.there), (_first(measure) - absent) << measure.fraction_bits)]
     if absent:
-        shares.append((_total(tally.rows), absent << measure.fraction_bits))
+        shares.append((dialect.total(tally.rows), absent << measure.fraction_bits))
     if tally.steps is not None:
-        shares.append((_total(tally.steps), measure.sign << measure.fraction_bits))
+        shares.append((dialect.total(tally.steps), measure.sign << measure.fraction_bits))
     return shares
 
 
-def of_unit(measure: Measure, tally: Tally, max_rows: int) -> list[Share]:
+def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> list[Share]:
     """Return a measure from the sums of each unit in each cell."""
     if measure.per == "unit":
         there = infix(exp.GT, tally.rows, whole(0))
-        return [(_total(when((there, whole(1)))), 1)]
+        return [(dialect.total(when((there, whole(1)))), 1)]
     if tally.steps is None and measure.absent is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
-        return [(_total(rows), _first(measure) << measure.fraction_bits)]
-    return [(_total(_scaled(measure, tally, max_rows)), 1)]
-
-
-def _total(value: SQL) -> SQL:
-    return call("SUM", value)
+        return [(dialect.total(rows), _first(measure) << measure.fraction_bits)]
+    return [(dialect.total(_scaled(measure, tally, max_rows, dialect)), 1)]
 
 
 def _first(measure: Measure) -> int:
@@ -233,7 +219,7 @@ def _first(measure: Measure) -> int:
     return measure.sign * measure.low + measure.offset
 
 
-def _scaled(measure: Measure, tally: Tally, max_rows: int) -> SQL:
+def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> SQL:
     """Return the unit's integer: V·2^fraction_bits, or as much of it as max_rows rows may have."""
     rows, most = tally.rows, _largest(measure) * max_rows << measure.fraction_bits
     target = _BIGINT if most <= _NEAR else _HUGEINT
@@ -241,8 +227,8 @@ def _scaled(measure: Measure, tally: Tally, max_rows: int) -> SQL:
     branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
     few = _NEAR // max(most, 1)
     if few > max_rows:
-        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, _BIGINT)))
-    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT), target))
+        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, (_BIGINT, dialect))))
+    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, (_HUGEINT, dialect)), target))
 
 
 def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
@@ -262,6 +248,7 @@ def _times(value: SQL, factor: int, target: str) -> SQL:
     return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
 
 
-def _capped(measure: Measure, tally: Tally, max_rows: int, target: str) -> SQL:
+def _capped(measure: Measure, tally: Tally, max_rows: int, held: tuple[str, Dialect]) -> SQL:
+    target, dialect = held
     kept = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
-    return infix(exp.IntDiv, kept, cast(tally.rows, target))
+    return dialect.quotient(kept, cast(tally.rows, target), target)

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-import duckdb
-
-from tacit.engines.duckdb_casts import finite, may_be_nan, read, without_nan
-from tacit.engines.duckdb_sql import SQL, column
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.words import column
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy_values import read_keys
 
+Run = Callable[[str], Sequence[Sequence[Any]]]
+"""Runs a statement and returns its rows."""
+
 MOST_VALUES: Final = 10_000
 """Of a column with more different values none is a key."""
 
 
 def public_policy(
-    connection: duckdb.DuckDBPyConnection,
+    run: Run,
+    dialect: Dialect,
     view: str,
-    name: str,
     types: Mapping[str, str],
     kinds: Mapping[str, Kind],
+    *,
+    name: str,
     neighbours: Neighbours = "add/remove",
 ) -> TablePolicy:
     """Return the policy of a public table: keys and bounds are what its columns hold.
 
     Args:
-        connection: where the table lies.
-        view: what it is called there.
-        name: what it is called in SQL.
-        types: the DuckDB types of its columns.
+        run: asks the engine where the table lies.
+        dialect: the engine's.
+        view: how the table is written there after FROM.
+        types: the types of its columns.
         kinds: as what the columns that may be named are to be read.
+        name: what it is called in questions.
         neighbours: the relation of the private tables that it is joined with; its own rows never differ.
     """
-    columns = {own: _column(connection, view, own, types[own], kind) for own, kind in kinds.items()}
+    columns: dict[str, ColumnPolicy] = {}
+    for own, kind in kinds.items():
+        value = dialect.read(column(own), types[own], kind)
+        value = dialect.without_nan(value) if dialect.may_be_nan(types[own], kind) else value
+        columns[own] = _column(run, dialect, f"SELECT {dialect.text(value)} AS v FROM {view}", kind)  # noqa: S608 - all of it is ours
     return TablePolicy(
         name=name,
         unit=None,
@@ -51,22 +59,14 @@ def public_policy(
     )
 
 
-def _column(connection: duckdb.DuckDBPyConnection, view: str, name: str, type_name: str, kind: Kind) -> ColumnPolicy:
-    value = read(column(name), type_name, kind)
-    if may_be_nan(type_name, kind):
-        value = without_nan(value)
-    asked = f"SELECT COUNT(v), COUNT(DISTINCT v) FROM ({_values(value, view)})"  # noqa: S608 - all of it is ours
-    there, different = connection.execute(asked).fetchall()[0]
+def _column(run: Run, dialect: Dialect, values: str, kind: Kind) -> ColumnPolicy:
+    """Return the policy of a column whose values are the rows of a SELECT, called v."""
+    (there, different), *_ = run(f"SELECT COUNT(v), COUNT(DISTINCT v) FROM ({values}) AS held")  # noqa: S608 - as above
     keys = None
     if different <= MOST_VALUES:
-        listed = connection.execute(f"SELECT DISTINCT v FROM ({_values(value, view)})").fetchall()  # noqa: S608 - as above
-        keys = _keys((row[0] for row in listed), kind)
-    bounds = _bounds(connection, value, view, kind) if kind in ("integer", "real") else None
+        keys = _keys((row[0] for row in run(f"SELECT DISTINCT v FROM ({values}) AS held")), kind)  # noqa: S608 - as above
+    bounds = _bounds(run, dialect, values, kind) if kind in ("integer", "real") else None
     return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, unique=there == different)
-
-
-def _values(value: SQL, view: str) -> str:
-    return f"SELECT {value.sql('duckdb')} AS v FROM {view}"  # noqa: S608 - all of it is ours
 
 
 def _keys(values: Iterable[Value], kind: Kind) -> tuple[Value, ...] | None:
@@ -82,11 +82,8 @@ def _key(value: Value, kind: Kind) -> tuple[Value, ...]:
         return ()  # infinite, or a text that is none
 
 
-def _bounds(
-    connection: duckdb.DuckDBPyConnection, value: SQL, view: str, kind: Kind
-) -> tuple[Fraction, Fraction] | None:
+def _bounds(run: Run, dialect: Dialect, values: str, kind: Kind) -> tuple[Fraction, Fraction] | None:
     """Return the least and the largest finite value, if there is one."""
-    where = f" WHERE {finite(column('v')).sql('duckdb')}" if kind == "real" else ""
-    asked = f"SELECT MIN(v), MAX(v) FROM ({_values(value, view)}){where}"  # noqa: S608 - as above
-    low, high = connection.execute(asked).fetchall()[0]
+    where = f" WHERE {dialect.text(dialect.finite(column('v')))}" if kind == "real" else ""
+    (low, high), *_ = run(f"SELECT MIN(v), MAX(v) FROM ({values}) AS held{where}")  # noqa: S608 - as above
     return None if low is None else (Fraction(repr(low)), Fraction(repr(high)))

@@ -1,9 +1,10 @@
-"""Small words of DuckDB's SQL, as sqlglot trees: operations stand in parentheses, and literals have a type."""
+"""Small words of SQL, as sqlglot trees: operations stand in parentheses, and literals have a type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from fractions import Fraction
 from functools import cache, reduce
 from math import isnan
 from types import MappingProxyType
@@ -26,7 +27,7 @@ TYPES: Final[Mapping[Kind, str]] = MappingProxyType(
         "timestamp": "TIMESTAMP",
     }
 )
-"""How DuckDB holds each kind."""
+"""How each kind is held."""
 
 
 def column(name: str, table: str | None = None) -> SQL:
@@ -35,7 +36,7 @@ def column(name: str, table: str | None = None) -> SQL:
 
 
 def call(name: str, *arguments: SQL) -> SQL:
-    """Return a call of one of DuckDB's functions, written as it is."""
+    """Return a call of a function, written as it is."""
     return exp.Anonymous(this=name, expressions=[_free(argument) for argument in arguments])
 
 
@@ -94,7 +95,7 @@ def real(number: float) -> SQL:
 
 
 def infinity() -> SQL:
-    """Return +inf, which all doubles but NaN are ≤ to; NaN is larger for DuckDB."""
+    """Return +inf, which all doubles but NaN are ≤ to; NaN is larger for every engine."""
     return real(float("inf"))
 
 
@@ -125,6 +126,14 @@ def _writable(text: str) -> str:
 def product(factors: Sequence[SQL]) -> SQL:
     """Return the product of some numbers, from the left."""
     return reduce(lambda left, right: infix(exp.Mul, left, right), factors)
+
+
+def powers(factor: Fraction) -> list[SQL]:
+    """Return a power of two as one double, or as several where one would not hold it."""
+    exponent = factor.numerator.bit_length() - factor.denominator.bit_length()
+    parts = -(-abs(exponent) // 1000) or 1
+    shares = [exponent // parts + (place < exponent % parts) for place in range(parts)]
+    return [real(2.0**share) for share in shares]
 
 
 @cache

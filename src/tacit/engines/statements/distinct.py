@@ -1,6 +1,6 @@
-"""A count of different values as a DuckDB statement: a measure with `per="value"`.
+"""A count of different values as a statement: a measure with `per="value"`.
 
-    layers, located  as in `duckdb_plan`, with the value as v: NULL where it is NaN, and 0.0 for -0.0
+    layers, located  as in `plan`, with the value as v: NULL where it is NaN, and 0.0 for -0.0
     kept or chosen   the cells that each unit keeps: by the same hashes of the same rows as for any other measure, those
                      without a value among them
     brought          of the different values that a unit has in a kept cell, the max_rows with the largest hashes
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tacit.engines import duckdb_keep as keep
-from tacit.engines import duckdb_measures as measures
-from tacit.engines.duckdb_plan import Statement, _located, _Wanted
+from tacit.engines.statements import keep, measures
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.plan import Parts, Statement, Wanted, chooses, kept_by_word, lists_of, located, written
 from tacit.errors import InvalidError
 from tacit.query.expressions import Expression
 from tacit.query.plan import Measure, Plan
@@ -28,17 +28,15 @@ def is_distinct(plan: Plan) -> bool:
     return plan.bundles[0].measures[0].per == "value"
 
 
-def distinct_statement(plan: Plan, types: Mapping[str, str]) -> Statement:
+def distinct_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
     """Return the statement of a plan of one count of different values, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
     measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
-    parts = _located(plan, types, _Wanted({}, {}), coded=True, counted=checked_value(measure))
+    parts = located(plan, types, Wanted({}, {}), dialect, coded=True, counted=checked_value(measure))
     parts += [("brought", "", "SELECT cell, v FROM located")] if plan.table.unit is None else []
-    parts = parts if plan.table.unit is None else _by_unit(plan, parts)
-    written = ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
-    sql = f"WITH {written}\nSELECT cell, COUNT(DISTINCT v) FROM brought GROUP BY cell"
-    lists = {f"k{place}": key.listed for place, key in enumerate(plan.keys)}
-    return Statement(sql, lists, (((1, 1),),), plan.listed)
+    parts = parts if plan.table.unit is None else _by_unit(plan, parts, dialect)
+    sql = f"WITH {written(parts)}\nSELECT cell, COUNT(DISTINCT v) FROM brought GROUP BY cell"
+    return Statement(sql, lists_of(plan), (((1, 1),),), plan.listed, plan.table.unit is not None)
 
 
 def checked_value(measure: Measure) -> Expression:
@@ -48,20 +46,14 @@ def checked_value(measure: Measure) -> Expression:
     return measure.value
 
 
-_Parts = list[tuple[str, str, str]]
-
-
-def _by_unit(plan: Plan, parts: _Parts) -> _Parts:
+def _by_unit(plan: Plan, parts: Parts, dialect: Dialect) -> Parts:
     """Return the parts, of which `located` is the last, with the choice of cells and of values."""
     source = "located"
-    if plan.groups < plan.listed:
+    if chooses(plan) and plan.listed <= keep.MOST_BITS:
+        parts, source = kept_by_word(plan, parts, dialect)
+    elif chooses(plan):
         *before, (name, _, sql) = parts
-        parts = [*before, (name, "MATERIALIZED ", sql)]
-        if plan.listed <= keep.MOST_BITS:
-            parts += [(name, "", sql) for name, sql in keep.words(plan.groups, plan.listed)]
-            source = keep.KEPT
-        else:
-            parts.append(("pairs", "", "SELECT DISTINCT u, cell FROM located"))
-            parts.append(("chosen", "", keep.numbered(plan.groups)))
-            source = "located SEMI JOIN chosen USING (u, cell)"
-    return [*parts, *((name, "", sql) for name, sql in keep.values(plan.table.rows, source))]
+        pairs = ("pairs", "", "SELECT DISTINCT u, cell FROM located")
+        parts = [*before, (name, dialect.held, sql), pairs, ("chosen", "", keep.numbered(plan.groups, dialect))]
+        source = "located JOIN chosen USING (u, cell)"
+    return [*parts, *((name, "", sql) for name, sql in keep.values(plan.table.rows, source, dialect))]

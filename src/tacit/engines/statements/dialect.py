@@ -1,0 +1,183 @@
+"""What differs between engines: how types, casts, functions, exact integers and keyed hashes are written.
+
+Statements are built in one language, whose types are called as DuckDB calls them; a dialect turns a tree into its own
+text. Whatever a dialect writes has to mean the same on every row:
+
+* an integer is exact: BIGINT has 64 bits, HUGEINT holds at least ±2^126, and nothing is rounded on the way;
+* nothing fails on a row, and NULL passes through;
+* doubles follow IEEE 754, NaN being equal to itself and larger than all others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlglot import exp
+
+from tacit.engines.statements.words import SQL, call, infinity, infix, when
+from tacit.query.expressions import Kind
+
+if TYPE_CHECKING:
+    from tacit.engines.statements.forms import Form
+
+Casts = Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]
+"""How a cast is written, by the kinds from and to; from text the operand is written twice. NULL where it cannot be."""
+
+Listed = Sequence[tuple[str, str, Kind]]
+"""Columns of a public list: the parameter that holds each, its name, and its kind."""
+
+
+class Dialect(ABC):
+    """How one engine writes what all engines do."""
+
+    name: ClassVar[str]
+    """What sqlglot calls it."""
+
+    held: ClassVar[str] = "MATERIALIZED "
+    """What stands before a part that is read twice."""
+
+    after_layer: ClassVar[str] = ""
+    """What stands after a layer of computed columns, so that each is computed once."""
+
+    types: ClassVar[Mapping[str, str]] = {}
+    """The types that are called otherwise than in DuckDB, by their names there."""
+
+    forms: Mapping[str, Form]
+    """How every listed function is written."""
+
+    casts: Casts
+
+    # Columns
+
+    @abstractmethod
+    def kind_of(self, type_name: str) -> Kind | None:
+        """Return the kind of a type, or None if its columns cannot be used."""
+
+    @abstractmethod
+    def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
+        """Return a column of some type as a value of the kind that its policy says, or raise InvalidError.
+
+        A double may be NaN; see `may_be_nan`.
+        """
+
+    @abstractmethod
+    def may_be_nan(self, type_name: str, kind: Kind) -> bool:
+        """Whether a column can hold NaN as the policy types it."""
+
+    @abstractmethod
+    def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
+        """Return the unit's column: the very value if the policy leaves its kind, so that no two units become one."""
+
+    @abstractmethod
+    def alike(self, one: tuple[SQL, str], two: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
+        """Return two units' columns, given with their types, so that they are equal just where the units are.
+
+        Raises:
+            InvalidError: they cannot be compared without loss.
+        """
+
+    # Text
+
+    def text(self, tree: SQL) -> str:
+        """Return a tree in this dialect."""
+        own = tree.transform(self._retyped) if self.types else tree
+        return own.sql(self.name, comments=False)
+
+    def _retyped(self, node: SQL) -> SQL:
+        if isinstance(node, exp.DataType):
+            called = self.types.get(node.sql("duckdb"))
+            if called is not None:
+                return exp.DataType.build(called, dialect=self.name)
+        return node
+
+    def type_of(self, name: str) -> str:
+        """Return what a type is called, by its name in DuckDB."""
+        return self.text(exp.DataType.build(name, dialect="duckdb"))
+
+    def parameter(self, name: str) -> str:
+        """Return how a parameter is written."""
+        return f"${name}"
+
+    @abstractmethod
+    def listed(self, columns: Listed, place: str, count: int) -> str:
+        """Return a SELECT of public lists of `count` values, beside each other, with their places from 0 on."""
+
+    def same(self, one: str, other: str) -> str:
+        """Return whether two values are equal or both NULL, written so that it can be hashed."""
+        return f"{one} IS NOT DISTINCT FROM {other}"
+
+    # Doubles and integers
+
+    def without_nan(self, value: SQL) -> SQL:
+        """Return a double with NULL for NaN; the value is written twice."""
+        return when((infix(exp.LTE, value, infinity()), value))
+
+    def finite(self, value: SQL) -> SQL:
+        """Return whether a double is neither infinite nor NaN."""
+        return infix(exp.LT, call("ABS", value), infinity())
+
+    @abstractmethod
+    def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
+        """Return ⌊value/step + ½⌋ as an integer of a type that holds twice as much; step is a power of two."""
+
+    @abstractmethod
+    def shifted(self, value: SQL, bits: int, target: str) -> SQL:
+        """Return ⌊value/2^bits⌋ of an integer of a type."""
+
+    @abstractmethod
+    def quotient(self, dividend: SQL, divisor: SQL, target: str) -> SQL:
+        """Return a quotient of integers of a type, truncated toward zero; it fits 63 bits and the divisor is not 0."""
+
+    def remainder(self, dividend: SQL, divisor: SQL) -> SQL:
+        """Return what a quotient of integers leaves."""
+        return infix(exp.Mod, dividend, divisor)
+
+    def total(self, value: SQL, *, own: bool = False) -> SQL:
+        """Return an exact sum of integers; `own`: of one unit's rows, where NULL may stand for what is too large."""
+        del own
+        return call("SUM", value)
+
+    # Hashes and words of 64 bits
+
+    @abstractmethod
+    def hashed(self, columns: Sequence[str]) -> str:
+        """Return a hash of some columns under the parameters h0 and h1, the keys."""
+
+    @abstractmethod
+    def rehashed(self, hashed: str) -> str:
+        """Return a hash of a hash."""
+
+    @abstractmethod
+    def digits(self, hashed: str) -> str:
+        """Return 63 bits of a hash as a BIGINT ≥ 0."""
+
+    @abstractmethod
+    def bit(self, place: str) -> str:
+        """Return the BIGINT of which one bit is set, from 0 to 62."""
+
+    @abstractmethod
+    def bit_at(self, word: str, place: str) -> str:
+        """Return whether a BIGINT's bit is set."""
+
+    @abstractmethod
+    def bit_count(self, word: str) -> str:
+        """Return how many bits of a BIGINT are set."""
+
+    def bits_of(self, words: str) -> str:
+        """Return the aggregate of all bits that are set."""
+        return f"BIT_OR({words})"
+
+    def without(self, word: str, bits: str) -> str:
+        """Return a BIGINT without some bits, which are all set in it."""
+        return f"({word} - {bits})"
+
+    def both(self, one: str, other: str) -> str:
+        """Return the bits that are set in one of two BIGINTs or in both."""
+        return f"({one} | {other})"
+
+    def common(self, one: str, other: str) -> str:
+        """Return the bits that are set in both of two BIGINTs."""
+        return f"({one} & {other})"
