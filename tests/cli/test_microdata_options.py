@@ -269,6 +269,15 @@ def test_groups_are_read_with_their_separator(folder: Path) -> None:
     refused(run(folder, *words, "flat.csv", "--json"), "--groups", "their groups")
 
 
+def test_what_is_missing_is_asked_for_by_the_name_of_its_option(folder: Path) -> None:
+    for words in (("--l", "2"), ("--t", "0.5")):
+        refused(run(folder, "anonymize", "patients.csv", *QUASI, *words, "--json"), "--sensitive")
+    refused(run(folder, "anonymize", "patients.csv", "--k", "2", "--json"), "--quasi", "--hierarchies")
+    refused(run(folder, "anonymize", "patients.csv", "--draft", "--json"), "--quasi")
+    similar = ("attack", "patients.csv", *QUASI, "--kind", "similarity", "--sensitive", "disease", "--json")
+    refused(run(folder, *similar), "--groups")
+
+
 def test_a_draft_speaks_json(folder: Path) -> None:
     told = json.loads(run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--draft", "--json").stdout)
     assert 'kind = "mask"' in told["hierarchies"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -11,14 +9,11 @@ from pathlib import Path
 from typing import get_args
 
 from tacit.anonymity.attacks import Kind
-from tacit.anonymity.drafts import load
-from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
 from tacit.anonymity.tables import read
 from tacit.errors import InvalidError, NoSourceError, show
 
-_GROUPED = 3
-_SEPARATORS = ";,\t|"
+SEPARATORS = ";,\t|"
 _OPTIMAL, _SEARCHES = "left out, or given with --method optimal", "left out, or given with a method that searches"
 _KINDS: tuple[str, ...] = get_args(Kind)
 _OF_KIND = {
@@ -79,7 +74,7 @@ def _hint(wrong: InvalidError, tables: Sequence[str], sep: str | None) -> str | 
         return None
     for path in tables:
         names = read(path, sep=sep).names
-        if len(names) == 1 and any(sign in names[0] for sign in _SEPARATORS):
+        if len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
             asked = "say with --sep what separates its cells, and see that all rows have as many"
             return f"the whole first line of {path!r} was read as the name of one column: {asked}"
     return None
@@ -115,6 +110,12 @@ def _level(l: float) -> float:  # noqa: E741
     return int(l) if l == int(l) else l
 
 
+def require_sensitive(models: Sequence[Model], sensitive: Sequence[str]) -> None:
+    """Raise if a requirement is about sensitive values, and no column holds such."""
+    if not sensitive and any(not isinstance(model, KAnonymity) for model in models):
+        raise InvalidError("--sensitive", "none", "the column that --l and --t are about")
+
+
 def require_seconds(seconds: float | None) -> None:
     """Raise unless there is time to search, or no limit."""
     if seconds is not None and not (seconds > 0 and isfinite(seconds)):
@@ -145,104 +146,14 @@ def excluded(given: Sequence[str] | None) -> int | list[str]:
     return list(given) if given else 1
 
 
-def rules(given: Sequence[str], sep: str | None) -> dict[str, Rule]:
-    """Return hierarchies by column, from TOML files and from COLUMN=FILE.
-
-    Args:
-        given: the options as they were given.
-        sep: what separates the cells of a FILE.
-    """
-    held: dict[str, Rule] = {}
-    for one in given:
-        column, _, file = one.partition("=")
-        more: Mapping[str, Rule] = _load(one) if _is_toml(one) else {column: read_hierarchy(file, sep)}
-        for name, made in more.items():
-            if name in held:
-                raise InvalidError("--hierarchies", f"two for {name!r}", "one for each column")
-            held[name] = made
-    return held
-
-
-def _load(path: str) -> dict[str, Rule]:
+@contextmanager
+def groups_hint(*, needed: bool) -> Iterator[None]:
+    """Say of values that are no numbers that groups of them would do."""
     try:
-        return load(path)
+        yield
     except InvalidError as wrong:
-        if wrong.argument != "the hierarchies":
+        if not (needed and wrong.argument.startswith("the column ")):
             raise
-        want = "a TOML file that can be read, or COLUMN=FILE for a hierarchy as ARX writes it"
-        raise InvalidError("--hierarchies", wrong.got, want) from None
-
-
-def rule_files(given: Sequence[str]) -> list[str]:
-    """Return every file that hierarchies are read from, those that a TOML file names among them."""
-    found = []
-    for one in given:
-        found.append(one if _is_toml(one) else one.partition("=")[2])
-        if _is_toml(one):
-            found += _named_in(one)
-    return found
-
-
-def _named_in(path: str) -> list[str]:
-    try:
-        held = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []  # refused once it is read
-    tables = [one for one in held.values() if isinstance(one, dict)]
-    return [str(Path(path).parent / one["file"]) for one in tables if isinstance(one.get("file"), str)]
-
-
-def groups(path: str | None, sep: str | None) -> Hierarchy | None:
-    """Read groups of sensitive values, which stand between the values and the top of their hierarchy."""
-    made = None if path is None else read_hierarchy(path, sep)
-    if made is not None and made.height < _GROUPED:
-        raise InvalidError("--groups", f"{path!r}, which has none", "a hierarchy of values, their groups and a top")
-    return made
-
-
-def _is_toml(given: str) -> bool:
-    return "=" not in given or Path(given).is_file()
-
-
-def tells_files(given: Sequence[str]) -> bool:
-    """Tell whether a hierarchy is given as COLUMN=FILE."""
-    return not all(map(_is_toml, given))
-
-
-def chosen_rules(given: Sequence[str], sep: str | None, quasi: Sequence[str]) -> dict[str, Rule]:
-    """Return the hierarchies of the quasi-identifiers, or of all columns that have one where none is named."""
-    held = rules(given, sep)
-    named = [one.partition("=")[0] for one in given if not _is_toml(one)]
-    if quasi:
-        lacks = next((name for name in quasi if name not in held), None)
-        if lacks is not None:
-            raise InvalidError("--hierarchies", f"none for {lacks!r}", "one for each --quasi")
-        idle = next((name for name in named if name not in quasi), None)
-        if idle is not None:
-            raise InvalidError("--hierarchies", f"one for {idle!r}, which is no --quasi", "for quasi-identifiers")
-    return {name: held[name] for name in quasi or held}
-
-
-def read_hierarchy(path: str, sep: str | None) -> Hierarchy:
-    """Read a hierarchy from a file as ARX writes it."""
-    sign = ";" if sep is None else "\t" if sep == "\\t" else sep
-    if len(sign) != 1:
-        raise InvalidError("--hierarchy-sep", show(sep), "one character, or \\t")
-    try:
-        if Path(path).exists():
-            _require_cells(path, sign)
-        return hierarchy(path, sep=sign)
-    except (OSError, UnicodeError, csv.Error, TypeError):
-        want = f"a text file in UTF-8 with cells apart by {sign!r}"
-        raise InvalidError("a hierarchy", f"{path!r}, which cannot be read", want) from None
-
-
-def _require_cells(path: str, sign: str) -> None:
-    """Raise if the first line of a file is one cell that another sign would part."""
-    with Path(path).open(encoding="utf-8-sig") as file:
-        first = file.readline()
-    if sign not in first and any(other in first for other in _SEPARATORS):
-        got = f"{path!r}, whose first line has no {sign!r}"
         raise InvalidError(
-            "a hierarchy", got, "a file of several cells a line; say what parts them with --hierarchy-sep"
-        )
+            wrong.argument, wrong.got, f"{wrong.want}; or groups of its values given with --groups"
+        ) from None

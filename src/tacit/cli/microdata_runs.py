@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import anonymity
 from tacit.anonymity.drafts import toml
 from tacit.cli import charts, outputs
+from tacit.cli import microdata_hierarchies as hierarchies
 from tacit.cli import microdata_options as options
 from tacit.cli.show import SCHEMA, working
 from tacit.errors import InvalidError
@@ -66,17 +67,17 @@ class Recode:
 
     def rules(self) -> Any:  # noqa: ANN401 - hierarchies by column, or names
         """Return the hierarchies, or the names of columns for which they are to be drafted."""
-        if not options.tells_files(self.hierarchies):
+        if not hierarchies.tells_files(self.hierarchies):
             options.refuse({"hierarchy-sep": self.hierarchy_sep}, "without --hierarchies COLUMN=FILE")
         if not self.hierarchies:
             if not self.read.quasi:
                 raise InvalidError("--quasi", "none", "a column by which others may know a person; or --hierarchies")
             return self.read.quasi
-        return options.chosen_rules(self.hierarchies, self.hierarchy_sep, self.read.quasi)
+        return hierarchies.chosen_rules(self.hierarchies, self.hierarchy_sep, self.read.quasi)
 
     def files(self) -> list[str]:
         """Return every file that is read."""
-        return [self.read.table, *options.rule_files(self.hierarchies)]
+        return [self.read.table, *hierarchies.rule_files(self.hierarchies)]
 
 
 def draft(read: Read, *, json: bool) -> None:
@@ -100,6 +101,7 @@ def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | 
     options.require_method(asked.method, suppression=asked.suppression, seconds=asked.seconds)
     options.require_seconds(asked.seconds)
     rules, require = asked.rules(), options.required(**asked.require)
+    options.require_sensitive(require, read.sensitive)
     with options.separator_hint([read.table], read.sep), _spinner(asked.method):
         done = anonymity.anonymize(
             read.table, quasi=rules, require=require, sensitive=read.sensitive, unit=read.unit, keep=asked.keep,
@@ -131,7 +133,7 @@ class Tried:
         """Refuse options that the attack does not use."""
         given = {name: getattr(self, name) for name in ("excluded", "factor", "groups", "outside", "hierarchies")}
         options.require_kind(self.kind, given)
-        if self.groups is None and not options.tells_files(self.hierarchies):
+        if self.groups is None and not hierarchies.tells_files(self.hierarchies):
             options.refuse({"hierarchy-sep": self.hierarchy_sep}, "without --groups or --hierarchies COLUMN=FILE")
 
 
@@ -141,12 +143,13 @@ def attack(read: Read, tried: Tried, *, json: bool) -> None:
     tables = (read.table, tried.outside)
     options.require_tables(tables, read.sep)
     sep = tried.hierarchy_sep
-    with options.separator_hint(tables, read.sep), working("Attacking"):
+    bare = tried.kind == "similarity" and tried.groups is None
+    with options.groups_hint(needed=bare), options.separator_hint(tables, read.sep), working("Attacking"):
         found = anonymity.attack(
             read.table, kind=tried.kind, quasi=read.quasi, sensitive=next(iter(read.sensitive), None),  # type: ignore[arg-type]
             excluded=options.excluded(tried.excluded), factor=2.0 if tried.factor is None else tried.factor,
-            hierarchy=options.groups(tried.groups, sep),
-            outside=tried.outside, hierarchies=options.rules(tried.hierarchies, sep) or None, sep=read.sep,
+            hierarchy=hierarchies.groups(tried.groups, sep),
+            outside=tried.outside, hierarchies=hierarchies.rules(tried.hierarchies, sep) or None, sep=read.sep,
         )  # fmt: skip
     victims = [{"published": one.published, "rows": one.rows, "learns": one.learns} for one in found.victims]
     told = {"kind": found.kind, "rows": found.rows, "fallen": found.fallen, "share": found.share, "victims": victims}
