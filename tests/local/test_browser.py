@@ -186,3 +186,32 @@ def test_malformed_parameters_and_values_are_refused_without_being_repeated() ->
         assert str(answer).startswith("RangeError: tacit-local needs ")
         assert str(answer).endswith("; nothing was drawn.")
         assert "secret" not in str(answer)
+
+
+@with_node
+def test_only_the_fields_and_values_that_python_writes_are_drawn_with() -> None:
+    """Under digests that are right for them: a field of its own for each person would tell people apart."""
+    grr, oue, warner = (
+        json.loads(each.parameters()) for each in (GRR(domain=3, epsilon=1), OUE(domain=3, epsilon=1), Warner(p=0.75))
+    )
+    wrong = [
+        ({**grr, "user": "alice"}, 0),
+        ({**grr, "p": "1/2"}, 0),
+        ({**grr, "raise": "1"}, 0),
+        ({**grr, "domain": {"size": 3, "more": 1}}, 0),
+        ({**grr, "domain": [{}, None, 1]}, 1),
+        ({**grr, "domain": ["a", None, "b"]}, "a"),
+        ({**grr, "domain": ["a", ["x"], "b"]}, "a"),
+        ({**grr, "domain": [1, True, "b"]}, "b"),
+        ({**oue, "keep2": "1"}, 0),
+        ({key: value for key, value in oue.items() if key != "raise"}, 0),
+        ({**warner, "p": "2/3"}, True),
+        ({**warner, "p": "5"}, True),
+        ({**warner, "p": None}, True),
+        ({**warner, "domain": [True, False]}, True),
+        ({**warner, "domain": {"size": 2}}, 1),
+    ]
+    for answer in ask("attempt", pairs=[(signed(parts), value_) for parts, value_ in wrong]):
+        assert str(answer).startswith("RangeError: tacit-local needs ")
+    right = [(grr, 0), (oue, 0), (warner, True)]
+    assert all(isinstance(answer, int) for answer in ask("attempt", pairs=[(signed(p), v) for p, v in right]))

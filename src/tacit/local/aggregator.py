@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +17,10 @@ import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import whole
+from tacit.local import saved
 from tacit.local.base import Protocol
 from tacit.local.estimate import Estimate
-from tacit.local.reports import Reports, read_line
+from tacit.local.reports import Reports, each_line, read_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,6 +30,7 @@ Ints = npt.NDArray[np.int64]
 _SAVED = "tacit.local.tally"
 _VERSION = 1
 _BATCH = 1 << 16
+_MOST = 1 << 53  # reports; estimates are floats
 
 
 class Aggregator:
@@ -55,6 +55,10 @@ class Aggregator:
 
     def __init__(self, protocol: Protocol) -> None:
         """Start empty."""
+        if not isinstance(protocol, Protocol):
+            raise InvalidError(
+                "protocol", show(protocol), "a protocol such as tc.local.OLH(...); see tc.local.protocol"
+            )
         self.protocol = protocol
         self.n = 0
         self.dropped = 0
@@ -96,18 +100,23 @@ class Aggregator:
         Args:
             messages: bytes as `Reports.to_bytes` writes them, of one or many reports each.
         """
-        if isinstance(messages, (bytes, bytearray, memoryview, str)):
+        if isinstance(messages, (bytes, bytearray, memoryview, str)) or not isinstance(messages, Iterable):
             raise InvalidError("messages", show(messages), "a list of them; see Reports.from_bytes for one")
-        return self._in_batches(_record_of_message(message, self._kind) for message in messages)
+        return self._all_or_nothing(_record_of_message(message, self._kind) for message in messages)
 
-    def add_json_lines(self, lines: str | Iterable[str]) -> int:
+    def add_json_lines(self, lines: str | bytes | Iterable[str | bytes]) -> int:
         """Add JSON lines; drop and count those that are malformed or for other parameters.
 
         Args:
-            lines: a text, or lines one by one, such as an open file.
+            lines: a text, its bytes in UTF-8, or lines one by one, such as an open file.
         """
-        each = lines.splitlines() if isinstance(lines, str) else lines
-        return self._in_batches(_record_of_line(line, self._kind) for line in each if not _blank(line))
+        return self._all_or_nothing(_record_of_line(line, self._kind) for line in each_line(lines, "lines"))
+
+    def _all_or_nothing(self, parts: Iterable[bytes | None]) -> int:
+        fresh = Aggregator(self.protocol)  # a source that fails half-way leaves this tally as it was
+        fresh._in_batches(parts)
+        self.merge(fresh)
+        return fresh.n
 
     def _in_batches(self, parts: Iterable[bytes | None]) -> int:
         accepted, held, size = 0, [], 0
@@ -202,13 +211,7 @@ class Aggregator:
         """
         about = {"format": _SAVED, "version": _VERSION, "n": self.n, "dropped": self.dropped}
         text = json.dumps({**about, "parameters": self.protocol.parameters()})
-        target = Path(path)
-        half = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        with half.open("wb") as file:
-            np.savez_compressed(file, about=np.frombuffer(text.encode(), dtype=np.uint8), cells=self._cells)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(target)
+        saved.write(path, text, self._cells)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Aggregator:
@@ -219,27 +222,16 @@ class Aggregator:
         """
         from tacit.local.parameters import protocol  # noqa: PLC0415 - it knows all protocols
 
-        about, cells = _read_saved(path)
+        about, open_cells = saved.read(path, _SAVED, _VERSION)
         loaded = cls(protocol(about.get("parameters")))
         n, dropped = whole(about.get("n")), whole(about.get("dropped"))
-        right = cells.dtype == np.int64 and cells.shape == loaded._cells.shape
-        if n is None or dropped is None or min(n, dropped) < 0 or not right or not 0 <= cells.min() <= cells.max() <= n:
-            raise InvalidError("path", "a file whose numbers contradict each other", "a tally that `save` wrote")
-        loaded._cells, loaded.n, loaded.dropped = cells.copy(), n, dropped
+        if n is None or dropped is None or not (0 <= n <= _MOST and 0 <= dropped <= _MOST):
+            raise saved.contradiction()
+        cells = open_cells(loaded._cells.size)
+        if not loaded.protocol._possible(cells, n):  # noqa: SLF001
+            raise saved.contradiction()
+        loaded._cells, loaded.n, loaded.dropped = cells, n, dropped
         return loaded
-
-
-def _read_saved(path: str | os.PathLike[str]) -> tuple[dict[str, object], Ints]:
-    try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as parts:
-            about, cells = json.loads(parts["about"].tobytes()), parts["cells"]
-    except FileNotFoundError:
-        raise InvalidError("path", "no file", "a tally that `save` wrote") from None
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, RecursionError, EOFError):
-        raise InvalidError("path", "another file, or a part of one", "a tally that `save` wrote") from None
-    if not isinstance(about, dict) or about.get("format") != _SAVED or about.get("version") != _VERSION:
-        raise InvalidError("path", "another file, or one of another version", "a tally that `save` wrote")
-    return about, cells
 
 
 def _record_of_message(message: object, kind: tuple[int, bytes, int]) -> bytes | None:
@@ -249,10 +241,6 @@ def _record_of_message(message: object, kind: tuple[int, bytes, int]) -> bytes |
     except InvalidError:
         return None
     return reports.records.tobytes() if (reports.code, reports.digest, reports.width) == kind else None
-
-
-def _blank(line: object) -> bool:
-    return isinstance(line, (str, bytes)) and not line.strip()
 
 
 def _record_of_line(line: object, kind: tuple[int, bytes, int]) -> bytes | None:

@@ -134,6 +134,10 @@ class Protocol(Fixed):
     def _tally(self, records: Records) -> tuple[Ints, int]:
         """Return the cells of these records and how many of them were in range; the others are left out."""
 
+    def _possible(self, cells: Ints, n: int) -> bool:
+        """Tell whether n reports can have left these cells: right in number, none below 0, none above n."""
+        return cells.shape == (self._cells,) and 0 <= int(cells.min()) <= int(cells.max()) <= n
+
     @abstractmethod
     def _decode(self, cells: Ints, n: int) -> Decoded:
         """Return the unbiased counts of n ≥ 1 reports."""

@@ -6,15 +6,18 @@ each other serve equally; then the size of a report and the server's work decide
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import Number
 from tacit.local.base import Protocol, begin
 from tacit.local.domain import Domain
+from tacit.local.law import read_epsilon
 from tacit.local.parameters import ORACLES
 from tacit.mechanisms.arguments import count_of
 
@@ -40,7 +43,8 @@ class Option:
 
     Attributes:
         protocol: its name.
-        std: the standard error of the share of a value that nobody has, times √n if n is not known.
+        std: the standard error of the count of a value that nobody has, from n reports, or from one where n is not
+            known; it grows with √n.
         report_bytes: the size of a report.
         server: the server's work.
     """
@@ -57,7 +61,7 @@ class Choice:
 
     Attributes:
         protocol: its name.
-        std: the predicted standard error of a rare value's count (for one person, where n is not known: times √n).
+        std: the predicted standard error of a rare value's count, as in the table.
         why: the reason, in a sentence.
         table: all protocols, from the least error up.
     """
@@ -150,17 +154,30 @@ def plot_errors(
     from tacit import plots  # noqa: PLC0415 - only for charts
 
     if epsilons is not None and domain_sizes is None and set(fixed) == {"domain_size"}:
-        d = int(fixed["domain_size"])
-        lines = {name: [_each(name, d, epsilon) for epsilon in epsilons] for name in ORACLES}
-        return plots.variances(epsilons, lines, across="ε", title=f"Variance of a rare value, d = {d}")
-    if domain_sizes is not None and epsilons is None and set(fixed) == {"epsilon"}:
-        epsilon = fixed["epsilon"]
-        lines = {name: [_each(name, d, epsilon) for d in domain_sizes] for name in ORACLES}
+        at, d = _several(epsilons, "epsilons"), Domain(fixed["domain_size"]).size
+        lines = {name: [_each(name, d, epsilon) for epsilon in at] for name in ORACLES}
         return plots.variances(
-            domain_sizes, lines, across="domain size d", title=f"Variance of a rare value, ε = {epsilon:g}"
+            [float(read_epsilon(epsilon)) for epsilon in at],
+            lines,
+            across="ε",
+            title=f"Variance of a rare value, d = {d}",
         )
+    if domain_sizes is not None and epsilons is None and set(fixed) == {"epsilon"}:
+        sizes, epsilon = [Domain(size).size for size in _several(domain_sizes, "domain_sizes")], fixed["epsilon"]
+        title = f"Variance of a rare value, ε = {float(read_epsilon(epsilon)):g}"
+        lines = {name: [_each(name, d, epsilon) for d in sizes] for name in ORACLES}
+        return plots.variances(sizes, lines, across="domain size d", title=title)
     raise InvalidError("arguments", "others", "epsilons= and domain_size=, or domain_sizes= and epsilon=")
 
 
-def _each(name: str, d: int, epsilon: float) -> float:
+def _several(given: object, argument: str) -> list[Any]:
+    """Return a list of numbers, at least two of them, so that there is a line to draw."""
+    listed = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
+    found = list(given) if listed else []  # type: ignore[call-overload]
+    if len(found) < 2:  # noqa: PLR2004
+        raise InvalidError(argument, show(given), "a list of two or more numbers")
+    return [each.item() if isinstance(each, np.generic) else each for each in found]
+
+
+def _each(name: str, d: int, epsilon: Number) -> float:
     return ORACLES[name](domain=d, epsilon=epsilon).variance(n=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ LARGEST = 1 << 24
 _SAFE = 1 << 53
 _WANT = f"a list of 2 to {LARGEST:,} different values (text, numbers, True and False), or their number"
 _OUTSIDE = "a value outside the domain"
+_FEW = 4
 
 
 class Domain:
@@ -31,7 +33,7 @@ class Domain:
 
     def __init__(self, given: object) -> None:
         """Read a list of values or their number."""
-        count = whole(given)
+        count = len(given) if isinstance(given, range) and given == range(len(given)) else whole(given)
         self.values: Sequence[Value] = range(_size(count)) if count is not None else _listed(given)
         self.size = len(self.values)
         listed = enumerate(self.values) if count is None else None
@@ -42,6 +44,7 @@ class Domain:
 
         One value alone will do.
         """
+        values = _plain(values)
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             values = [values]
         return self._counted(values) if self._places is None else self._looked_up(values)
@@ -79,7 +82,15 @@ class Domain:
 
     def shown(self) -> object:
         """Return what a representation shows: the number of values, or a few of them."""
-        return self.size if self._places is None else list(self.values) if self.size <= 4 else f"<{self.size} values>"  # noqa: PLR2004
+        return self.size if self._places is None else list(self.values) if self.size <= _FEW else Many(self.size)
+
+
+class Many(int):
+    """A number of values, shown as such."""
+
+    def __repr__(self) -> str:
+        """Show how many."""
+        return f"<{int(self):,} values>"
 
 
 def read(written: object) -> Domain:
@@ -98,9 +109,11 @@ def _size(count: int) -> int:
 
 
 def _listed(given: object) -> tuple[Value, ...]:
+    if isinstance(given, (set, frozenset)):
+        raise InvalidError("domain", "a set, whose order changes from run to run", f"{_WANT}; sorted(...) makes a list")
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Iterable):
         raise InvalidError("domain", show(given), _WANT)
-    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
+    values = _read(given)
     _size(len(values))
     for value in values:
         if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not isfinite(value)):
@@ -111,7 +124,26 @@ def _listed(given: object) -> tuple[Value, ...]:
             raise InvalidError("domain", "text that is no Unicode", _WANT)
     if len(set(values)) < len(values):
         raise InvalidError("domain", "a value twice (1, 1.0 and True are one value)", _WANT)
+    return cast("tuple[Value, ...]", values)
+
+
+def _plain(values: object) -> object:
+    """Return an Arrow column, an Arrow value or an array of one value as Python's own; anything else as it is."""
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        return values.item()
+    if type(values).__module__.split(".")[0] == "pyarrow":
+        for name in ("to_pylist", "as_py"):
+            if callable(read_ := getattr(values, name, None)):
+                return read_()
     return values
+
+
+def _read(given: object) -> tuple[object, ...]:
+    try:
+        listed = cast("Iterable[object]", _plain(given))
+        return tuple(value.item() if isinstance(value, np.generic) else value for value in listed)
+    except Exception:  # noqa: BLE001 - the values' own code
+        raise InvalidError("domain", "something unreadable", _WANT) from None
 
 
 def _is_unicode(text: str) -> bool:

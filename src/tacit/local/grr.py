@@ -59,6 +59,9 @@ class GRR(PureProtocol):
     def _tally(self, records: Records) -> tuple[Ints, int]:
         return count(records, self._domain.size)
 
+    def _possible(self, cells: Ints, n: int) -> bool:
+        return super()._possible(cells, n) and int(cells.sum()) == n
+
 
 def respond(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
     """Keep each number below d with probability keep/2^64; else draw one of the d - 1 others."""

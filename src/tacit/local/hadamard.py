@@ -77,6 +77,9 @@ class Hadamard(Protocol):
     def _tally(self, records: Records) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
+    def _possible(self, cells: Ints, n: int) -> bool:
+        return super()._possible(cells, n) and int(cells.sum()) == n
+
     def _decode(self, cells: Ints, n: int) -> Decoded:
         blocks, place = cells.reshape(self.blocks, self.order), np.arange(self._domain.size)
         block = place % self.blocks

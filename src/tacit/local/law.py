@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 ONE = 1 << 64
 LARGEST_EPSILON = 50
+LONGEST = 400
 _GUARD = 192
 
 
@@ -39,7 +40,16 @@ def read_epsilon(value: object) -> Fraction:
     epsilon = to_fraction(value, "epsilon", want)
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise InvalidError("epsilon", show(value), want)
-    return epsilon
+    return writable(epsilon, "epsilon")
+
+
+def writable(number: Fraction, argument: str) -> Fraction:
+    """Return a number that public parameters can hold as text, or refuse it."""
+    huge = max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * LONGEST
+    if huge or len(str(number)) > LONGEST:
+        want = f"a number that takes at most {LONGEST} characters as a fraction, since the parameters are text"
+        raise InvalidError(argument, "one with more digits", want)
+    return number
 
 
 def too_small(epsilon: Fraction) -> InvalidError:

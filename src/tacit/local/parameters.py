@@ -16,6 +16,7 @@ from tacit.local.blh import BLH
 from tacit.local.domain import read
 from tacit.local.grr import GRR
 from tacit.local.hadamard import Hadamard
+from tacit.local.law import LONGEST
 from tacit.local.olh import OLH
 from tacit.local.oue import OUE
 from tacit.local.projective_geometry import ProjectiveGeometry
@@ -25,7 +26,6 @@ from tacit.local.warner import Warner
 
 ORACLES = {kind.__name__: kind for kind in (GRR, SUE, OUE, BLH, OLH, Hadamard, SubsetSelection, ProjectiveGeometry)}
 
-_LONGEST = 400
 _FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 _WANT = "what `parameters()` of a protocol returned"
 
@@ -63,16 +63,18 @@ def _made(parts: dict[str, object]) -> Protocol:
 
 
 def _rational(text: object, argument: str) -> Fraction:
-    if isinstance(text, str) and len(text) <= _LONGEST and _FRACTION.fullmatch(text):
+    if isinstance(text, str) and len(text) <= LONGEST and _FRACTION.fullmatch(text):
         return Fraction(text)
     raise InvalidError(argument, show(text), "a fraction, as text")
 
 
 def _object(parameters: object) -> dict[str, object]:
+    got = show(parameters)
     try:
         parts = json.loads(parameters) if isinstance(parameters, (str, bytes)) else parameters
     except (ValueError, RecursionError):
-        parts = None
+        parts, got = None, "text that is no JSON"
     if not isinstance(parts, dict):
-        raise InvalidError("parameters", show(parameters) if parts is not None else "no JSON", _WANT)
+        want = f"{_WANT}, the JSON text itself; of a file, read its text first: Path(...).read_text()"
+        raise InvalidError("parameters", got, want)
     return parts

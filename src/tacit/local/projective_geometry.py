@@ -92,6 +92,9 @@ class ProjectiveGeometry(PureProtocol):
     def _tally(self, records: Records) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
+    def _possible(self, cells: Ints, n: int) -> bool:
+        return super()._possible(cells, n) and int(cells.sum()) == n
+
     def _support(self, cells: Ints) -> Ints:
         return hyperplane_sums(cells, self.field, self.dimension, self._domain.size)
 

@@ -12,7 +12,7 @@ import base64
 import binascii
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -112,6 +112,7 @@ class Reports:
         Args:
             data: one envelope with its records, neither more nor less.
         """
+        data = whole_bytes(data)
         head = read_header(data)
         records = np.frombuffer(data, dtype=np.uint8, offset=_HEADER.size).reshape(head.reports, head.width)
         return cls(protocol=head.code, digest=head.digest, records=records)
@@ -127,13 +128,13 @@ class Reports:
         )
 
     @classmethod
-    def from_json_lines(cls, text: str | Iterable[str]) -> Reports:
+    def from_json_lines(cls, text: str | bytes | Iterable[str | bytes]) -> Reports:
         """Read what `to_json_lines` wrote: lines of one protocol, at least one.
 
         Args:
-            text: the lines, as one text or one by one.
+            text: the lines, as one text (or its bytes in UTF-8) or one by one.
         """
-        lines = [line for line in (text.splitlines() if isinstance(text, str) else text) if line.strip()]
+        lines = list(each_line(text, "text"))
         if not lines:
             raise InvalidError("text", "no line", "at least one line with a report")
         first = read_line(lines[0])
@@ -167,7 +168,9 @@ class Reports:
         """
         import pyarrow as pa  # noqa: PLC0415 - not a dependency
 
-        code, digest = _about(getattr(getattr(table, "schema", None), "metadata", None))
+        if not isinstance(table, (pa.Table, pa.RecordBatch)):
+            raise InvalidError("table", show(table), "an Arrow table or record batch")
+        code, digest = _about(table.schema.metadata)
         if not {"report", "parameters"} <= set(table.schema.names):
             raise InvalidError("table", "other columns", "one with the columns report and parameters")
         column, marks = table.column("report"), table.column("parameters")
@@ -184,10 +187,20 @@ class Reports:
         return cls(protocol=code, digest=digest, records=records.reshape(-1, kind.byte_width))
 
 
-def read_header(data: object) -> Header:
-    """Read and check an envelope against the length of what it holds."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
+def whole_bytes(data: object) -> bytes | bytearray | memoryview:
+    """Return bytes that lie one after another; a copy of a view whose bytes do not."""
+    if isinstance(data, memoryview):
+        try:
+            return data.cast("B") if data.c_contiguous else data.tobytes()
+        except (ValueError, TypeError, BufferError):  # a view that was released, or of no bytes
+            raise InvalidError("data", "a view that cannot be read", "bytes") from None
+    if not isinstance(data, (bytes, bytearray)):
         raise InvalidError("data", show(data), "bytes")
+    return data
+
+
+def read_header(data: bytes | bytearray | memoryview) -> Header:
+    """Read and check an envelope against the length of what it holds."""
     size = memoryview(data).nbytes
     if size < _HEADER.size:
         raise InvalidError("data", f"{size} bytes", f"a whole envelope of {_HEADER.size} bytes with its reports")
@@ -203,6 +216,22 @@ def read_header(data: object) -> Header:
             "data", "more or fewer bytes than the envelope says", "whole: truncated or joined reports are not"
         )
     return head
+
+
+def each_line(lines: object, argument: str) -> Iterator[object]:
+    """Give the lines of a text, of its bytes, or of anything that gives lines, but for blank ones."""
+    if isinstance(lines, (bytearray, memoryview)):
+        lines = bytes(whole_bytes(lines))
+    if isinstance(lines, (str, bytes)):
+        lines = lines.splitlines()
+    if not isinstance(lines, Iterable):
+        raise InvalidError(argument, show(lines), "a text of lines, or lines one by one, such as an open file")
+    try:
+        yield from (line for line in lines if not isinstance(line, (str, bytes)) or line.strip())
+    except UnicodeDecodeError:
+        raise InvalidError(
+            argument, "a file that is no UTF-8", "text; a file that was opened as bytes will do"
+        ) from None
 
 
 def read_line(line: object) -> tuple[int, bytes, bytes]:

@@ -74,6 +74,9 @@ class SubsetSelection(PureProtocol):
         good = records if right.all() else records[right]
         return count_bits(good, self._domain.size), len(good)
 
+    def _possible(self, cells: Ints, n: int) -> bool:
+        return super()._possible(cells, n) and int(cells.sum()) == n * self.size
+
 
 def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:
     keep = inside(epsilon, k, d)

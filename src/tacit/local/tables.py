@@ -36,6 +36,7 @@ def read(
 ) -> Iterator[tuple[npt.NDArray[np.uint8], int]]:
     """Give the records of these parameters in batches, and last the number of rows that are something else."""
     report, parameters = (quoted(column) for column in columns)
+    _require_binary(connection, source, columns)
     own = f"{parameters} = from_hex('{digest.hex()}') AND octet_length({report}) = {width}"
     batch = max(1, _BATCH_BYTES // (width + 64))
     try:
@@ -48,6 +49,20 @@ def read(
     except duckdb.Error:
         raise SourceError(_FAILED) from None
     yield np.empty((0, width), dtype=np.uint8), total - seen
+
+
+def _require_binary(connection: object, source: str, columns: tuple[str, str]) -> None:
+    """Refuse columns that hold no bytes; others would fail half-way, or match by their text."""
+    if not isinstance(connection, duckdb.DuckDBPyConnection):
+        raise InvalidError("connection", show(connection), "an open DuckDB connection")
+    for column in columns:
+        try:
+            found = connection.execute(f"DESCRIBE SELECT {quoted(column)} FROM {source}").fetchone()  # noqa: S608
+        except duckdb.Error:
+            raise SourceError(_FAILED) from None
+        kind = str(found[1]) if found else "nothing"
+        if kind != "BLOB":
+            raise InvalidError(f"column {column!r}", f"one of {kind}", "a column of binary values (BLOB)")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:

@@ -33,6 +33,7 @@ _NEWTON = 60
 _STRIDE = 2.0
 _MIDDLE = 1e-4
 _MANY = 4000.0
+_PACKED = 1 << 31
 
 
 class Decoded(Protocol):
@@ -175,8 +176,10 @@ class Signs:
 
     def ends(self, beta: float) -> Ends:
         """Return an interval for each value; equal numbers of signs have equal ones."""
-        kinds, place = np.unique(np.stack([self.plus, self.minus]), axis=1, return_inverse=True)
-        low, high = ends(Signs(self.keep, self.stray, kinds[0], kinds[1], self.n), beta)
+        if self.n >= _PACKED:
+            return ends(self, beta)
+        kinds, place = np.unique(self.plus * _PACKED + self.minus, return_inverse=True)
+        low, high = ends(Signs(self.keep, self.stray, kinds // _PACKED, kinds % _PACKED, self.n), beta)
         return low[place], high[place]
 
     def possible(self, side: int) -> npt.NDArray[np.bool_]:

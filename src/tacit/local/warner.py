@@ -18,7 +18,7 @@ from tacit.local.base import Ints, PureProtocol, Records
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
 from tacit.local.indexed import count, to_records
-from tacit.local.law import LARGEST_EPSILON, ONE, Pure, inside, log_odds, read_epsilon
+from tacit.local.law import LARGEST_EPSILON, ONE, Pure, inside, log_odds, read_epsilon, writable
 from tacit.mechanisms.arguments import one_of
 from tacit.noise.bits import BitSource
 
@@ -41,7 +41,7 @@ class Warner(PureProtocol):
 
     def __init__(self, *, p: Number | None = None, epsilon: Number | None = None) -> None:
         """Fix the law and the guarantee from one of the two."""
-        self._given = to_fraction(p, "p", _TRUTH) if one_of(p=p, epsilon=epsilon) == "p" else None
+        self._given = writable(to_fraction(p, "p", _TRUTH), "p") if one_of(p=p, epsilon=epsilon) == "p" else None
         self._keep = inside(read_epsilon(epsilon), 1, 2) if self._given is None else _kept(self._given)
         target = read_epsilon(epsilon) if self._given is None else log_odds(self._keep)
         super().__init__(Domain([False, True]), target)
@@ -61,6 +61,9 @@ class Warner(PureProtocol):
 
     def _tally(self, records: Records) -> tuple[Ints, int]:
         return count(records, 2)
+
+    def _possible(self, cells: Ints, n: int) -> bool:
+        return super()._possible(cells, n) and int(cells.sum()) == n
 
 
 _TRUTH = f"a number above 1/2, with ln(p/(1-p)) at most {LARGEST_EPSILON}"

@@ -26,6 +26,8 @@ const LARGEST_DOMAIN = 1 << 24;
 const LARGEST_EPSILON = 50n;
 const GUARD = 512n;
 const CODES = { Warner: 1, GRR: 2, OUE: 4, OLH: 6 };
+const FIELDS = ["digest", "domain", "epsilon", "format", "keep", "protocol", "version"];
+const MORE = { Warner: [], GRR: [], OUE: ["raise"], OLH: ["buckets", "prime"] };
 const MOST_BYTES = 65536; // that getRandomValues gives at once
 
 /** Read and check public parameters, the very text that `protocol.parameters()` returned; resolve to a Survey. */
@@ -36,6 +38,7 @@ export async function open(text) {
   const epsilon = fraction(parts.epsilon);
   const within = num > 0n && den > 0n && atMostExp(num, den, epsilon) && atMostExp(den, num, epsilon);
   need(within, "parameters whose probabilities keep to their epsilon");
+  need(parts.p === undefined || isFloor(law.keep, parts.p), "a p that is the one drawn with");
   need((await digestOf(text, parts.digest)) === parts.digest, "the text of parameters(), unchanged");
   return new Survey(parts, law);
 }
@@ -198,6 +201,9 @@ function read(text) {
   need(parts.version === 1, "parameters of version 1");
   need(Object.hasOwn(CODES, parts.protocol), `one of the protocols ${Object.keys(CODES).join(", ")}`);
   need(/^[0-9a-f]{32}$/.test(parts.digest), "a digest of 32 hexadecimal digits");
+  const fields = [...FIELDS, ...MORE[parts.protocol]];
+  const known = Object.keys(parts).every((key) => fields.includes(key) || (key === "p" && parts.protocol === "Warner"));
+  need(known && fields.every((key) => Object.hasOwn(parts, key)), "the fields of parameters() and no others");
   return parts;
 }
 
@@ -206,7 +212,8 @@ function lawOf(parts) {
   const { protocol } = parts;
   const keep = words(parts.keep);
   const law = { protocol, code: CODES[protocol], size, keep };
-  need(protocol !== "Warner" || size === 2, "two answers for Warner");
+  const answers = protocol === "Warner" && Array.isArray(parts.domain) && parts.domain;
+  need(protocol !== "Warner" || (answers && answers[0] === false && answers[1] === true && size === 2), "the two answers false and true, for Warner");
   if (protocol === "OUE") return Object.freeze({ ...law, raise: words(parts.raise), width: Math.ceil(size / 8) });
   if (protocol !== "OLH") return Object.freeze({ ...law, width: widthOf(size) });
   const { buckets, prime } = parts;
@@ -216,10 +223,23 @@ function lawOf(parts) {
 
 function sizeOf(domain) {
   const listed = Array.isArray(domain);
-  const size = listed ? domain.length : domain?.size;
+  const counted = !listed && domain !== null && typeof domain === "object" && Object.keys(domain).join() === "size";
+  const size = listed ? domain.length : counted ? domain.size : 0;
   need(Number.isInteger(size) && size >= 2 && size <= LARGEST_DOMAIN, "a domain of 2 to 2^24 values");
-  need(!listed || new Set(domain).size === size, "a domain of different values");
+  need(!listed || domain.every(isValue), "a domain of text, finite numbers, true and false");
+  const unlike = (value) => (typeof value === "boolean" ? Number(value) : value); // in Python 1, 1.0 and True are one
+  need(!listed || new Set(domain.map(unlike)).size === size, "a domain of different values");
   return size;
+}
+
+function isValue(value) {
+  return ["string", "boolean"].includes(typeof value) || (typeof value === "number" && Number.isFinite(value));
+}
+
+/** Tell whether A is ⌊p·2^64⌋, for a p between 0 and 1. */
+function isFloor(keep, p) {
+  const [num, den] = ratio(p, "p as a fraction");
+  return num < den && (num * TWO_64) / den === sides(keep)[0];
 }
 
 function widthOf(outputs) {
@@ -249,10 +269,16 @@ function sides([high, low]) {
 }
 
 function fraction(text) {
+  const [num, den] = ratio(text, "epsilon as a fraction");
+  need(num <= LARGEST_EPSILON * den, "an epsilon above 0 and at most 50");
+  return [num, den];
+}
+
+function ratio(text, what) {
   const found = typeof text === "string" && text.length <= 400 && /^([0-9]+)(?:\/([0-9]+))?$/.exec(text);
-  need(found, "epsilon as a fraction");
+  need(found, what);
   const [num, den] = [BigInt(found[1]), BigInt(found[2] ?? 1)];
-  need(num > 0n && den > 0n && num <= LARGEST_EPSILON * den, "an epsilon above 0 and at most 50");
+  need(num > 0n && den > 0n, `${what}, above 0`);
   return [num, den];
 }
 
