@@ -16,6 +16,7 @@ from sqlglot import exp
 from tacit.engines.statements.words import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
 from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
+from tacit.query.functions_cast import BLANKS
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("HUGEINT", "UHUGEINT", "UBIGINT")
@@ -113,7 +114,8 @@ def _matches(text: SQL, pattern: str) -> SQL:
 
 
 def _text_to_integer(text: SQL) -> SQL:
-    return when((_matches(text, "[+-]?[0-9]+"), try_cast(text, "BIGINT")))
+    digits = call("TRIM", text, exp.Literal.string(BLANKS))
+    return when((_matches(text, r"[\t-\r ]*[+-]?[0-9]+[\t-\r ]*"), try_cast(digits, "BIGINT")))
 
 
 def _text_to_real(text: SQL) -> SQL:

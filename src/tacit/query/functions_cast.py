@@ -6,7 +6,7 @@
 | integer | text | decimal digits, a minus sign where negative |
 | integer | boolean | whether it is not 0 |
 | real | integer | ⌊x + ½⌋ in doubles; NULL outside 64 bits |
-| text | integer | an optional sign and digits, nothing else; NULL outside 64 bits |
+| text | integer | an optional sign and digits, blanks (U+0009 to U+000D, U+0020) around them; NULL outside 64 bits |
 | text | real | an optional sign, digits with an optional point, an optional exponent; NULL unless finite |
 | text | boolean | true, t, 1, false, f, 0, in small or capital letters |
 | text | date | YYYY-MM-DD |
@@ -33,6 +33,9 @@ from tacit.query.expressions import Kind, Value
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 """The ends of the integers."""
+
+BLANKS = "\t\n\v\f\r "
+"""What may stand around the digits of an integer."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -62,7 +65,8 @@ def _real_to_integer(x: float) -> int | None:
     return in_64_bits(floor(x + 0.5)) if isfinite(x) else None
 
 
-def _text_to_integer(text: str) -> int | None:
+def _text_to_integer(written: str) -> int | None:
+    text = written.strip(BLANKS)
     if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > _MOST_DIGITS:
         return None
     return in_64_bits(int(text[:1].strip("0123456789") + (text.lstrip("+-0") or "0")))
