@@ -9,7 +9,9 @@ from os import PathLike
 from pathlib import Path
 
 from tacit.engines import Engine
-from tacit.engines.duckdb import Opened, open_duckdb, open_tables
+from tacit.engines.opened import Opened
+from tacit.engines.sources import open_source, open_sources
+from tacit.engines.statements.engine import StatementEngine
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number
@@ -47,8 +49,9 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     """Open private data under a policy.
 
     Args:
-        source: a policy file (.toml), Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or
-            Arrow table.
+        source: a policy file (.toml); Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or
+            Arrow table; a PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or
+            a Spark Connect URL (`sc://host`) and a table.
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: in how many groups of one answer a unit may count.
         max_rows: as how many rows a unit may count in one group.
@@ -63,7 +66,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
         ledger: where spending is recorded; in memory by default, and then for this process alone.
         name: the table's name in SQL; by default the file's.
-        table: the table's name in a DuckDB file.
+        table: the table's name in a DuckDB file, in PostgreSQL or in Spark.
         analyst: who asks, for the ledger.
         analysts: what some analysts may spend, under the budget of all.
         data_version: a name for this version of the data; under it a question asked again is answered from the
@@ -75,11 +78,13 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         if any(part is not None for part in (*said, analysts, data_version)):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
         return _from_file(source, ledger, analyst or "", accept=accept)
-    engine = open_duckdb(source, table=table)
+    engine = open_source(source, table=table)
     called = name or engine.name
+    engines = {called: engine}
     if public is not None:
         engine.close()
-        engine = open_tables({called: Opened(source=source, table=table), **_public(public, called)})
+        engines = open_sources({called: Opened(source=source, table=table), **_public(public, called)})
+        engine = engines[called]
     policy = policy_build.build(
         called,
         engine.schema(),
@@ -96,7 +101,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     book = _ledger(ledger, budget, [policy], terms)
     tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
     for own in public or ():
-        tables[own] = engine.public(own, engine.schema(own), policy.neighbours), engine
+        tables[own] = engines[own].public(own, engines[own].schema(own), policy.neighbours), engines[own]
     version = policy_build.version(policy)
     return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
 
@@ -126,9 +131,10 @@ def _from_file(
         name: Opened(source=one.location(), table=one.table, written=one.source, public=name in file.public)
         for name, one in listed.items()
     }
-    engine = open_tables(opened)
+    engines: Mapping[str, StatementEngine] = open_sources(opened)
     tables: dict[str, tuple[TablePolicy, Engine]] = {}
     for name, one in listed.items():
+        engine = engines[name]
         policy = one.build(engine.schema(name))
         if name in file.public:
             kinds = {column: said.kind for column, said in policy.columns.items()}

@@ -24,8 +24,9 @@ import tacit as tc
 from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
-from tacit.engines.duckdb import DuckDBEngine, Opened, open_tables
+from tacit.engines.duckdb import DuckDBEngine, open_tables
 from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.opened import Opened
 from tacit.engines.statements.words import SQL, cast
 from tacit.guarantees.events import Neighbours
 from tacit.query.evaluate import evaluate

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tacit import opening, session
 from tacit.cli import charts
 from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json, working
-from tacit.engines.duckdb import open_duckdb
+from tacit.engines.sources import open_source
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.exact import Number
 from tacit.guarantees.values import PureDP
@@ -50,7 +50,7 @@ class Asked:
 
 def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
-    engine = open_duckdb(source, table=table)
+    engine = open_source(source, table=table)
     try:
         tables = {engine.name: (source, engine.schema())}
         print(skeleton(tables, table=table, typed=not _is_csv(source), unusable=engine.unusable), end="")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from tacit.engines.duckdb_dialect import DUCKDB
 from tacit.engines.duckdb_sources import attach, connect, copy, lock, show_as
+from tacit.engines.opened import Opened
 from tacit.engines.statements.engine import NOT_OPENED, Looks, Run, Secret, StatementEngine, keyed
 from tacit.engines.statements.plan import SOURCE
 from tacit.engines.statements.shown import SHOWN
@@ -92,16 +92,6 @@ class DuckDBEngine(StatementEngine):
 def _described(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
     described = connection.execute(f"DESCRIBE {view}").fetchall()
     return {column: type_name for column, type_name, *_ in described}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """One of several sources: itself, which of its tables, how a policy writes it, and whether it is public."""
-
-    source: object
-    table: str | None = None
-    written: str | None = None
-    public: bool = False
 
 
 def open_tables(

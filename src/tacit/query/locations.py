@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://|spark:")
 _PASSWORD = re.compile(r"://[^:/?#@\[]*:(?!\d*[/?#])(?P<secret>.*)@", re.DOTALL)  # a port is no password
 _PARAMETER = re.compile(
     r"(?:^|[\s?&;])"
@@ -53,6 +53,8 @@ def scheme(location: str) -> str | None:
 
     >>> scheme("postgresql://reader:secret@db/clinic"), scheme("visits.parquet")
     ('postgresql', None)
+    >>> scheme("spark:sales.visits")
+    'spark'
     """
     found = _URL.match(location)
     return None if found is None else found[0].partition(":")[0]
