@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -212,61 +210,6 @@ def test_a_separator_for_no_csv_file_is_refused(folder: Path) -> None:
     assert run(folder, *words).returncode == 0
     assert "k = 3" in run(folder, "check", "out.parquet", *QUASI).stdout
     refused(run(folder, "check", "out.parquet", *QUASI, "--sep", ",", "--json"), "--sep", "without a CSV file")
-
-
-@pytest.mark.parametrize("sep", [";", ",", "\t", "|"])
-def test_a_hierarchy_comes_from_a_file_as_arx_writes_it(folder: Path, sep: str) -> None:
-    (folder / "zip.csv").write_text(ZIPS.replace(";", sep))
-    given = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
-    words = ("anonymize", "patients.csv", "--hierarchies", "zip=zip.csv", "--k", "3")
-    done = run(folder, *words, *given, "--out", "out.csv")
-    assert done.returncode == 0, done.stderr
-    assert {row["zip"] for row in csv.DictReader(StringIO((folder / "out.csv").read_text()))} == {"476**", "479**"}
-    if sep != ";":
-        refused(run(folder, *words, "--json"), "has no ';'", "--hierarchy-sep")
-
-
-def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
-    (folder / "rules").mkdir()
-    (folder / "rules" / "zip.csv").write_text(ZIPS.replace(";", "|"))
-    (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', '"zip.csv"\nsep = "|"'))
-    words = ("anonymize", "patients.csv", "--hierarchies", "rules/all.toml", "--k", "3", "--json")
-    assert json.loads(run(folder, *words).stdout)["levels"] == {"zip": 1, "age": 2}
-    for sep in ('"||"', "7", '""'):
-        (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', f'"zip.csv"\nsep = {sep}'))
-        refused(run(folder, *words), "hierarchy")
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (("zip=nowhere.csv",), "'nowhere.csv', which does not exist"),
-        (("nowhere.toml",), "COLUMN=FILE"),
-        (("zip.csv",), "COLUMN=FILE"),
-        (("zip=binary",), "which cannot be read"),
-        (("zip=.",), "which cannot be read"),
-        (("zip=",), "hierarchy"),
-        (("rules.toml", "zip=zip.csv"), "two for 'zip'"),
-        (("zip=zip.csv", "zip=zip.csv"), "two for 'zip'"),
-        (("age=zip.csv",), "'29', '22'"),
-    ],
-    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
-)
-def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, given: tuple[str, ...], told: str) -> None:
-    (folder / "binary").write_bytes(b"\xff\xfe\x00;\x00")
-    words = [word for one in given for word in ("--hierarchies", one)]
-    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), told)
-
-
-def test_groups_are_read_with_their_separator(folder: Path) -> None:
-    groups = "Heart,body,*\nCancer,body,*\nFlu,cold,*\n"
-    (folder / "groups.csv").write_text(groups)
-    words = ("attack", "patients.csv", "--quasi", "disease", "--kind", "similarity", "--sensitive", "zip", "--groups")
-    refused(run(folder, *words, "groups.csv", "--json"), "has no ';'")
-    words = ("attack", "patients.csv", "--quasi", "zip", "--kind", "similarity", "--sensitive", "disease", "--groups")
-    assert "6 of 6" in run(folder, *words, "groups.csv", "--hierarchy-sep", ",").stdout
-    (folder / "flat.csv").write_text("Heart;*\nCancer;*\nFlu;*\n")
-    refused(run(folder, *words, "flat.csv", "--json"), "--groups", "their groups")
 
 
 def test_what_is_missing_is_asked_for_by_the_name_of_its_option(folder: Path) -> None:

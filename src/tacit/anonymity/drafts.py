@@ -24,14 +24,25 @@ from tacit.anonymity.hierarchies import (
     Ordered,
     Rule,
     Suppress,
+    dates,
     hierarchy,
+    mask,
     number,
+    ordered,
+    suppress,
 )
 from tacit.anonymity.tables import Column, read
 from tacit.errors import InvalidError, show
 
 _FEW, _CODE, _STEPS = 12, 3, (1, 5, 10, 50, 100, 500)
-_KINDS = {"mask", "intervals", "ordered", "dates", "suppress", "table"}
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "dates": ("parts",),
+    "intervals": ("widths", "start"),
+    "mask": ("width", "character"),
+    "ordered": ("order", "sizes"),
+    "suppress": (),
+    "table": ("rows", "file", "sep"),
+}
 
 
 def draft(table: object, columns: Sequence[str], *, sep: str | None = None) -> dict[str, Rule]:
@@ -143,25 +154,45 @@ def load(path: str | Path) -> dict[str, Rule]:
 
 
 def _rule(name: str, held: Any, folder: Path) -> Rule:  # noqa: ANN401 - what a file holds
+    """Return the rule that a table of the file describes, every field of it known."""
+    kind = held.get("kind") if isinstance(held, Mapping) else None
+    if not isinstance(kind, str) or kind not in _FIELDS:
+        raise InvalidError(f"the hierarchy of {name}", show(kind), f"a table with a kind: {', '.join(_FIELDS)}")
+    fields = f"a {kind} with the fields {', '.join(_FIELDS[kind])}" if _FIELDS[kind] else "a suppress without fields"
+    unknown = next((field for field in held if field not in {"kind", *_FIELDS[kind]}), None)
+    if unknown is not None:
+        raise InvalidError(f"the hierarchy of {name}", f"the field {show(unknown)}", fields)
     try:
-        match held.get("kind"):
-            case "mask":
-                return Mask(held["width"], held.get("character", "*"))
-            case "intervals":
-                widths = tuple(Fraction(str(width)) for width in held["widths"])
-                return Intervals(widths, Fraction(str(held.get("start", 0))))
-            case "ordered":
-                return Ordered(tuple(held["order"]), tuple(held["sizes"]))
-            case "dates":
-                return Dates(tuple(held["parts"]))
-            case "table":
-                return _table(held, folder)
-            case "suppress":
-                return Suppress()
-    except (AttributeError, KeyError, TypeError, ValueError, OSError, csv.Error) as wrong:
-        if isinstance(wrong, InvalidError):
-            raise
-    raise InvalidError(f"the hierarchy of {name}", show(held), f"a table with a kind: {', '.join(sorted(_KINDS))}")
+        return _made(kind, held, folder)
+    except InvalidError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, OSError, csv.Error):
+        raise InvalidError(f"the hierarchy of {name}", "a field that is missing or cannot be read", fields) from None
+
+
+def _made(kind: str, held: Mapping[str, Any], folder: Path) -> Rule:
+    match kind:
+        case "mask":
+            return mask(held["width"], held.get("character", "*"))
+        case "intervals":
+            return Intervals(tuple(map(_exact, held["widths"])), _exact(held.get("start", 0)))
+        case "ordered":
+            return ordered(held["order"], held["sizes"])
+        case "dates":
+            return dates(held["parts"])
+        case "table":
+            return _table(held, folder)
+        case _:
+            return suppress()
+
+
+def _exact(value: object) -> Fraction:
+    """Return a number of the file, or a text such as 1/2, exactly."""
+    over, _, under = str(value).partition("/")
+    try:
+        return number(over, "") / number(under or "1", "")
+    except (InvalidError, ZeroDivisionError):
+        raise InvalidError("intervals' widths and start", show(value), "finite numbers") from None
 
 
 def _table(held: Mapping[str, Any], folder: Path) -> Hierarchy:

@@ -140,9 +140,11 @@ class Mask:
     character: str = "*"
 
     def __post_init__(self) -> None:
-        """Check the width."""
-        if type(self.width) is not int or self.width < 1:
-            raise InvalidError("mask's width", show(self.width), "a whole number ≥ 1")
+        """Check the width and the character."""
+        if type(self.width) is not int or not 1 <= self.width < _TALLEST:
+            raise InvalidError("mask's width", show(self.width), f"a whole number ≥ 1 and below {_TALLEST}")
+        if type(self.character) is not str or len(self.character) != 1:
+            raise InvalidError("mask's character", show(self.character), "one character")
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over these values; a value shorter than the width counts as padded at its end."""
