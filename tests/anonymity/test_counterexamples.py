@@ -283,6 +283,7 @@ def test_large_numbers_infinities_and_odd_cells_are_answered_in_words() -> None:
             out = tc.anonymity.anonymize({"q": cells}, quasi=suppress, require=k, method=method)
             assert out.report.k >= 2
             assert 0 <= out.measures.ncp <= 1
+    odd: list[Any]
     for odd in ([[1], [2]], [{}, {}]):
         with pytest.raises(InvalidError, match="the column q"):
             tc.anonymity.check({"q": odd}, quasi=["q"])

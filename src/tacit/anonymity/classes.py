@@ -191,15 +191,23 @@ def far(model: TCloseness, one: Spread) -> Flags:
 def _far_from_supersets(model: NTCloseness, classes: Classes, one: Spread) -> Flags:
     measure = ground(model.distance, one.values, model.hierarchy, one.name)
     table, failed = one.dense(0, len(classes)), np.ones(len(classes), dtype=bool)
-    for kept in selections(classes.shared.shape[1]):
+    columns = np.arange(table.shape[1])
+    small: list[set[int]] = []  # selections under which no class that is left has n rows: nor has it under more columns
+    for kept in selections(_varying(classes)):
         left = np.flatnonzero(failed)
         if not left.size:
             break
+        if any(one.issubset(kept) for one in small):
+            continue
         wider = group([classes.shared[:, place] for place in kept], len(classes))
-        whole = np.zeros((len(wider), table.shape[1]), dtype=np.int64)
-        np.add.at(whole, wider.ids, table)
-        left = left[whole.sum(axis=1)[wider.ids[left]] >= model.n]
-        if left.size:
+        enough = np.bincount(wider.ids, weights=classes.sizes) >= model.n
+        left = left[enough[wider.ids[left]]]
+        if not left.size:
+            small.append(set(kept))
+        else:
+            cells = wider.ids[:, None] * len(columns) + columns
+            sums = np.bincount(cells.reshape(-1), weights=table.reshape(-1), minlength=len(wider) * len(columns))
+            whole = sums.astype(np.int64).reshape(len(wider), len(columns))  # exact: far below 2⁵³
             failed[left] = _far_from_own(model, measure, table[left], whole[wider.ids[left]])
     return failed
 
@@ -209,11 +217,17 @@ def _far_from_own(model: NTCloseness, measure: Ground, table: Longs, whole: Long
     return _settle(slack, 1.0, lambda which: measure.emd(table[which], whole[which]) <= model.bound)
 
 
-def selections(columns: int) -> Iterator[tuple[int, ...]]:
+def _varying(classes: Classes) -> tuple[int, ...]:
+    """Return the quasi-identifiers in which classes differ: agreement in the others says nothing."""
+    shared = classes.shared
+    return tuple(int(column) for column in np.flatnonzero((shared != shared[:1]).any(axis=0)))
+
+
+def selections(columns: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Return the selections of quasi-identifiers whose agreement makes a natural superset, the smallest first.
 
     Of more than ten columns, only those that keep or drop at most two: fewer supersets are a stricter requirement.
     """
-    for kept in range(columns + 1):
-        if columns <= _WIDE or min(kept, columns - kept) <= 2:  # noqa: PLR2004 - at most two
-            yield from combinations(range(columns), kept)
+    for kept in range(len(columns) + 1):
+        if len(columns) <= _WIDE or min(kept, len(columns) - kept) <= 2:  # noqa: PLR2004 - at most two
+            yield from combinations(columns, kept)

@@ -59,10 +59,19 @@ class Ground:
         shares = counts / counts.sum(axis=1, keepdims=True) - whole / whole.sum(axis=-1, keepdims=True)
         moved = np.zeros(len(counts))
         for family in self.families:
-            parts = np.zeros((len(counts), int(family.max()) + 1))
-            np.add.at(parts.T, family, shares.T)
+            parts = _summed(shares, family)
             moved += np.abs(np.cumsum(parts, axis=1) if self.ordered else parts).sum(axis=1)
         return np.asarray(moved / self.divisor)
+
+
+def _summed(shares: Floats, family: Ints) -> Floats:
+    """Return the sums of columns over the parts of a family."""
+    if np.array_equal(family, np.arange(len(family))):
+        return shares
+    used, first = np.unique(np.sort(family), return_index=True)
+    parts = np.zeros((len(shares), int(family.max()) + 1))
+    parts[:, used] = np.add.reduceat(shares[:, np.argsort(family, kind="stable")], first, axis=1)
+    return parts
 
 
 def _prefixes(parts: list[int]) -> list[int]:

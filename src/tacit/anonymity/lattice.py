@@ -125,8 +125,11 @@ def classes_at(level, starts, maps, widths, j, number, parent, code, count, keys
 @jit
 def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts, maps, widths, costs, base, n, limit,
          geometric, k, head, tail, rests, rest_sensitive, model, table, classes, up, candidates, bounds, buffers,
-         work):  # fmt: skip
-    """Go on for so many steps; state = (depth, bounded, cut, full nodes, ties, suppressed of the best)."""
+         work, listed, listed_scores):  # fmt: skip
+    """Go on for so many steps; state = (depth, bounded, cut, full nodes, ties, suppressed of the best, nodes listed).
+
+    Where `listed` has room, every full node whose loss is not above scores[0] is listed, and scores[0] stays as it is.
+    """
     t_class, t_rest, t_count, t_size = table
     row_class, c_parent, c_code, c_count, c_size = classes
     up_parent, up_code, up_count = up
@@ -178,6 +181,13 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                 else:
                     state[3] += 1
                     levels[j] = level
+                    if listed.shape[0] > 0:
+                        if state[6] < listed.shape[0]:
+                            listed_scores[state[6]] = score
+                            for c in range(q):
+                                listed[state[6], c] = level if c == j else levels[c]
+                        state[6] += 1
+                        continue
                     rows_out = np.int64(total)
                     tie = abs(score - scores[0]) <= _TIE
                     if tie:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from tacit.anonymity.tables import Floats, Ints, Longs
 
 _STEPS = 2_000
 _TIES = 16
+_LISTED = 200_000
+Node: TypeAlias = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,27 @@ def search(
     return walk.found(time.perf_counter() - began)
 
 
+def listing(problem: Problem, limit: int, ceiling: float, until: float) -> tuple[list[Node], float]:
+    """Return all nodes that meet the requirements and lose at most the ceiling, the least loss first.
+
+    Also a bound: no node that is not in the list loses less. It is infinite where the list is complete.
+    """
+    order = sorted(range(len(problem.trees)), key=lambda j: -_spread(problem, j))
+    lattice = prod(tree.height for tree in problem.trees)
+    walk = Walk(problem, order, limit, room=min(lattice, _LISTED), ceiling=ceiling)
+    done = walk.go(_STEPS)
+    while not done and time.perf_counter() < until:
+        done = walk.go(_STEPS)
+    back, many = np.argsort(order), int(walk.state[6])
+    nodes = [
+        (float(score), tuple(int(level) for level in row[back]))
+        for score, row in zip(walk.listed_scores[:many], walk.listed[:many], strict=True)
+    ]
+    if many > len(nodes):
+        return sorted(nodes), 0.0
+    return sorted(nodes), inf if done else walk.lower()
+
+
 def _spread(problem: Problem, j: int) -> float:
     return float(np.count_nonzero(np.bincount(problem.codes[j])))
 
@@ -175,14 +199,15 @@ def _spread(problem: Problem, j: int) -> float:
 class Walk:
     """A walk through the lattice that can be stopped and gone on with."""
 
-    def __init__(self, problem: Problem, order: list[int], limit: int) -> None:
-        """Lay out all arrays that the compiled loops work in."""
+    def __init__(self, problem: Problem, order: list[int], limit: int, *, room: int = 0, ceiling: float = inf) -> None:
+        """Lay out all arrays that the compiled loops work in; with room, every node up to the ceiling is listed."""
         coded = coded_requirements(problem)
         self.problem, self.order, self.limit = problem, order, limit
         self.lattice, rests = _lattice(problem, order), _rests(problem, order, coded)
         q, rows = len(order), len(rests.counts)
-        self.state = np.array([0, 0, 0, 0, 0, problem.rows + 1], dtype=np.int64)
-        self.scores, self.best = np.array([inf]), np.zeros(q, dtype=np.int64)
+        self.state = np.array([0, 0, 0, 0, 0, problem.rows + 1, 0], dtype=np.int64)
+        self.listed, self.listed_scores = np.zeros((room, q), dtype=np.int64), np.zeros(room)
+        self.scores, self.best = np.array([ceiling]), np.zeros(q, dtype=np.int64)
         self.tied, self.levels = np.zeros((_TIES, q), dtype=np.int64), np.zeros(q, dtype=np.int64)
         tallest = int(self.lattice.heights.max())
         self.candidates = (*(np.zeros(q + 1, np.int64) for _ in range(3)), np.zeros((q + 1, tallest), np.int64))
@@ -203,7 +228,8 @@ class Walk:
             walk(steps, self.state, self.scores, self.best, self.tied, self.levels, lattice.heights, lattice.starts,
                  lattice.maps, lattice.widths, lattice.costs, lattice.base, self.problem.rows, float(self.limit),
                  self.problem.mean == "geometric", self.problem.k, head, tail, many, sensitive, coded, table,
-                 classes, up, self.candidates, self.bounds, buffers, work)
+                 classes, up, self.candidates, self.bounds, buffers, work, self.listed,
+                 self.listed_scores)
         )  # fmt: skip
 
     def done(self) -> float:
@@ -218,7 +244,7 @@ class Walk:
     def found(self, seconds: float) -> Found:
         """Return the best answer so far with its certificate."""
         loss, back = float(self.scores[0]), np.argsort(self.order)
-        lower = min([loss, *(bound for depth in range(int(self.state[0]) + 1) for bound in self._open(depth))])
+        lower = min(loss, self.lower())
         ties = int(self.state[4])
         certificate = Certificate(
             loss,
@@ -234,6 +260,10 @@ class Walk:
         )
         levels = None if loss == inf else tuple(int(level) for level in self.best[back])
         return Found(levels, int(self.state[5]) if levels else 0, certificate)
+
+    def lower(self) -> float:
+        """Return a bound below the loss of every node that the walk has not come to, infinity at its end."""
+        return min((bound for depth in range(int(self.state[0]) + 1) for bound in self._open(depth)), default=inf)
 
     def _open(self, depth: int) -> list[float]:
         """Return the bounds of what is still open at a depth.

@@ -89,9 +89,9 @@ def number_places(tree: Hierarchy) -> Ints:
     return place
 
 
-def level_cover(name: str, tree: Hierarchy, level: int) -> Cover:
-    """Return the cover that publishes one level."""
-    place, groups = places(tree), tree.groups(level)
+def level_cover(name: str, tree: Hierarchy, level: int, place: Ints | None = None) -> Cover:
+    """Return the cover that publishes one level; `place` where it is known."""
+    place, groups = places(tree) if place is None else place, tree.groups(level)
     many = int(groups.max()) + 1
     low, high = np.full(many, len(place), dtype=np.int32), np.full(many, -1, dtype=np.int32)
     np.minimum.at(low, groups, place)
@@ -139,7 +139,7 @@ def _smallest_groups(tree: Hierarchy, place: Ints, low: Ints, high: Ints) -> tup
     level = np.full(len(low), -1, dtype=np.int32)
     raw = np.argsort(place)
     for at in range(tree.height):
-        cover = level_cover("", tree, at)
+        cover = level_cover("", tree, at, place)
         groups = tree.groups(at)[raw]  # by place
         settled = (level < 0) & (groups[low] == groups[high])
         level[settled] = at

@@ -1,15 +1,15 @@
 """The optimal search with (n, t)-closeness, which looks beyond a class.
 
 t-closeness to the whole table implies (n, t)-closeness where n rows are kept: that search gives a first node to score.
-The search without it gives a lower bound. Between the two, nodes are scored in the order of their loss without
-suppression, which is a lower bound of their loss, until none can be better or the time is over.
+What a node loses without (n, t)-closeness is a lower bound of its loss, for with it only more rows are suppressed. So
+all nodes whose bound is below the first one's loss are listed, by the compiled walk, and scored by rising bound until
+none can be better or the time is over.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from heapq import heappop, heappush
 from math import inf
 
 import numpy as np
@@ -17,10 +17,9 @@ import numpy as np
 from tacit.anonymity.classes import failing, group, spread
 from tacit.anonymity.loss import averaged
 from tacit.anonymity.models import KAnonymity, Model, NTCloseness, TCloseness
-from tacit.anonymity.optimal import Found
+from tacit.anonymity.optimal import Found, listing
 from tacit.anonymity.optimal import search as search_lattice
 from tacit.anonymity.problems import Problem
-from tacit.anonymity.tables import Floats
 
 _PATIENCE = 60.0
 
@@ -38,16 +37,16 @@ def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> F
         else:
             loose.append(model)
             close.append(model)
-    easy = search_lattice(
-        replace(problem, require=tuple(loose) or (KAnonymity(1),)), limit, seconds=until - time.perf_counter()
-    )
+    eased = replace(problem, require=tuple(loose) or (KAnonymity(1),))
+    easy = search_lattice(eased, limit, seconds=until - time.perf_counter())
     if easy.certificate.lower == inf:  # not even without supersets
         return easy
     first = search_lattice(replace(problem, require=tuple(close)), limit, seconds=until - time.perf_counter())
     best = _Best(inf, None, 0)
     if first.levels is not None:
         _score(problem, limit, first.levels, best)
-    lower, scored = _improve(problem, limit, best, easy.certificate.lower, until)
+    lower, scored = _improve(problem, eased, limit, best, until)
+    lower = max(lower, easy.certificate.lower)
     certificate = replace(
         first.certificate, loss=best.loss, lower=min(lower, best.loss), bounded=easy.certificate.bounded + scored,
         full=scored, ties=1, tied=() if best.levels is None else (best.levels,), seconds=time.perf_counter() - began,
@@ -60,32 +59,16 @@ class _Best:
         self.loss, self.levels, self.suppressed = loss, levels, suppressed
 
 
-def _improve(problem: Problem, limit: int, best: _Best, lower: float, until: float) -> tuple[float, int]:
+def _improve(problem: Problem, eased: Problem, limit: int, best: _Best, until: float) -> tuple[float, int]:
     """Score nodes by rising bound; return the bound that is proved, and how many were scored."""
-    base = [[_base(problem, j, level) for level in range(tree.height)] for j, tree in enumerate(problem.trees)]
-
-    def least(levels: tuple[int, ...]) -> float:
-        return averaged([base[j][level] for j, level in enumerate(levels)], problem.mean)
-
-    start = (0,) * len(base)
-    queue, seen, scored = [(least(start), start)], {start}, 0
-    while queue and queue[0][0] < best.loss:
+    nodes, rest = listing(eased, limit, best.loss, until)
+    for scored, (bound, levels) in enumerate(nodes):
+        if bound >= best.loss:
+            return min(best.loss, rest), scored
         if time.perf_counter() > until:
-            return max(lower, queue[0][0]), scored
-        _, levels = heappop(queue)
-        scored += 1
+            return min(bound, rest), scored
         _score(problem, limit, levels, best)
-        for j, level in enumerate(levels):
-            higher = (*levels[:j], level + 1, *levels[j + 1 :])
-            if level + 1 < len(base[j]) and higher not in seen:
-                seen.add(higher)
-                heappush(queue, (least(higher), higher))
-    return best.loss, scored
-
-
-def _base(problem: Problem, j: int, level: int) -> float:
-    costs: Floats = problem.costs(j, level)
-    return float(costs[problem.trees[j].groups(level)[problem.codes[j]]].mean())
+    return min(best.loss, rest), len(nodes)
 
 
 def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -> None:
