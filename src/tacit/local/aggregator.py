@@ -94,7 +94,7 @@ class Aggregator:
         self.dropped += len(records) - accepted
         return accepted
 
-    def add_bytes(self, messages: Iterable[bytes]) -> int:
+    def add_bytes(self, messages: Iterable[bytes | bytearray | memoryview]) -> int:
         """Add what came over the wire, each message with an envelope of its own; drop and count what is malformed.
 
         Args:
@@ -167,6 +167,22 @@ class Aggregator:
         from tacit.local.tables import quoted  # noqa: PLC0415 - needs DuckDB
 
         return self._add_table(connection, quoted(table), column, parameters)
+
+    def add_spark(self, frame: object, *, column: str = "report", parameters: str = "parameters") -> int:
+        """Add a Spark DataFrame of reports, tallied by Spark's workers; drop and count what is malformed.
+
+        Args:
+            frame: the DataFrame, classic or Connect; the workers need tacit installed.
+            column: the column of records.
+            parameters: the column of digests, as `Reports.to_arrow` writes it.
+        """
+        from tacit.local.spark import tallies  # noqa: PLC0415 - needs Arrow
+
+        fresh = Aggregator(self.protocol)  # a source that fails half-way leaves this tally as it was
+        for part in tallies(frame, (column, parameters), self.protocol):
+            fresh.merge(part)
+        self.merge(fresh)
+        return fresh.n
 
     def _add_table(self, connection: duckdb.DuckDBPyConnection, source: str, column: str, parameters: str) -> int:
         from tacit.local.tables import read  # noqa: PLC0415 - needs DuckDB

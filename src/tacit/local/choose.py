@@ -171,11 +171,11 @@ def plot_errors(
 
 
 def _several(given: object, argument: str) -> list[Any]:
-    """Return a list of numbers, at least two of them, so that there is a line to draw."""
+    """Return a list of numbers, at least one."""
     listed = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
     found = list(given) if listed else []  # type: ignore[call-overload]
-    if len(found) < 2:  # noqa: PLR2004
-        raise InvalidError(argument, show(given), "a list of two or more numbers")
+    if not found:
+        raise InvalidError(argument, show(given), "a list of numbers, at least one")
     return [each.item() if isinstance(each, np.generic) else each for each in found]
 
 

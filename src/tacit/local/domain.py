@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from math import isfinite
 from typing import cast
 
@@ -33,7 +34,7 @@ class Domain:
 
     def __init__(self, given: object) -> None:
         """Read a list of values or their number."""
-        count = len(given) if isinstance(given, range) and given == range(len(given)) else whole(given)
+        count = given.stop if isinstance(given, range) and (given.start, given.step) == (0, 1) else whole(given)
         self.values: Sequence[Value] = range(_size(count)) if count is not None else _listed(given)
         self.size = len(self.values)
         listed = enumerate(self.values) if count is None else None
@@ -44,7 +45,9 @@ class Domain:
 
         One value alone will do.
         """
-        values = _plain(values)
+        values = _plain(values, columns=self._places is not None)
+        if isinstance(values, Mapping) or hasattr(values, "columns"):
+            raise InvalidError("values", "a table or a mapping", "values of the domain: one column of it")
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             values = [values]
         return self._counted(values) if self._places is None else self._looked_up(values)
@@ -127,12 +130,12 @@ def _listed(given: object) -> tuple[Value, ...]:
     return cast("tuple[Value, ...]", values)
 
 
-def _plain(values: object) -> object:
-    """Return an Arrow column, an Arrow value or an array of one value as Python's own; anything else as it is."""
+def _plain(values: object, *, columns: bool = True) -> object:
+    """Return an Arrow value, an array of one value and, if asked, an Arrow column as Python's own; else as it is."""
     if isinstance(values, np.ndarray) and values.ndim == 0:
         return values.item()
     if type(values).__module__.split(".")[0] == "pyarrow":
-        for name in ("to_pylist", "as_py"):
+        for name in ("to_pylist", "as_py") if columns else ("as_py",):
             if callable(read_ := getattr(values, name, None)):
                 return read_()
     return values
@@ -141,7 +144,8 @@ def _plain(values: object) -> object:
 def _read(given: object) -> tuple[object, ...]:
     try:
         listed = cast("Iterable[object]", _plain(given))
-        return tuple(value.item() if isinstance(value, np.generic) else value for value in listed)
+        some = islice(listed, LARGEST + 1)  # one too many is refused; all of them might never end
+        return tuple(value.item() if isinstance(value, np.generic) else value for value in some)
     except Exception:  # noqa: BLE001 - the values' own code
         raise InvalidError("domain", "something unreadable", _WANT) from None
 

@@ -171,7 +171,7 @@ class Reports:
         if not isinstance(table, (pa.Table, pa.RecordBatch)):
             raise InvalidError("table", show(table), "an Arrow table or record batch")
         code, digest = _about(table.schema.metadata)
-        if not {"report", "parameters"} <= set(table.schema.names):
+        if not {"report", "parameters"} <= _names(table.schema):
             raise InvalidError("table", "other columns", "one with the columns report and parameters")
         column, marks = table.column("report"), table.column("parameters")
         kind = column.type
@@ -253,6 +253,13 @@ def read_line(line: object) -> tuple[int, bytes, bytes]:
     if code is None or len(digest) != _DIGEST or not record or not isinstance(parts["report"], str):
         raise InvalidError("line", "fields that cannot be read", "a JSON object that `to_json_lines` wrote")
     return code, digest, record
+
+
+def _names(schema: pa.Schema) -> set[str]:
+    try:
+        return set(schema.names)
+    except UnicodeDecodeError:  # of a damaged file
+        return set()
 
 
 def _about(metadata: object) -> tuple[int, bytes]:

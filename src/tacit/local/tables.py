@@ -13,6 +13,7 @@ from tacit.engines.duckdb_sources import connect
 from tacit.errors import InvalidError, SourceError, show
 
 _BATCH_BYTES = 1 << 24
+_ENGINE = (duckdb.Error, UnicodeError, RuntimeError, MemoryError)  # it quotes a damaged file, as text that is none
 _FAILED = "The table of reports could not be read; nothing was added. Check its name, its columns and its files."
 
 
@@ -46,7 +47,7 @@ def read(
         while rows := found.fetchmany(batch):
             seen += len(rows)
             yield np.frombuffer(b"".join(row[0] for row in rows), dtype=np.uint8).reshape(-1, width), 0
-    except duckdb.Error:
+    except _ENGINE:
         raise SourceError(_FAILED) from None
     yield np.empty((0, width), dtype=np.uint8), total - seen
 
@@ -58,7 +59,7 @@ def _require_binary(connection: object, source: str, columns: tuple[str, str]) -
     for column in columns:
         try:
             found = connection.execute(f"DESCRIBE SELECT {quoted(column)} FROM {source}").fetchone()  # noqa: S608
-        except duckdb.Error:
+        except _ENGINE:
             raise SourceError(_FAILED) from None
         kind = str(found[1]) if found else "nothing"
         if kind != "BLOB":

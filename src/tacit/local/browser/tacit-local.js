@@ -212,8 +212,8 @@ function lawOf(parts) {
   const { protocol } = parts;
   const keep = words(parts.keep);
   const law = { protocol, code: CODES[protocol], size, keep };
-  const answers = protocol === "Warner" && Array.isArray(parts.domain) && parts.domain;
-  need(protocol !== "Warner" || (answers && answers[0] === false && answers[1] === true && size === 2), "the two answers false and true, for Warner");
+  const yesNo = Array.isArray(parts.domain) && size === 2 && parts.domain[0] === false && parts.domain[1] === true;
+  need(protocol !== "Warner" || yesNo, "the answers false and true for Warner");
   if (protocol === "OUE") return Object.freeze({ ...law, raise: words(parts.raise), width: Math.ceil(size / 8) });
   if (protocol !== "OLH") return Object.freeze({ ...law, width: widthOf(size) });
   const { buckets, prime } = parts;
