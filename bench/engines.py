@@ -1,0 +1,154 @@
+"""The same question on every engine: how long, beside that engine's own plain grouping, and beside Tumult on Spark.
+
+engines.py            one and ten million rows; DuckDB, PostgreSQL, Spark; Tumult at ten million
+engines.py --large    a hundred million rows on DuckDB, PostgreSQL and Spark as well: the better part of an hour
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import query_data
+from peers import HERE
+from query_fresh import TUMULT
+from query_serve import Question
+from report import Verdict, machine, table, verdict_table, write_section
+from rounds import short
+from serve import Missing
+
+ENGINES = ("duckdb", "postgres", "spark")
+ROUNDS = 5
+CAP = 3600
+MOST = {"postgres": 2.0, "spark": 2.0}
+FASTER = 5.0
+
+TEXT = """\
+## Engines
+
+`SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, integer units bounded to 3 groups of 5
+rows, ε = 1; a tenth as many units as rows. The plain query is the engine's own `GROUP BY unit, key` with a count and a
+sum, folded into one row. Both run in turns in one process on all cores, once unmeasured and then {rounds} times (once
+for a hundred million rows); tacit's seconds are from `tc.open` to the last row, the plain query's from sending it.
+DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file, PostgreSQL a table with the settings it comes with. A ratio is
+the median of those within rounds, with the least and the greatest behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """One engine at one size: seconds of every round."""
+
+    engine: str
+    rows: int
+    plain: list[float]
+    tacit: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Tacit's seconds over the plain query's, round by round."""
+        return [ours / plain for ours, plain in zip(self.tacit, self.plain, strict=True)]
+
+    @property
+    def ratio(self) -> str:
+        """The median and the range of the ratios."""
+        return f"{short(median(self.ratios))} ({short(min(self.ratios))}–{short(max(self.ratios))})"
+
+
+def race(engine: str, rows: int, rounds: int, versions: dict[str, str]) -> Race | str:
+    """Return what a fresh process measures, or why there is nothing."""
+    print(f"{engine}, {rows:,} rows …", flush=True)
+    request = {"engine": engine, "path": str(query_data.large(rows)), "rounds": rounds}
+    try:
+        done = subprocess.run(
+            [sys.executable, str(HERE / "workers" / "engine_query.py")],
+            check=True,
+            input=json.dumps(request),
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=CAP,
+            env=os.environ | {"PYTHONPATH": str(HERE)},
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failed:
+        return f"failed: {type(failed).__name__}"
+    reply = json.loads(done.stdout.splitlines()[-1])
+    versions |= reply["versions"]
+    return Race(engine, rows, *(reply["seconds"][name][1:] for name in ("plain", "tacit")))
+
+
+def tumult(path: Path, small: Path, versions: dict[str, str]) -> float | str:
+    """Return the seconds of Tumult's count alone, once it has answered on a small table."""
+    print("tumult, the count alone …", flush=True)
+    try:
+        versions |= TUMULT.ask("about")["versions"]
+        return TUMULT.ask("answer", Question(str(path), "unit", ("count",), 1.0), small=str(small))["seconds"]
+    except Missing as missing:
+        return str(missing)
+
+
+def judge(races: list[Race | str], peer: float | str) -> list[Verdict]:
+    """Judge what was asked for at ten million rows."""
+    found = {one.engine: one for one in races if isinstance(one, Race) and one.rows == query_data.ROWS}
+    verdicts = [
+        Verdict(
+            f"{engine}: time ÷ its own `GROUP BY unit, key`, 10 M rows",
+            f"≤ {most:g}",
+            found[engine].ratio if engine in found else "–",
+            median(found[engine].ratios) <= most if engine in found else None,
+        )
+        for engine, most in MOST.items()
+    ]
+    ours = found.get("spark")
+    faster = peer / median(ours.tacit) if ours and isinstance(peer, float) else None
+    shown = peer if isinstance(peer, str) else "–" if faster is None else short(faster)
+    what = "Tumult's count alone ÷ tacit's whole question, Spark, 10 M rows"
+    return [*verdicts, Verdict(what, f"≥ {FASTER:g}", shown, None if faster is None else faster >= FASTER)]
+
+
+def lay_out(races: list[Race | str], peer: float | str) -> str:
+    """Return the times as a table."""
+    rows = [
+        [one.engine, f"{one.rows:,}", short(median(one.plain)), short(median(one.tacit)), one.ratio]
+        for one in races
+        if isinstance(one, Race)
+    ]
+    if isinstance(peer, float):
+        rows.append(["Tumult on Spark, the count alone", f"{query_data.ROWS:,}", "–", short(peer), "–"])
+    missing = "\n".join(f"Not measured: {one}." for one in races if isinstance(one, str))
+    return table(["engine", "rows", "plain s", "tacit s", "tacit ÷ plain"], rows) + (
+        f"\n\n{missing}" if missing else ""
+    )
+
+
+def main() -> None:
+    """Measure, print, and write the section of RESULTS.md."""
+    parser = argparse.ArgumentParser(description="One question on every engine.")
+    parser.add_argument("--large", action="store_true", help="a hundred million rows too")
+    parser.add_argument(
+        "--engine", choices=ENGINES, action="append", help="a trial of some engines; nothing is written"
+    )
+    parser.add_argument("--rows", type=int, action="append", help="a trial of some sizes; nothing is written")
+    asked = parser.parse_args()
+    sizes = asked.rows or [1_000_000, query_data.ROWS, *([100_000_000] if asked.large else [])]
+    versions: dict[str, str] = {}
+    races = [
+        race(engine, rows, ROUNDS if rows <= query_data.ROWS else 1, versions)
+        for rows in sizes
+        for engine in asked.engine or ENGINES
+    ]
+    trial = bool(asked.engine or asked.rows)
+    peer = "not asked" if trial else tumult(query_data.large(), query_data.small(), versions)
+    findings = [verdict_table(judge(races, peer)), lay_out(races, peer)]
+    text = "\n\n".join([TEXT.format(rounds=ROUNDS), machine(versions), *findings])
+    print(text)
+    if not trial:
+        write_section("engines", text)
+
+
+if __name__ == "__main__":
+    main()
