@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import typer.main
 
+from cli_runs import run
 from tacit.cli.main import _code, app
 from tacit.errors import BudgetError, InvalidError, NoSourceError, RefusedError, SourceError, TacitError
 
@@ -18,6 +20,27 @@ COMMANDS = typer.main.get_group(app).commands
 def test_every_command_is_documented_and_none_that_is_not_there() -> None:
     documented = set(re.findall(r"^\| `tacit (\w+)[^|]*` \|", PAGE, re.MULTILINE))
     assert documented == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check",),
+        ("check", "x.csv", "--k", "2"),
+        ("anonymize", "x.csv", "--k", "five"),
+        ("local", "choose", "--epsilon", "big"),
+        ("local", "guess"),
+        ("plan", "policy.toml"),
+    ],
+    ids=" ".join,
+)
+def test_errors_of_usage_speak_json_where_it_is_asked_for(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run(tmp_path, *words, "--json")
+    told = json.loads(done.stderr)["error"]
+    assert (done.returncode, done.stdout, told["kind"], told["code"]) == (2, "", "UsageError", 2)
+    assert told["message"]
+    plain = run(tmp_path, *words)
+    assert (plain.returncode, "Usage: " in plain.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

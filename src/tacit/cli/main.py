@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json as json_module
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +19,9 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
 )
+
+
+_USAGE, _STOPPED = 2, 130
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -197,16 +200,27 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
+    as_json = "--json" in sys.argv[1:]
     try:
-        app()
+        code = app(standalone_mode=not as_json)
     except TacitError as error:
-        told = {"kind": type(error).__name__, "code": _code(error), "message": str(error)}
-        as_json = "--json" in sys.argv[1:]
-        print(json_module.dumps({"schema": 1, "error": told}) if as_json else f"tacit: {error}", file=sys.stderr)
-        raise SystemExit(_code(error)) from None
+        _tell(type(error).__name__, _code(error), str(error), as_json=as_json)
+    except typer.Abort:
+        _tell("Abort", _STOPPED, "Stopped.", as_json=as_json)
+    except Exception as error:
+        if not (as_json and hasattr(error, "format_message")):  # typer's errors of usage have one
+            raise
+        _tell("UsageError", _USAGE, error.format_message(), as_json=True)
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _tell(kind: str, code: int, message: str, *, as_json: bool) -> NoReturn:
+    told = {"schema": 1, "error": {"kind": kind, "code": code, "message": message}}
+    print(json_module.dumps(told) if as_json else f"tacit: {message}", file=sys.stderr)
+    raise SystemExit(code) from None
 
 
 def _code(error: TacitError) -> int:
     if isinstance(error, (RefusedError, BudgetError)):
         return 3
-    return 4 if isinstance(error, SourceError) else 2
+    return 4 if isinstance(error, SourceError) else _USAGE
