@@ -1,11 +1,12 @@
-# Every target sets up what it needs in .venv first; nothing else has to be installed. The tests of the client for browsers
+# Every target sets up what it needs in .venv first; nothing else has to be installed. Tests run on PostgreSQL, which comes
+# with pip, and on Spark, for which `make test` installs a Java where there is none. The tests of the client for browsers
 # run where there is node 20 or newer (apt install nodejs, brew install node, or https://nodejs.org) and are skipped elsewhere.
 PYTHON ?= python3
 PY := .venv/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 STAMP := .venv/.installed
 
-.PHONY: help setup demo test test-long check format bench docs clean
+.PHONY: help setup java demo test test-long check format bench docs clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,14 +22,21 @@ $(STAMP): pyproject.toml
 	@$(PY) -m pip install --quiet --editable ".[web,postgres,spark,plot]" --group test --group check --group docs
 	@touch $@
 
+java:  # Spark 4 needs Java 17 or newer; on Debian and its kin it comes from the system's packages
+	@java -version 2>&1 | grep -Eq '"(1[7-9]|[2-9][0-9])' || { \
+	  echo "There is no Java 17 or newer, which the tests on Spark need; installing openjdk-17-jre-headless."; \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  command -v apt-get >/dev/null && $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null && java -version 2>/dev/null; } || { \
+	  echo "Java could not be installed here. Install a Java runtime, 17 or newer (https://adoptium.net), so that \`java\` is found, and try again."; exit 2; }
+
 demo: $(STAMP)  ## the main job, start to finish
 	.venv/bin/tacit demo
 
-test: $(STAMP)  ## all tests but the long statistical runs
+test: $(STAMP) java  ## all tests but the long statistical runs
 	@command -v node >/dev/null || echo "There is no node: the tests of the client for browsers are skipped (see the head of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 
-test-long: $(STAMP)  ## the long statistical runs alone
+test-long: $(STAMP) java  ## the long statistical runs alone
 	$(PY) -m pytest -q -m long -n $(CORES) --dist worksteal
 
 check: $(STAMP)  ## format, lint, types, layers
@@ -48,6 +56,7 @@ bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
 	$(PY) bench/ledger.py
 	$(PY) bench/anonymity.py
 	$(PY) bench/local.py
+	$(PY) bench/engines.py
 
 docs: $(STAMP)  ## the reference as HTML in site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local
