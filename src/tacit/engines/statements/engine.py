@@ -20,7 +20,8 @@ from tacit.engines.statements.joins import before
 from tacit.engines.statements.plan import Statement, statement
 from tacit.engines.statements.public import public_policy
 from tacit.engines.statements.shown import SHOWN, ShownStatement, apart, shown_statement
-from tacit.errors import SourceError, TacitError
+from tacit.engines.statements.words import SQL, call, column, literal
+from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Histograms
@@ -35,6 +36,11 @@ FAILED = (
 NOT_OPENED = (
     "The source could not be opened as a table; nothing was read or spent. Check that it exists, is complete, can be "
     "read, has no column of a type that the engine does not know, and that no other program is writing to it."
+)
+
+NOT_READ = (
+    "The engine failed while it read the data; nothing was changed and nothing is shown. Check that the source is "
+    "still there and unchanged, that it can be read, and that there is memory."
 )
 
 S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement)
@@ -134,6 +140,38 @@ class StatementEngine(ABC):
         """Return the groups that are chosen, under a key of the hash; for tests, as above."""
         made = self._looks(plan)
         return self._asked(lambda run: self._found(run, made, secret, choose))
+
+    def tally(self, columns: Sequence[str], *, different: str | None = None, table: str | None = None) -> Rows:
+        """Return how many rows share their values in some columns: rows (values …, count). Exact, not private.
+
+        Values are the very values, so that none are taken for each other, but for NaN, which is NULL, and the empty
+        text, which is NULL too. No session asks this; it is for tables that are about to be published row by row.
+
+        Args:
+            columns: what rows share; a name that is no usable column is an InvalidError.
+            different: a column whose different values are counted in place of rows, NULL being one.
+            table: which of the tables; the engine's own by default.
+        """
+        types = self._types if table is None else self._tables[table]
+        dialect, view = self.dialect, self._views[self.name if table is None else table]
+        read = {name: self._as_it_is(name, types) for name in (*columns, *([different] if different else []))}
+        named = ", ".join(f"{dialect.text(read[name])} AS c{place}" for place, name in enumerate(columns))
+        counted, inner = "COUNT(*)", named
+        if different is not None:
+            inner = f"{named}, {dialect.text(read[different])} AS d"
+            counted = "COUNT(DISTINCT d) + MAX(CASE WHEN d IS NULL THEN 1 ELSE 0 END)"
+        by = ", ".join(f"c{place}" for place in range(len(columns)))
+        sql = f"SELECT {by}, {counted} FROM (SELECT {inner} FROM {view}) AS held GROUP BY {by}"  # noqa: S608 - all of it is ours
+        return self._asked(lambda run: run(sql, {}), NOT_READ)
+
+    def _as_it_is(self, name: str, types: Mapping[str, str]) -> SQL:
+        kind = self.dialect.kind_of(types[name]) if name in types else None
+        if kind is None:
+            usable = ", ".join(repr(one) for one, type_name in types.items() if self.dialect.kind_of(type_name))
+            raise InvalidError("a column", repr(name), f"one of the table's that can be used: {usable}")
+        if kind == "text":  # of other types, such as UUID, each value has a text of its own
+            return call("NULLIF", self.dialect.read(column(name), types[name], kind), literal("", "text"))
+        return self.dialect.read_unit(column(name), types[name], kind)
 
     def _asked(self, ask: Callable[[Run], T], failed: str = FAILED) -> T:
         """Return what is asked within one reading; whatever an engine says becomes one text."""
