@@ -22,7 +22,19 @@ import pytest
 
 from local_protocols import Make, every_oracle
 from tacit import InvalidError, SourceError, TacitError
-from tacit.local import GRR, OLH, OUE, Aggregator, Protocol, Reports, SubsetSelection, Warner, plot_errors, protocol
+from tacit.local import (
+    GRR,
+    OLH,
+    OUE,
+    Aggregator,
+    ProjectiveGeometry,
+    Protocol,
+    Reports,
+    SubsetSelection,
+    Warner,
+    plot_errors,
+    protocol,
+)
 
 WORDS = ["tea", "coffee", "water", "mate"]
 
@@ -93,6 +105,41 @@ def test_a_tally_with_another_number_of_reports_than_its_cells_tell_is_refused(
     for n in (41, 10**6):
         with pytest.raises(InvalidError, match="contradict"):
             Aggregator.load(saved(total, tmp_path / "tally", n=n))
+
+
+def test_cells_whose_sum_runs_over_64_bits_are_refused(tmp_path: Path) -> None:
+    oracle = GRR(domain=1 << 12, epsilon=1)
+    total = oracle.aggregator()
+    total._cells[:] = 1 << 52  # 2^64 together, which is 0 modulo 2^64
+    total.n = 1 << 52
+    total._cells[0] += 1 << 52
+    with pytest.raises(InvalidError, match="contradict"):
+        Aggregator.load(saved(total, tmp_path / "tally", n=1 << 53))
+    total._cells[:] = 0
+    total._cells[0] = 1 << 53
+    assert Aggregator.load(saved(total, tmp_path / "tally", n=1 << 53)).n == 1 << 53
+
+
+def test_more_reports_than_a_transform_can_hold_exactly_are_refused() -> None:
+    """Supports of 2^40 reports, whose counts are exact integers of Python beside them, are right; of 2^45 refused."""
+    oracle = ProjectiveGeometry(domain=13, epsilon=1)
+    total = oracle.aggregator()
+    for power in (40, 45):
+        total._cells[:] = np.random.default_rng(power).integers(0, (1 << power) // total._cells.size, total._cells.size)
+        total._cells[0] += (1 << power) - total._cells.sum()
+        total.n = 1 << power
+        if power == 45:
+            with pytest.raises(InvalidError, match="transform"):
+                total.estimate()
+            continue
+        sums = oracle._support(total._cells)
+        outputs = [number.to_bytes(oracle.report_bytes, "little") for number in range(total._cells.size)]
+        for value in (0, 7, 12):
+            inside = [
+                oracle._chance(record, value) == max(oracle._chance(each, value) for each in outputs)
+                for record in outputs
+            ]
+            assert int(sums[value]) == sum(int(cell) for cell, holds in zip(total._cells, inside, strict=True) if holds)
 
 
 def test_damaged_tallies_are_refused_or_are_tallies(tmp_path: Path) -> None:

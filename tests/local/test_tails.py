@@ -110,6 +110,30 @@ def test_an_interval_holds_its_estimate_and_a_possible_count() -> None:
                 assert (np.diff(high) >= -1e-9).all()
 
 
+@pytest.mark.parametrize("n", [10**6, 10**9, 10**12, 10**15])
+def test_intervals_of_very_many_reports_are_the_normal_ones(n: int) -> None:
+    """But for the skewness, about z²/6 of a step: nothing is lost to rounding, which would be whole standard errors."""
+    for oracle in (OUE(domain=9, epsilon=1), GRR(domain=9, epsilon=4), GRR(domain=90, epsilon=1)):
+        mean, spread = n * oracle.q, (n * oracle.q * (1 - oracle.q)) ** 0.5
+        many = Supports(oracle._law, (mean + spread * np.array([0.0, 3.0, 30.0])).astype(np.int64), n)
+        for beta in (0.05, 1e-6):
+            ends, wanted = np.array(many.ends(beta)), np.array(normal(many, beta))
+            inside = (wanted > 0) & (wanted < n)
+            assert inside.any()
+            assert (np.abs(ends - wanted) / many.std())[inside].max() < 1e-4 + 0.25 * ndtri(beta / 2) ** 2 / spread
+
+
+@pytest.mark.parametrize("beta", [0.999, 1e-30, 1e-270])
+def test_intervals_of_any_confidence_are_finite(beta: float) -> None:
+    for oracle in PURE:
+        low, high = Supports(oracle._law, np.arange(51), 50).ends(beta)
+        assert np.isfinite([low, high]).all()
+    places = np.indices((20, 20)).reshape(2, -1)
+    for keep, stray in ((0.57, 0.029), (1 - 1e-15, 1e-20), (0.5, 0.499)):
+        low, high = Signs(keep, stray, places[0], places[1], 50).ends(beta)
+        assert np.isfinite([low, high]).all()
+
+
 def test_a_smaller_risk_never_shortens_an_interval() -> None:
     wide, narrow = (Supports(OUE(domain=9, epsilon=2)._law, np.arange(101), 100).ends(beta) for beta in (0.01, 0.1))
     assert (wide[0] <= narrow[0]).all()

@@ -201,5 +201,10 @@ def begin(domain: object, epsilon: Number) -> tuple[Domain, Fraction]:
     return domain if isinstance(domain, Domain) else Domain(domain), read_epsilon(epsilon)
 
 
+def total(cells: Ints) -> int:
+    """Return the sum of cells that are not below 0, exactly, whatever a file claims that they hold."""
+    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
+
+
 def _canonical(parts: dict[str, object]) -> str:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)

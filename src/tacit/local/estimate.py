@@ -121,7 +121,7 @@ class Estimate:
         return made
 
     def plot(self, *, top: int = 30, confidence: float = 0.95) -> alt.LayerChart:
-        """Draw the largest counts with their intervals; those of a consistent estimate without.
+        """Draw the largest counts with their intervals; those of a consistent estimate with the unbiased ones.
 
         Args:
             top: how many values.
@@ -130,7 +130,7 @@ class Estimate:
         from tacit import plots  # noqa: PLC0415 - only for charts
 
         order = np.argsort(-self.counts, kind="stable")[: count_of(top, "top")]
-        ends = None if self.biased else [end[order] for end in self.interval(confidence=confidence)]
+        ends = [end[order] for end in self.unbiased.interval(confidence=confidence)]
         labels = [str(self.domain[place]) for place in order]
         note = f"{estimate_table.people(self)}. {self.note}"
         return plots.counts(labels, self.counts[order], ends, confidence=confidence, note=note)

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin
+from tacit.local.base import Ints, PureProtocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.law import ONE, Pure, inside
@@ -60,7 +60,7 @@ class GRR(PureProtocol):
         return count(records, self._domain.size)
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        return super()._possible(cells, n) and int(cells.sum()) == n
+        return super()._possible(cells, n) and total(cells) == n
 
 
 def respond(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, Protocol, Records, begin
+from tacit.local.base import Ints, Protocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.law import ONE, Pure, inside
@@ -78,7 +78,7 @@ class Hadamard(Protocol):
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        return super()._possible(cells, n) and int(cells.sum()) == n
+        return super()._possible(cells, n) and total(cells) == n
 
     def _decode(self, cells: Ints, n: int) -> Decoded:
         blocks, place = cells.reshape(self.blocks, self.order), np.arange(self._domain.size)

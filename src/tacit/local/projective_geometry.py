@@ -17,7 +17,8 @@ of all others with ⟨x, u⟩ = 1 gives each point outside once, since one of it
 **Decoding.** Let G(w) be the number of reports of the line through w, for w ≠ 0 in F_q^t, and G(0) = 0. The Fourier
 transform over F_q^t at x is Σ_u count(u)·Σ_{λ≠0} ω^(λ⟨x,u⟩) = Σ_u count(u)·(q·[⟨x,u⟩ = 0] - 1) = q·I_x - n. So one real
 FFT over t axes of length q gives the supports I_x of all values at once. They are integers; the transform errs by about
-n·log₂(q^t)·2^-52, so rounding makes them exact for n up to 2^40 and more; that nothing was far from one is checked.
+n·log₂(q^t)·2^-52, so rounding makes them exact for n up to 2^44; more are refused, and that nothing was far from an
+integer is checked.
 
 q is the prime with the least variance, near e^ε + 1, among those whose grid q^t has at most 2^26 cells.
 """
@@ -30,8 +31,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin
+from tacit.local.base import Ints, PureProtocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.law import ONE, Pure, inside
@@ -40,6 +42,7 @@ from tacit.noise.bits import BitSource
 _GRID = 1 << 26
 _PRIMES = 8209
 _FAR = 0.25
+_EXACT = 1 << 44
 
 
 class ProjectiveGeometry(PureProtocol):
@@ -93,7 +96,7 @@ class ProjectiveGeometry(PureProtocol):
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        return super()._possible(cells, n) and int(cells.sum()) == n
+        return super()._possible(cells, n) and total(cells) == n
 
     def _support(self, cells: Ints) -> Ints:
         return hyperplane_sums(cells, self.field, self.dimension, self._domain.size)
@@ -144,10 +147,12 @@ def hyperplane_sums(cells: Ints, q: int, t: int, d: int) -> Ints:
     from scipy.fft import rfftn  # noqa: PLC0415 - slow to import
 
     waves = rfftn(_spread(cells, q, t).reshape((q,) * t)).real.reshape(-1)
-    found = (waves[_places(q, t, d)] + int(cells.sum())) / q
+    found = (waves[_places(q, t, d)] + total(cells)) / q
     sums = np.rint(found)
-    if np.abs(found - sums).max() > _FAR:
-        raise ArithmeticError("the transform of so many reports is not exact; estimate them in parts")
+    if total(cells) > _EXACT or np.abs(found - sums).max() > _FAR:
+        raise InvalidError(
+            "reports", "so many that their transform is not exact", "fewer: estimate parts and add counts"
+        )
     return sums.astype(np.int64)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin
+from tacit.local.base import Ints, PureProtocol, Records, begin, total
 from tacit.local.draws import coins
 from tacit.local.law import ONE, Pure, inside
 from tacit.local.unary import count_bits, last_mask, row_bytes
@@ -75,7 +75,7 @@ class SubsetSelection(PureProtocol):
         return count_bits(good, self._domain.size), len(good)
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        return super()._possible(cells, n) and int(cells.sum()) == n * self.size
+        return super()._possible(cells, n) and total(cells) == n * self.size
 
 
 def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:

@@ -123,7 +123,7 @@ class Supports:
         root = np.sqrt(b * b + 4 * a * c)
         w = np.where(b > 0, 2 * c, root - b) / np.where(b > 0, b + root, 2 * a)  # without cancellation
         own, other = off + p * w, no + q * w
-        cumulant = m * np.log(own) + rest * np.log(other)
+        cumulant = m * _log(p * (w - 1), own) + rest * _log(q * (w - 1), other)
         spread = m * (p * w / own) * (off / own) + rest * (q * w / other) * (no / other)
         return r_star(np.log(w), x, cumulant, spread)
 
@@ -208,6 +208,11 @@ class Signs:
                 break
         cumulant = others * (np.cosh(t) - 1) + m * np.log(all_)
         return r_star(t, x, cumulant, spread)
+
+
+def _log(more: Floats, whole: Floats) -> Floats:
+    """Return ln(1 + more) = ln(whole), whichever is exact: sums of 10^15 of them are compared."""
+    return np.where(np.abs(more) < 0.5, np.log1p(np.maximum(more, -0.5)), np.log(whole))  # noqa: PLR2004
 
 
 def r_star(t: Floats, x: Floats, cumulant: Floats, spread: Floats) -> Floats:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Number, to_fraction
-from tacit.local.base import Ints, PureProtocol, Records
+from tacit.local.base import Ints, PureProtocol, Records, total
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
 from tacit.local.indexed import count, to_records
@@ -63,7 +63,7 @@ class Warner(PureProtocol):
         return count(records, 2)
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        return super()._possible(cells, n) and int(cells.sum()) == n
+        return super()._possible(cells, n) and total(cells) == n
 
 
 _TRUTH = f"a number above 1/2, with ln(p/(1-p)) at most {LARGEST_EPSILON}"
