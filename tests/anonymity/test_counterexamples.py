@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -370,3 +371,56 @@ def test_results_are_shown_on_one_short_line() -> None:
     assert all(len(line) < 200 and "\n" not in line for line in shown)
     assert "k=10" in shown[0]
     assert "k=10" in shown[1]
+
+
+def test_an_order_that_names_a_value_twice_is_refused() -> None:
+    """Its steps were counted twice, so that every distance came out too small."""
+    report = tc.anonymity.check(ROWS, quasi=["q"], sensitive="s")
+    for order in (["x", "x", "y"], ["x", "y", "y", "y"]):
+        with pytest.raises(InvalidError, match="twice"):
+            report.meets(tc.TCloseness(0.1, distance="ordered", hierarchy=order))
+    with pytest.raises(InvalidError, match="the order of s"):
+        report.meets(tc.TCloseness(0.1, distance="ordered", hierarchy=5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("labels", []), ("low", [99, 99]), ("high", [-5, -5]), ("level", [7, 7]), ("place", [0, 0]), ("boxes", [[7]])],
+)
+def test_a_recoding_file_that_names_what_is_not_there_is_refused(tmp_path: Path, field: str, value: object) -> None:
+    rows, path = {"q": [1, 1, 2, 2]}, tmp_path / "recoding.json"
+    quasi = {"q": tc.anonymity.suppress()}
+    tc.anonymity.anonymize(rows, quasi=quasi, require=tc.KAnonymity(2), method="mondrian").save(path)
+    held = json.loads(path.read_text())
+    assert tc.anonymity.Recoding.load(path).apply(read(rows))[0].kept.all()
+    (held if field == "boxes" else held["columns"][0])[field] = value
+    path.write_text(json.dumps(held))
+    with pytest.raises(InvalidError, match="the recoding"):
+        tc.anonymity.Recoding.load(path)
+    path.write_text(json.dumps({**held, "boxes": None, "levels": [9]}))
+    with pytest.raises(InvalidError, match="the recoding"):
+        tc.anonymity.Recoding.load(path)
+
+
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
+    out = tc.anonymity.anonymize(ROWS, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2))
+    away = tmp_path / "nowhere"
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\xb5")
+    for call in (
+        lambda: out.write(away / "out.csv"),
+        lambda: out.save(away / "recoding.json"),
+        lambda: tc.anonymity.save({"q": tc.anonymity.suppress()}, away / "rules.toml"),
+        lambda: tc.anonymity.hierarchy(tmp_path),
+        lambda: tc.anonymity.hierarchy(tmp_path / "binary.csv"),
+    ):
+        with pytest.raises(InvalidError, match=r"nowhere|cannot be read"):
+            call()
+
+
+def test_frames_of_odd_kinds_are_read_or_refused_in_words() -> None:
+    wide = pl.DataFrame({"q": [2**70, 2**70]})
+    assert tc.anonymity.check(wide, quasi=["q"]).k == 2
+    with pytest.raises(InvalidError, match="named by texts"):
+        tc.anonymity.check(pd.DataFrame({0: [1, 2]}), quasi=[0])  # type: ignore[list-item]
+    assert tc.anonymity.attack({"q": [], "s": []}, kind="skewness", quasi=["q"], sensitive="s").fallen == 0
+    assert tc.anonymity.loss_by_k(ROWS, quasi=["q"], ks=(2,), require=tc.KAnonymity(2)).losses["optimal"] == [0.0]

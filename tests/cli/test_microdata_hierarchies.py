@@ -80,7 +80,7 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
         ('kind = "suppress"\nwidth = 5', "without fields"),
         ('kind = "table"', "rows, file, sep"),
         ('kind = "table"\nfile = "nowhere.csv"', "does not exist"),
-        ('kind = "table"\nfile = "."', "rows, file, sep"),
+        ('kind = "table"\nfile = "."', "cannot be read"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused_in_words(folder: Path, rule: str, told: str) -> None:

@@ -212,7 +212,7 @@ def _skewed(told: Spread, classes: Classes, factor: float) -> Learns:
     least = fraction(factor, "factor", "a number > 1")
     if not least > 1:
         raise InvalidError("factor", show(factor), "a number > 1")
-    sizes, total = classes.sizes[told.of], told.whole.sum()
+    sizes, total = classes.sizes[told.of], max(1, told.whole.sum())
     times = (told.count / sizes) / (told.whole / total)[told.value]
     learns: dict[int, str] = {}
     for at in np.argsort(-times, kind="stable"):

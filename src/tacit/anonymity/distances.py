@@ -15,7 +15,7 @@ one integer, so one routine serves all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
@@ -24,7 +24,7 @@ import numpy as np
 
 from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy, number
 from tacit.anonymity.tables import Floats, Ints, Longs, Texts, text
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +94,8 @@ def ordered_ground(values: Texts, order: Rule | Sequence[object] | None, column:
         InvalidError: there is no order, or it lacks a value.
     """
     line = _line(values, order, column)
+    if len(set(line)) < len(line):
+        raise InvalidError(f"the order of {column}", "a value twice", "an order that names every value once")
     place = {value: step for step, value in enumerate(line)}
     absent = [value for value in values if value not in place]
     if absent:
@@ -120,6 +122,8 @@ def _line(values: Texts, order: Rule | Sequence[object] | None, column: str) -> 
             raise InvalidError(f"the ordered distance over {column}", "values that are no numbers", want) from None
         line = [value for value, _ in sorted(numbers.items(), key=lambda pair: pair[1])]
     else:
+        if not hasattr(order, "over") and (isinstance(order, str) or not isinstance(order, Iterable)):
+            raise InvalidError(f"the order of {column}", show(order), "a list of its values from low to high")
         line = list(order.over(values, column).values) if hasattr(order, "over") else [text(value) for value in order]
     return [value for value in line if value is not None] + [None] * (None in values)
 

@@ -112,7 +112,10 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
     True
     """
-    Path(path).write_text(toml(rules), encoding="utf-8")
+    try:
+        Path(path).write_text(toml(rules), encoding="utf-8")
+    except OSError:
+        raise InvalidError("the path", repr(str(path)), "a file that can be written") from None
 
 
 def toml(rules: Mapping[str, Rule]) -> str:

@@ -362,8 +362,13 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
         return Hierarchy(tuple(tuple(map(text, row)) for row in source))
     if not Path(source).exists():
         raise InvalidError("the hierarchy", f"{str(source)!r}, which does not exist", "a file")
-    with Path(source).open(encoding="utf-8-sig", newline="") as file:
-        rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]
+    try:
+        with Path(source).open(encoding="utf-8-sig", newline="") as file:
+            rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]
+    except (OSError, UnicodeDecodeError, TypeError, csv.Error):
+        raise InvalidError(
+            "the hierarchy", f"{str(source)!r}, which cannot be read", "a text file, cells apart by one character"
+        ) from None
     return Hierarchy(tuple(rows), Path(source).name)
 
 

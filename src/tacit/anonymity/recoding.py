@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.published import Cover, Published, level_cover
-from tacit.anonymity.tables import Ints, Longs, Table
+from tacit.anonymity.tables import Ints, Longs, Table, Texts
 from tacit.errors import InvalidError
 
 _CELLS = 20_000_000
@@ -70,7 +70,11 @@ class Recoding:
         return answer
 
     def save(self, path: str | Path) -> None:
-        """Write the recoding to a JSON file."""
+        """Write the recoding to a JSON file.
+
+        Raises:
+            InvalidError: the file cannot be written.
+        """
         columns = [
             {
                 "name": cover.name,
@@ -84,7 +88,11 @@ class Recoding:
             for cover in self.covers
         ]
         boxes = None if self.boxes is None else self.boxes.tolist()
-        Path(path).write_text(json.dumps({"version": 1, "columns": columns, "levels": self.levels, "boxes": boxes}))
+        held = json.dumps({"version": 1, "columns": columns, "levels": self.levels, "boxes": boxes})
+        try:
+            Path(path).write_text(held, encoding="utf-8")
+        except OSError:
+            raise InvalidError("the path", repr(str(path)), "a file that can be written") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Recoding:
@@ -94,15 +102,30 @@ class Recoding:
             InvalidError: there is no such file, or it holds no recoding.
         """
         try:
-            held = json.loads(Path(path).read_text())
+            held = json.loads(Path(path).read_text(encoding="utf-8"))
             covers = tuple(_cover(one) for one in held["columns"])
             levels = None if held["levels"] is None else tuple(held["levels"])
             boxes = None if held["boxes"] is None else np.array(held["boxes"], dtype=np.int32).reshape(-1, len(covers))
+            _require_whole(covers, levels, boxes)
         except (OSError, KeyError, TypeError, ValueError) as wrong:
             if isinstance(wrong, InvalidError):
                 raise
             raise InvalidError("the recoding", repr(str(path)), "a file that a recoding was saved to") from None
         return cls(covers, levels, boxes)
+
+
+def _require_whole(covers: tuple[Cover, ...], levels: tuple[int, ...] | None, boxes: Ints | None) -> None:
+    """Check that levels and boxes name groups and labels that there are; a ValueError says that they do not."""
+    if levels is not None:
+        for cover, level in zip(covers, levels, strict=True):
+            if type(level) is not int or level not in range(cover.tree.height):
+                raise ValueError
+    if levels is None and boxes is None:
+        raise ValueError
+    if boxes is not None and len(boxes):
+        many = np.array([len(cover.labels) for cover in covers])
+        if (boxes < 0).any() or (boxes >= many).any():
+            raise ValueError
 
 
 def _cover(held: dict[str, object]) -> Cover:
@@ -113,7 +136,12 @@ def _cover(held: dict[str, object]) -> Cover:
     place = np.array(held["place"], dtype=np.int32) if "place" in held else places(tree)
     if sorted(place.tolist()) != list(range(len(tree.rows))):
         raise ValueError
-    return Cover(str(held["name"]), tree, place, low, high, level, tuple(held["labels"]))  # type: ignore[arg-type]
+    labels: Texts = tuple(held["labels"])  # type: ignore[arg-type]
+    if not len(labels) == len(low) == len(high) == len(level):
+        raise ValueError
+    if (low < 0).any() or (low > high).any() or (high >= len(place)).any() or (level >= tree.height).any():
+        raise ValueError
+    return Cover(str(held["name"]), tree, place, low, high, level, labels)
 
 
 def raw_codes(tree: Hierarchy, table: Table, name: str) -> Ints:

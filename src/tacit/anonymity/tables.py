@@ -186,6 +186,8 @@ def read(source: object, *, sep: str | None = None) -> Table:
             "the table", "two columns of one name", "a table whose columns have different names"
         ) from None
     names = tuple(frame.columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidError("the table", "a column whose name is no text", "a table whose columns are named by texts")
     return Table(names, len(frame), str(frame.implementation), cache(lambda name: _from_series(name, frame[name])))
 
 
@@ -199,7 +201,8 @@ def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:
 
 
 def _from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
-    if series.dtype.is_numeric() and not isinstance(series.dtype, nw.Decimal) and not series.is_null().any():
+    wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no kind of array for them
+    if series.dtype.is_numeric() and not wide and not series.is_null().any():
         return _coded_numbers(name, series.to_numpy())
     return coded(name, series.to_list())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import plots
-from tacit.anonymity.models import KAnonymity
+from tacit.anonymity.models import KAnonymity, models_of
 from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.published import Cover
 from tacit.anonymity.recoding import raw_codes
@@ -105,7 +105,8 @@ def loss_by_k(
         methods: some of "optimal", "local" and "mondrian".
         ask: what `anonymize` takes; `require` adds to k.
     """
-    rows, more = read(table), list(ask.pop("require", ()))
+    rows, given = read(table), ask.pop("require", ())
+    more = models_of(given) if given else ()
     found: dict[str, list[float]] = {
         method: [anonymize(rows, require=[KAnonymity(k), *more], method=method, **ask).loss for k in ks]
         for method in methods
