@@ -17,7 +17,7 @@ import pytest
 
 import tacit as tc
 from tacit.anonymity import optimal, search
-from tacit.anonymity.linkage import covers
+from tacit.anonymity.linkage import compare, covers, link
 from tacit.anonymity.outcome import Roles
 from tacit.anonymity.search import METHODS
 from tacit.anonymity.tables import read
@@ -424,3 +424,29 @@ def test_frames_of_odd_kinds_are_read_or_refused_in_words() -> None:
         tc.anonymity.check(pd.DataFrame({0: [1, 2]}), quasi=[0])  # type: ignore[list-item]
     assert tc.anonymity.attack({"q": [], "s": []}, kind="skewness", quasi=["q"], sensitive="s").fallen == 0
     assert tc.anonymity.loss_by_k(ROWS, quasi=["q"], ks=(2,), require=tc.KAnonymity(2)).losses["optimal"] == [0.0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_linkage_finds_everybody_whose_row_is_published(method: search.Method) -> None:
+    """A person of the raw table fits at least their own row: what linkage misses would look like safety."""
+    rng = np.random.default_rng(7)
+    quasi = {
+        "n": tc.anonymity.hierarchy([[str(i), "odd" if i % 2 else "even", "*"] for i in range(-4, 5)]),
+        "x": tc.anonymity.intervals([0.5, 1]),
+        "zip": tc.anonymity.mask(3),
+        "job": tc.anonymity.hierarchy([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]]),
+    }
+    for _ in range(15):
+        size = int(rng.integers(4, 30))
+        rows: dict[str, list[Any]] = {
+            "n": rng.integers(-4, 5, size).tolist(),
+            "x": [None if rng.random() < 0.1 else float(x) / 4 for x in rng.integers(-6, 6, size)],
+            "zip": [str(code) for code in rng.choice([101, 102, 120, 1, 20], size)],
+            "job": [str(job) for job in rng.choice(list("abc"), size)],
+        }
+        out = tc.anonymity.anonymize(rows, quasi=quasi, require=tc.KAnonymity(2), method=method, suppression=0.0)
+        published, outside = read(out.table), read(rows)
+        compared = compare(published, outside, tuple(quasi), quasi)
+        for person, many, fits in link(published, outside, compared):
+            assert len(fits) >= max(2, many), person
+        assert not any(one.unread for one in compared)
