@@ -20,13 +20,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tacit.anonymity.cells import text
 from tacit.anonymity.classes import Classes, Flags, Spread, group, spread
 from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Hierarchy, Quasi, number, rule
 from tacit.anonymity.linkage import Fits, compare, link
 from tacit.anonymity.problems import chosen
 from tacit.anonymity.report import names_of, roles
-from tacit.anonymity.tables import Column, Table, read, text
+from tacit.anonymity.tables import Column, Table, read
 from tacit.errors import InvalidError, show
 
 Kind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]

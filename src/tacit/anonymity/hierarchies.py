@@ -22,7 +22,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.tables import Ints, Texts, coded, text
+from tacit.anonymity.cells import text
+from tacit.anonymity.tables import Ints, Texts, coded
 from tacit.errors import InvalidError, show
 
 ALL = "*"
