@@ -68,7 +68,7 @@ def score(one: Problem, levels: tuple[int, ...]) -> tuple[int, float]:
     codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
     classes = group(codes, one.rows)
     wrong = np.zeros(len(classes), dtype=bool)
-    unit = None if one.unit is None else spread(classes, one.unit)
+    unit = None if one.unit is None else spread(classes, one.unit).different
     for model in one.require:
         wrong |= failing(model, classes, [spread(classes, one.sensitive[0])], unit)
     gone = wrong[classes.ids]

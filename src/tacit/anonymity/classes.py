@@ -35,10 +35,11 @@ class Classes:
         return len(self.sizes)
 
 
-def group(columns: Sequence[npt.NDArray[np.integer]], rows: int) -> Classes:
+def group(columns: Sequence[npt.NDArray[np.integer]], rows: int, weights: Longs | None = None) -> Classes:
     """Return the classes of rows that agree in all columns; without a column there is one class.
 
-    Keys are packed into 62 bits and numbered anew before they would overflow.
+    Keys are packed into 62 bits and numbered anew before they would overflow. Each row stands for as many as its
+    weight says.
     """
     ids, reach = np.zeros(rows, dtype=np.int64), 1
     for codes in columns:
@@ -49,7 +50,16 @@ def group(columns: Sequence[npt.NDArray[np.integer]], rows: int) -> Classes:
         ids, reach = ids * width + codes, reach * width
     _, first, ids, sizes = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
     shared = np.array([codes[first] for codes in columns], dtype=np.int64).reshape(len(columns), len(sizes)).T
+    if weights is not None:
+        sizes = _summed(ids.reshape(-1), weights, len(sizes))
     return Classes(ids.reshape(-1).astype(np.int64), sizes.astype(np.int64), shared)
+
+
+def _summed(places: npt.NDArray[np.integer], weights: Longs, many: int) -> Longs:
+    """Return the sum of the weights at every place, in integers."""
+    sums = np.zeros(many, dtype=np.int64)
+    np.add.at(sums, places, weights)
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +73,11 @@ class Spread:
     count: Longs
     whole: Longs
     classes: int
+
+    @property
+    def different(self) -> Longs:
+        """How many different values each class has."""
+        return np.bincount(self.of, minlength=self.classes).astype(np.int64)
 
     def starts(self) -> Longs:
         """Return where each class begins in the triples, and the end."""
@@ -87,8 +102,10 @@ class Spread:
             yield low, min(low + step, self.classes)
 
 
-def spread(classes: Classes, column: Column, whole: Column | None = None) -> Spread:
+def spread(classes: Classes, column: Column, whole: Column | None = None, weights: Longs | None = None) -> Spread:
     """Return how a column falls into classes, beside the whole of another table's column where one is given.
+
+    Each row of the column stands for as many as its weight says.
 
     Raises:
         InvalidError: the column has a value that the whole lacks.
@@ -105,23 +122,25 @@ def spread(classes: Classes, column: Column, whole: Column | None = None) -> Spr
         codes = np.array([place[value] for value in texts], dtype=np.int64)[codes] if texts else codes
         texts = whole.texts
     width = max(1, len(texts))
-    keys, count = np.unique(classes.ids * width + codes, return_counts=True)
+    keys, places, count = np.unique(classes.ids * width + codes, return_inverse=True, return_counts=True)
     total = np.bincount(base.codes, minlength=width).astype(np.int64)
+    if weights is not None:
+        count = _summed(places.reshape(-1), weights, len(keys))
+        total = _summed(codes, weights, width) if whole is None else total
     return Spread(column.name, texts, keys // width, keys % width, count.astype(np.int64), total, len(classes))
 
 
-def failing(model: Model, classes: Classes, spreads: Sequence[Spread], unit: Spread | None = None) -> Flags:
+def failing(model: Model, classes: Classes, spreads: Sequence[Spread], persons: Longs | None = None) -> Flags:
     """Return which classes fail a requirement, decided exactly.
 
     Args:
         model: the requirement.
         classes: the classes.
         spreads: the sensitive columns that the requirement speaks of.
-        unit: how persons fall into classes, where one may have several rows.
+        persons: how many there are in each class, where one may have several rows.
     """
     if isinstance(model, KAnonymity):
-        persons = classes.sizes if unit is None else np.bincount(unit.of, minlength=len(classes))
-        return np.asarray(persons < model.k)
+        return np.asarray((classes.sizes if persons is None else persons) < model.k)
     failed = np.zeros(len(classes), dtype=bool)
     for one in spreads:
         match model:

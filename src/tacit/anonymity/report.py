@@ -16,6 +16,7 @@ from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.exact import entropy_level
 from tacit.anonymity.hierarchies import Quasi, rule
 from tacit.anonymity.models import MODELS, KAnonymity, Model, say
+from tacit.anonymity.pushed import stays
 from tacit.anonymity.risk import Risk, population_sizes, risk_of
 from tacit.anonymity.tables import Column, Floats, Longs, Table, read
 from tacit.errors import InvalidError, show
@@ -83,7 +84,7 @@ class Report:
     quasi: tuple[str, ...]
     unit: str | None
     groups: Classes = field(repr=False, compare=False)
-    persons: Spread | None = field(repr=False, compare=False)
+    persons: Longs | None = field(repr=False, compare=False)
     reference: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -164,6 +165,7 @@ def check(
     population: object = None,
     reference: object = None,
     sep: str | None = None,
+    relation: str | None = None,
 ) -> Report:
     """Return how anonymous, diverse and close any table is, published or not.
 
@@ -175,7 +177,8 @@ def check(
     (3, 1, 1.0, 0.3333)
 
     Args:
-        table: a frame, an Arrow table, columns by name, or the path of a CSV or Parquet file.
+        table: a frame, an Arrow table, columns by name, or the path of a CSV or Parquet file; or a table that stays
+            where it is, and is counted there: a PostgreSQL URL, a Spark DataFrame or session, a DuckDB file.
         quasi: the columns by which others may know a person.
         sensitive: the columns that nobody may learn of a person; with a hierarchy (or an order) each, if given by name.
         unit: the column that names a person who may have several rows; k then counts persons.
@@ -183,21 +186,28 @@ def check(
             journalist and the marketer; with `unit`, it needs that column too, for its persons are counted.
         reference: the table that t is measured against, if not this one.
         sep: what separates the cells of a CSV file.
+        relation: which table of a database.
 
     Raises:
         InvalidError: a column is missing or has two roles, or the population does not hold the table.
+        SourceError: a database failed.
     """
-    rows = read(table, sep=sep)
     names, told = names_of(quasi, "quasi"), _sensitive(sensitive)
     if not names:
         raise InvalidError("quasi", "none", "at least one column by which others may know a person")
-    roles(rows, names, tuple(told), unit)
+    there = stays(table, relation)
+    rows = there.tallied(names, tuple(told), unit) if there else read(table, sep=sep)
+    roles(rows, names, tuple(told), None if there else unit)
     columns = [rows.column(name) for name in names]
-    groups = group([column.codes for column in columns], rows.rows)
-    persons = None if unit is None else spread(groups, rows.column(unit))
+    groups = group([column.codes for column in columns], rows.rows, rows.weights)
+    persons = None
+    if unit is not None:
+        persons = there.persons(columns, groups, unit) if there else spread(groups, rows.column(unit)).different
     whole = None if reference is None else read(reference, sep=sep)
     diversities = {
-        name: _diversity(spread(groups, rows.column(name), None if whole is None else whole.column(name)), groups, tree)
+        name: _diversity(
+            spread(groups, rows.column(name), None if whole is None else whole.column(name), rows.weights), groups, tree
+        )
         for name, tree in told.items()
     }
     report = _report(rows, columns, groups, persons, diversities, unit, population, sep)
@@ -249,21 +259,21 @@ def _report(
     rows: Table,
     columns: Sequence[Column],
     groups: Classes,
-    persons: Spread | None,
+    persons: Longs | None,
     diversities: dict[str, Diversity],
     unit: str | None,
     population: object,
     sep: str | None,
 ) -> Report:
     sizes, many = np.unique(groups.sizes, return_counts=True)
-    in_class = groups.sizes if persons is None else np.bincount(persons.of, minlength=len(groups))
+    in_class = groups.sizes if persons is None else persons
     inside = np.asarray(in_class, dtype=np.int64)
     outside = inside
     if population is not None:
         outside = population_sizes(columns, groups, inside, read(population, sep=sep), unit)
     return Report(
-        rows.rows,
-        int(inside.min(initial=rows.rows)) if len(groups) else 0,
+        rows.stands_for,
+        int(inside.min(initial=rows.stands_for)) if len(groups) else 0,
         {int(size): int(number) for size, number in zip(sizes, many, strict=True)},
         risk_of(groups.sizes, inside, outside),
         diversities,

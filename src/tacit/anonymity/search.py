@@ -175,7 +175,7 @@ def _possible(problem: Problem, limit: int) -> None:
 def _broken_whole(problem: Problem) -> list[Model]:
     """Return the requirements that the whole table as one class fails."""
     whole = group([], problem.rows)
-    unit = None if problem.unit is None else spread(whole, problem.unit)
+    unit = None if problem.unit is None else spread(whole, problem.unit).different
     return [
         model
         for model in problem.require
@@ -203,7 +203,7 @@ def suppress_failing(rows: Table, roles: Roles, out: Published, require: tuple[M
         at = np.flatnonzero(kept)
         classes = group([codes[at] for codes in out.codes], len(at))
         wrong = np.zeros(len(classes), dtype=bool)
-        unit = None if roles.unit is None else _part(rows, roles.unit, at, classes)
+        unit = None if roles.unit is None else _part(rows, roles.unit, at, classes).different
         spreads = {name: _part(rows, name, at, classes) for name in roles.sensitive}
         for model in require:
             named = None if isinstance(model, KAnonymity) else model.column

@@ -80,7 +80,9 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
         if problem.rows - len(at) > limit:
             return
         classes = group([one[at] for one in codes], len(at))
-        unit = None if problem.unit is None else spread(classes, replace(problem.unit, codes=problem.unit.codes[at]))
+        unit = None
+        if problem.unit is not None:
+            unit = spread(classes, replace(problem.unit, codes=problem.unit.codes[at])).different
         wrong = np.zeros(len(classes), dtype=bool)
         for model in sorted(problem.require, key=lambda one: isinstance(one, NTCloseness)):
             if int(classes.sizes[wrong].sum()) + problem.rows - len(at) > limit:

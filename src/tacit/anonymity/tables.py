@@ -47,6 +47,13 @@ class Table:
     rows: int
     backend: str
     _column: Callable[[str], Column]
+    weights: Longs | None = None
+    """As many rows as each stands for; None: one."""
+
+    @property
+    def stands_for(self) -> int:
+        """How many rows there are, those that others stand for among them."""
+        return self.rows if self.weights is None else int(self.weights.sum())
 
     def column(self, name: str) -> Column:
         """Return one column as codes.

@@ -1,0 +1,93 @@
+"""Tables that stay where they are: a database counts the rows that share their values, and only that comes here.
+
+What comes is one row for each combination of quasi-identifying and sensitive values that there is, with how many rows
+have it. All that `check` says follows from it, by the same code as for a table in memory. Where a person may have
+several rows, the database counts persons by class as well.
+
+Values are told apart by the database as they are told apart here (`Engine.tally`): nothing is rounded, text is compared
+by code point, and NULL, NaN and the empty text are one value that is missing. Should two combinations be written alike
+all the same, their rows are added up, and of their persons the larger number is taken: k is never told too large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from tacit.anonymity.classes import Classes
+from tacit.anonymity.tables import Column, Longs, Table, coded
+from tacit.engines.sources import home_of, open_source
+from tacit.engines.statements.engine import Rows, StatementEngine
+from tacit.errors import InvalidError, show
+
+Ask = Callable[[StatementEngine], Rows]
+_DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
+
+
+def stays(table: object, relation: str | None) -> Elsewhere | None:
+    """Return a table that stays where it is, opened; None for one that is read into memory."""
+    if isinstance(table, (str, PathLike)) and _DATABASES.search(str(table)) and Path(table).is_file():
+        return Elsewhere(table, relation)
+    if home_of(table) != "duckdb":
+        return Elsewhere(table, relation)
+    if relation is not None:
+        raise InvalidError("relation", show(relation), "left out: only a database has tables by name")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A table in a database: the source, and its name there."""
+
+    source: object
+    relation: str | None
+
+    def tallied(self, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> Table:
+        """Return the different rows of some columns, each with how many it stands for.
+
+        Raises:
+            InvalidError: a column is missing or of a type that cannot be used.
+            SourceError: the database failed.
+        """
+        names = tuple(dict.fromkeys((*quasi, *sensitive)))
+        if unit is not None and unit in names:
+            raise InvalidError("unit", repr(unit), "a column that is neither quasi-identifying nor sensitive")
+        found = self._ask(lambda engine: engine.tally(names))
+        cells = list(zip(*found, strict=True)) or [()] * (len(names) + 1)
+
+        def column(name: str) -> Column:
+            return coded(name, cells[names.index(name)])
+
+        weights = np.array([int(count) for count in cells[-1]], dtype=np.int64)
+        return Table(names, len(found), "dict", cache(column), weights)
+
+    def persons(self, columns: Sequence[Column], classes: Classes, unit: str) -> Longs:
+        """Return how many persons each class has."""
+        names = [column.name for column in columns]
+        found = self._ask(lambda engine: engine.tally(names, different=unit))
+        places = [{text: code for code, text in enumerate(column.texts)} for column in columns]
+        class_of = {tuple(codes): which for which, codes in enumerate(classes.shared.tolist())}
+        many = np.zeros(len(classes), dtype=np.int64)
+        cells = list(zip(*found, strict=True)) or [()] * (len(names) + 1)
+        theirs = [coded(name, values) for name, values in zip(names, cells[:-1], strict=True)]
+        own = [
+            [place.get(one.texts[code], -1) for code in one.codes] for place, one in zip(places, theirs, strict=True)
+        ]
+        for codes, count in zip(zip(*own, strict=True), cells[-1], strict=True):
+            which = class_of.get(codes)
+            if which is not None:  # a row that came between the two statements is in neither report
+                many[which] = max(many[which], int(count))
+        return many
+
+    def _ask(self, ask: Ask) -> list[tuple[object, ...]]:
+        engine = open_source(self.source, table=self.relation)
+        try:
+            return [tuple(row) for row in ask(engine)]
+        finally:
+            engine.close()
