@@ -32,13 +32,18 @@ _DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
 
 def stays(table: object, relation: str | None) -> Elsewhere | None:
     """Return a table that stays where it is, opened; None for one that is read into memory."""
-    if isinstance(table, (str, PathLike)) and _DATABASES.search(str(table)) and Path(table).is_file():
-        return Elsewhere(table, relation)
-    if home_of(table) != "duckdb":
+    if is_elsewhere(table):
         return Elsewhere(table, relation)
     if relation is not None:
         raise InvalidError("relation", show(relation), "left out: only a database has tables by name")
     return None
+
+
+def is_elsewhere(table: object) -> bool:
+    """Return whether a table lies in a database: PostgreSQL, Spark, or a DuckDB file that is there."""
+    if home_of(table) != "duckdb":
+        return True
+    return isinstance(table, (str, PathLike)) and bool(_DATABASES.search(str(table))) and Path(table).is_file()
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,11 +192,12 @@ def check(
         InvalidError: a column is missing or has two roles, or the population does not hold the table.
         SourceError: a database failed.
     """
+    there = stays(table, relation)
+    held = None if there else read(table, sep=sep)
     names, told = names_of(quasi, "quasi"), _sensitive(sensitive)
     if not names:
         raise InvalidError("quasi", "none", "at least one column by which others may know a person")
-    there = stays(table, relation)
-    rows = there.tallied(names, tuple(told), unit) if there else read(table, sep=sep)
+    rows = there.tallied(names, tuple(told), unit) if there else read(held)
     roles(rows, names, tuple(told), None if there else unit)
     columns = [rows.column(name) for name in names]
     groups = group([column.codes for column in columns], rows.rows, rows.weights)

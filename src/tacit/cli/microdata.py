@@ -34,13 +34,16 @@ def add(app: typer.Typer) -> None:
 
 
 def check(  # noqa: PLR0913 - one for each option
-    table: Source,
+    table: Annotated[
+        str, typer.Argument(help="A CSV, Parquet or DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
+    ],
     *,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     unit: Unit = None,
     population: Annotated[str | None, typer.Option(help="A file of the population that holds the table.")] = None,
     sep: Sep = None,
+    relation: Annotated[str | None, typer.Option("--table", help="Which table of a database.")] = None,
     chart: Annotated[str | None, typer.Option(help="Save a chart of class sizes to this file.")] = None,
     force: Force = False,
     json: Json = False,
@@ -48,7 +51,7 @@ def check(  # noqa: PLR0913 - one for each option
     """Say how anonymous, diverse and close to the whole a table of rows is."""
     from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
 
-    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep)
+    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep, relation=relation)
     runs.check(read, population=population, chart=chart, force=force, json=json)
 
 

@@ -10,6 +10,7 @@ from typing import get_args
 
 from tacit.anonymity.attacks import Kind
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.pushed import is_elsewhere
 from tacit.anonymity.tables import read
 from tacit.errors import InvalidError, NoSourceError, show
 
@@ -40,7 +41,7 @@ def refuse(given: Mapping[str, object], why: str, want: str = "left out") -> Non
 
 def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
     """Raise if a table is not there, or if a separator is given for no CSV file."""
-    given = [path for path in tables if path is not None]
+    given = [path for path in tables if path is not None and not is_elsewhere(path)]
     for path in given:
         if not Path(path).is_file():
             got = "which is a folder" if Path(path).is_dir() else "which does not exist"
@@ -60,7 +61,9 @@ def separator_hint(tables: Sequence[str | None], sep: str | None) -> Iterator[No
         raise
     except InvalidError as wrong:
         hint = _hint(
-            wrong, [path for path in tables if path is not None and not path.lower().endswith(".parquet")], sep
+            wrong,
+            [path for path in tables if path and not path.lower().endswith(".parquet") and not is_elsewhere(path)],
+            sep,
         )
         raise wrong if hint is None else InvalidError(wrong.argument, f"{wrong.got} ({hint})", wrong.want) from None
 

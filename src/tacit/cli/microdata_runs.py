@@ -34,6 +34,7 @@ class Read:
     sensitive: Sequence[str]
     unit: str | None = None
     sep: str | None = None
+    relation: str | None = None
 
 
 def check(read: Read, *, population: str | None, chart: str | None, force: bool, json: bool) -> None:
@@ -44,7 +45,13 @@ def check(read: Read, *, population: str | None, chart: str | None, force: bool,
     options.require_tables(tables, read.sep)
     with options.separator_hint(tables, read.sep), working("Checking"):
         report = anonymity.check(
-            read.table, quasi=read.quasi, sensitive=read.sensitive, unit=read.unit, population=population, sep=read.sep
+            read.table,
+            quasi=read.quasi,
+            sensitive=read.sensitive,
+            unit=read.unit,
+            population=population,
+            sep=read.sep,
+            relation=read.relation,
         )
     _show(_report(report), str(report) if report.rows else _EMPTY, json=json)
     _draw(report, chart)
@@ -181,7 +188,7 @@ def _report(report: Report) -> dict[str, object]:
     }
     k = report.k if known else None
     told = {"rows": report.rows, "k": k, "classes": report.classes, "risk": risk, "sensitive": columns}
-    return {**told, "notes": list(report.notes)}
+    return {**told, "reference": report.reference, "notes": list(report.notes)}
 
 
 def _write(done: Anonymized, out: str | None, save: str | None, *, json: bool) -> None:
