@@ -102,10 +102,17 @@ def bin_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Bin
     wanted = Wanted({grid_of(measure): "d0"}, {})
     make = _by_row if plan.table.unit is None else _by_unit
     parts, last, summed = make(plan, types, wanted, measure, dialect)
-    total = dialect.text(dialect.total(summed))
+    total = dialect.text(total_of(plan, measure, summed, dialect))
     sql = f"WITH {written(parts)}\nSELECT cell, d0, {total} FROM {last} GROUP BY cell, d0"
     factor = 1 << measure.fraction_bits if plan.table.unit is None else 1
     return BinStatement(sql, lists_of(plan), plan.listed, measure.bins, factor, chooses(plan))
+
+
+def total_of(plan: Plan, measure: Measure, summed: SQL, dialect: Dialect) -> SQL:
+    """Return the sum over units of each unit's integer, or over rows of how many there are."""
+    if plan.table.unit is None:
+        return dialect.total(summed)
+    return dialect.bounded(summed, plan.table.rows << measure.fraction_bits)
 
 
 def checked_bins(measure: Measure) -> None:
@@ -145,7 +152,7 @@ def _by_unit(
     plan: Plan, types: Mapping[str, str], wanted: Wanted, measure: Measure, dialect: Dialect
 ) -> tuple[Parts, str, SQL]:
     """Return the same where units have rows."""
-    by_word = plan.listed <= keep.MOST_BITS
+    by_word = plan.listed <= dialect.most_bits
     parts = located(plan, types, wanted, dialect, coded=True)
     source, there = "located", "WHERE d0 IS NOT NULL "
     if chooses(plan) and by_word:

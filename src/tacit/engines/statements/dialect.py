@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.engines.statements.forms import Form
 
 Casts = Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]
-"""How a cast is written, by the kinds from and to; from text the operand is written twice. NULL where it cannot be."""
+"""How a cast is written, by the kinds from and to; see `Dialect.repeats`. NULL where it cannot be."""
 
 Listed = Sequence[tuple[str, str, Kind]]
 """Columns of a public list: the parameter that holds each, its name, and its kind."""
@@ -45,10 +45,16 @@ class Dialect(ABC):
     types: ClassVar[Mapping[str, str]] = {}
     """The types that are called otherwise than in DuckDB, by their names there."""
 
+    most_bits: ClassVar[int] = 63
+    """Up to how many cells a unit's choice is made on words of bits; beyond that, cells are numbered (see `keep`)."""
+
     forms: Mapping[str, Form]
     """How every listed function is written."""
 
     casts: Casts
+
+    repeats: ClassVar[frozenset[Kind]] = frozenset({"text"})
+    """The kinds from which a cast writes its operand more than once."""
 
     # Columns
 
@@ -139,6 +145,11 @@ class Dialect(ABC):
         """Return an exact sum of integers; `own`: of one unit's rows, where NULL may stand for what is too large."""
         del own
         return call("SUM", value)
+
+    def bounded(self, value: SQL, most: int, *, own: bool = False) -> SQL:
+        """Return an exact sum of integers none of which is larger in size than `most`; `own` as above."""
+        del most
+        return self.total(value, own=own)
 
     # Hashes and words of 64 bits
 

@@ -49,7 +49,7 @@ def checked_value(measure: Measure) -> Expression:
 def _by_unit(plan: Plan, parts: Parts, dialect: Dialect) -> Parts:
     """Return the parts, of which `located` is the last, with the choice of cells and of values."""
     source = "located"
-    if chooses(plan) and plan.listed <= keep.MOST_BITS:
+    if chooses(plan) and plan.listed <= dialect.most_bits:
         parts, source = kept_by_word(plan, parts, dialect)
     elif chooses(plan):
         *before, (name, _, sql) = parts

@@ -3,11 +3,12 @@
 Every cell of a unit has a hash; those with the largest hashes are kept, and ties are broken by the cell's number. So
 exactly min(max_groups, cells the unit is in) are kept, and each unit's choice is its own.
 
-**Up to 63 cells** a unit's cells are the bits of one word. The words are computed from the rows, the choice is made on
-words, and only rows of kept cells are grouped by (unit, cell). The hashes are bit-sliced: digit j of all cells' hashes
-is one word, so a round compares a digit of all cells at once. Candidates with a 1 go before candidates with a 0; if
-they fit they are in, and the others go on for the places that are left; if not, they go on alone. After the digits of
-the hash come those of the cell's number, by which any two cells differ, so at the end at most one candidate is left.
+**Up to 63 cells** (`Dialect.most_bits`) a unit's cells are the bits of one word. The words are computed from the rows,
+the choice is made on words, and only rows of kept cells are grouped by (unit, cell). The hashes are bit-sliced: digit j
+of all cells' hashes is one word, so a round compares a digit of all cells at once. Candidates with a 1 go before
+candidates with a 0; if they fit they are in, and the others go on for the places that are left; if not, they go on
+alone. After the digits of the hash come those of the cell's number, by which any two cells differ, so at the end at
+most one candidate is left.
 
 **Beyond that** rows are grouped by (unit, cell), and `row_number` over the hash keeps the first. DuckDB's rewrite of
 that into an aggregate of lists is switched off (see `duckdb_sources`): it takes three times longer, and some versions
@@ -27,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.words import whole
 
-MOST_BITS = 63
+MOST_BITS = Dialect.most_bits
 """How many cells fit one word, whose sign is left alone."""
 
 _HASHED = 16

@@ -112,7 +112,8 @@ def on_grid(value: SQL, grid: Grid, dialect: Dialect) -> SQL:
     if grid.value.kind == "real":
         first, last, inner, over = _real_steps(value, grid, dialect)
     else:
-        value = cast(value, _integer_type(grid))
+        whole_value = dialect.casts["boolean", "integer"](value) if grid.value.kind == "boolean" else value
+        value = cast(whole_value, _integer_type(grid))
         first, last, inner, over = _integer_steps(value, grid, dialect)
     inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, since most rows pass it
     below = (infix(exp.LT, value, first), whole(0, target))
@@ -207,11 +208,12 @@ def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> 
     """Return a measure from the sums of each unit in each cell."""
     if measure.per == "unit":
         there = infix(exp.GT, tally.rows, whole(0))
-        return [(dialect.total(when((there, whole(1)))), 1)]
+        return [(dialect.bounded(when((there, whole(1))), 1), 1)]
     if tally.steps is None and measure.absent is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
-        return [(dialect.total(rows), _first(measure) << measure.fraction_bits)]
-    return [(dialect.total(_scaled(measure, tally, max_rows, dialect)), 1)]
+        return [(dialect.bounded(rows, max_rows), _first(measure) << measure.fraction_bits)]
+    most = _largest(measure) * max_rows << measure.fraction_bits
+    return [(dialect.bounded(_scaled(measure, tally, max_rows, dialect), most), 1)]
 
 
 def _first(measure: Measure) -> int:

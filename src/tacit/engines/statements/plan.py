@@ -152,7 +152,7 @@ def _by_unit(
     plan: Plan, types: Mapping[str, str], wanted: Wanted, asked: Sequence[Measure], dialect: Dialect
 ) -> tuple[Parts, str]:
     """Return the parts where units have rows, and what the answer is made from: sums by unit and cell."""
-    by_word = plan.listed <= keep.MOST_BITS
+    by_word = plan.listed <= dialect.most_bits
     parts = located(plan, types, wanted, dialect, coded=True)
     source = "located"
     if chooses(plan) and by_word:
@@ -252,13 +252,14 @@ def cell_of(plan: Plan) -> SQL:
 def sums_by(by: Sequence[str], wanted: Wanted, asked: Sequence[Measure], source: str, dialect: Dialect) -> str:
     """Return, for each group of rows, the numbers of rows and the sums of d that the measures need."""
     sums: dict[str, str] = {}
+    widths = {name: grid.high - grid.low for grid, name in wanted.grids.items()}
     for measure in asked:
         counted, added = wanted.places(measure)
         sums[f"n{counted or ''}"] = f"COUNT({counted or '*'})"
         if measure.absent is not None:
             sums["n"] = "COUNT(*)"
         if added is not None:
-            sums[f"s{added}"] = dialect.text(dialect.total(column(added), own="u" in by))
+            sums[f"s{added}"] = dialect.text(dialect.bounded(column(added), widths[added], own="u" in by))
     listed = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
     return f"SELECT {', '.join(listed)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608
 

@@ -136,7 +136,7 @@ class Rows:
         operand = self._term(node.operand)
         if node.operand.kind == node.kind:
             return operand
-        if node.operand.kind == "text":
+        if node.operand.kind in self._dialect.repeats:
             operand = self._named(operand)
         return _above([operand], self._dialect.casts[node.operand.kind, node.kind](operand.sql), nan=False)
 

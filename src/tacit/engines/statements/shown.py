@@ -32,7 +32,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from tacit.engines.statements import keep, measures
-from tacit.engines.statements.bins import checked_bins, grid_of, integer_of, split
+from tacit.engines.statements.bins import checked_bins, grid_of, integer_of, split, total_of
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.distinct import checked_value
 from tacit.engines.statements.found import opened
@@ -128,7 +128,8 @@ def _bins(plan: Plan, measure: Measure, dialect: Dialect) -> Parts:
         total = dialect.text(infix(exp.Mul, cast(column("n"), "HUGEINT"), whole(1 << measure.fraction_bits, "HUGEINT")))
         return [("answer", "", f"SELECT place, x, {total} AS total FROM there")]
     t = f"CAST(SUM(n) OVER (PARTITION BY u, place) AS {dialect.type_of('BIGINT')})"
-    total = dialect.text(cast(dialect.total(integer_of(measure, plan.table.rows, dialect)), "HUGEINT"))
+    integer = integer_of(measure, plan.table.rows, dialect)
+    total = dialect.text(cast(total_of(plan, measure, integer, dialect), "HUGEINT"))
     return [
         ("weighed", "", f"SELECT place, x, n, {t} AS t FROM there"),
         ("answer", "", f"SELECT place, x, {total} AS total FROM weighed GROUP BY place, x"),
