@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _SCHEMA = "cells binary, n bigint, dropped bigint"
 _FAILED = (
-    "Spark failed while it added up the reports; nothing was added. Check that its workers have tacit and pyarrow "
-    "installed, that the table is still there, and see Spark's own log."
+    "Spark failed while it added up the reports; nothing was added. Check that its workers run a Python with tacit and "
+    "pyarrow (the environment variable PYSPARK_PYTHON says which), that the table is still there, and see Spark's log."
 )
 
 
