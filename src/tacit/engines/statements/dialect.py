@@ -103,6 +103,14 @@ class Dialect(ABC):
         """Return what a type is called, by its name in DuckDB."""
         return self.text(exp.DataType.build(name, dialect="duckdb"))
 
+    def over(self, below: str, place: int, letter: str) -> str:
+        """Return what stands after FROM in the layer at a place, over what is below it; see `after_layer`.
+
+        No column below has a name that begins with the letter and an underscore.
+        """
+        del letter
+        return f"{below}{self.after_layer if place else ''}"
+
     def parameter(self, name: str) -> str:
         """Return how a parameter is written."""
         return f"${name}"

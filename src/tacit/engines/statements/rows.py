@@ -5,6 +5,8 @@ an operand that its operator must write twice to guard it. DuckDB does not do th
 leaves repeated parts of CASE alone), so nested guards written in place would double the work at every level. Parts that
 are nested deeply become columns too, so that no text nests deeper than parsers like.
 
+What has no column in it is computed here, by its meaning, and written as a constant.
+
 NaN counts as NULL. Arithmetic passes it on as it passes on NULL, so it is turned into NULL only where something looks:
 comparisons, choices, keys, casts.
 """
@@ -20,7 +22,8 @@ from sqlglot import exp
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.words import SQL, column, literal, when
 from tacit.errors import InvalidError, show
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children
+from tacit.query.evaluate import evaluate
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children, columns
 
 _HIGHEST = 12
 
@@ -71,11 +74,11 @@ class Rows:
         Columns of the source that are to be kept pass through all of them as they are.
         """
         selects, below = [], source
-        for place, columns in enumerate(self._layers):
+        for place, layer in enumerate(self._layers):
             first: list[SQL] = [exp.Star()] if place else [column(one) for one in keep]
-            named = [exp.alias_(sql, called, quoted=True) for called, sql in columns]
+            named = [exp.alias_(sql, called, quoted=True) for called, sql in layer]
             listed = ", ".join(self._dialect.text(one) for one in first + named or [exp.true()])
-            select = f"SELECT {listed} FROM {below}{self._dialect.after_layer if place else ''}"  # noqa: S608 - ours
+            select = f"SELECT {listed} FROM {self._dialect.over(below, place, self._letter)}"  # noqa: S608 - ours
             below = f"{name}{place}"
             selects.append((below, select))
         return selects
@@ -118,6 +121,8 @@ class Rows:
         return self._terms[expression]
 
     def _made(self, expression: Expression) -> Term:
+        if not isinstance(expression, Constant) and not columns(expression):  # engines could fail on it before any row
+            return Term(literal(evaluate(expression, {}), expression.kind), 0, 0, nan=False)
         match expression:
             case Column(name=name, kind=kind):
                 type_name, dialect = self._type(name), self._dialect

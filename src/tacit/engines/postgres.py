@@ -1,0 +1,186 @@
+"""The PostgreSQL engine: everything is computed by the server, in one transaction that only reads.
+
+A question is asked in one READ ONLY transaction at REPEATABLE READ, so that all its statements see one state of the
+data. Every setting that could change a result is pinned in it: no schema of anybody but pg_catalog is searched, times
+are in UTC, row security raises instead of hiding rows. Before anything is read, the tables are locked against changes
+of their columns, which must be those that were there when they were opened.
+
+A connection that is lost takes its question with it: that one fails with a constant text, and the next one connects
+anew. Nothing waits forever: connecting, locks and statements have time limits at the server, and if the server itself
+does not answer, this side hangs up a little later.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from tacit.engines import postgres_sources as sources
+from tacit.engines.opened import Opened
+from tacit.engines.postgres_dialect import POSTGRES, number_of
+from tacit.engines.postgres_sources import Place, checked_url
+from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
+from tacit.errors import InvalidError, SourceError, TacitError, show
+
+if TYPE_CHECKING:
+    from tacit.engines.postgres_sources import Connection
+
+TIMEOUT = 3600.0
+"""For how many seconds one statement may run unless the user says otherwise."""
+
+_GRACE = 15.0
+_CATALOG = 60.0
+_LONGEST = 7 * 86_400.0
+
+
+class PostgresEngine(StatementEngine):
+    """One table, or several of one database that can be joined, measured by PostgreSQL."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, connection: Connection, places: Mapping[str, Place], timeout: float) -> None:
+        """Take over a connection, and the tables by their names; the first is the engine's."""
+        views = {name: place.written for name, place in places.items()}
+        super().__init__(next(iter(places)), views, {name: place.types for name, place in places.items()})
+        self._url, self._timeout, self._places = url, timeout, tuple(places.values())
+        self._connection, self._process = connection, os.getpid()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Run]:
+        """Give a transaction that sees one state of the data, and leave nothing of it behind."""
+        try:
+            connection = self._begun()
+            yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
+            connection.rollback()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _begun(self) -> Connection:
+        """Return a connection within a transaction whose tables are as they were; a lost one is replaced, once."""
+        if self._process == os.getpid() and not self._connection.closed:
+            with suppress(Exception):
+                return self._prepared(self._connection)
+            self._connection.close()
+        try:
+            connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
+            self._connection, self._process = connection, os.getpid()
+            sources.check_server(connection)
+            for place in self._places:
+                sources.check_rights(connection, place.number, place.named)
+            connection.rollback()
+            return self._prepared(connection)
+        except TacitError:  # these say that nothing was spent, which is not so by now
+            raise ConnectionError from None
+
+    def _prepared(self, connection: Connection) -> Connection:
+        """Return a connection within a transaction; the tables are locked before the state that it sees is fixed."""
+        self._rows(connection, "; ".join([sources.pinned(self._timeout), *(place.lock for place in self._places)]))
+        for place in self._places:
+            ((number,),) = self._rows(connection, "SELECT CAST($1 AS regclass)::oid::bigint", [place.named])
+            if number != place.number or sources.types_of(connection, number) != place.types:
+                raise ConnectionError
+        return connection
+
+    def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> Rows:
+        """Run a statement; if the server has not answered a while after it should have given up, hang up."""
+        watch = Timer(self._timeout + _GRACE, _hang_up, (connection.fileno(),))
+        watch.daemon = True
+        watch.start()
+        try:
+            cursor = connection.execute(sql.encode(), parameters or None)
+            return cursor.fetchall() if cursor.description else []
+        finally:
+            watch.cancel()
+
+    def close(self) -> None:
+        """Let go of the source."""
+        if self._process == os.getpid():
+            self._connection.close()
+
+
+def _hang_up(descriptor: int) -> None:
+    """End a connection, so that whoever waits for it wakes up."""
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def numbered(parameters: Parameters) -> list[object]:
+    r"""Return parameters in the order of their numbers: keys of 64 bits with a sign, and lists with their places.
+
+    A text with NUL in it equals nothing that PostgreSQL can hold, so it is left out of its list.
+
+    >>> numbered({"h0": 2**64 - 1, "h1": 1, "k0": ["a", "a\0", None]})
+    [-1, 1, ['a', None], [0, 2]]
+    """
+    found: dict[int, object] = {}
+    for name, value in parameters.items():
+        number = number_of(name)
+        if isinstance(value, int):
+            found[number] = value - 2**64 if value >= 2**63 else value
+            continue
+        places = [place for place, one in enumerate(value) if not (isinstance(one, str) and "\0" in one)]
+        found[number], found[number + 1] = _alike([value[place] for place in places]), places
+    return [found.get(number, 0) for number in range(1, max(found, default=0) + 1)]
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """Return numbers as reals where one of them is."""
+    if any(isinstance(value, float) for value in values):
+        return [None if value is None else float(value) for value in values]
+    return values
+
+
+def open_postgres(
+    source: str, *, table: str | None = None, written: str | None = None, timeout: float | None = None
+) -> PostgresEngine:
+    """Open a table of a PostgreSQL server, reading the catalog alone, or raise InvalidError or SourceError.
+
+    Args:
+        source: a postgresql:// URL; what it leaves out comes from the environment, a service file, a password file.
+        table: which table, with its schema if need be; it may be left out if there is only one.
+        written: the source as a policy writes it; it is not shown.
+        timeout: for how many seconds one statement may run; by default an hour.
+    """
+    del written
+    return _opened(source, [(None, table)], timeout)
+
+
+def open_postgres_tables(tables: Mapping[str, Opened], *, timeout: float | None = None) -> PostgresEngine:
+    """Open several tables of one database by their names, to be joined. The first name is the engine's."""
+    urls = list(dict.fromkeys(str(one.source) for one in tables.values()))
+    if len(urls) > 1:
+        raise InvalidError(
+            "source",
+            "tables of several databases",
+            "tables of one: PostgreSQL joins what lies in one database; copy the public ones there",
+        )
+    return _opened(urls[0], [(name, one.table) for name, one in tables.items()], timeout)
+
+
+def _opened(source: object, tables: Sequence[tuple[str | None, str | None]], timeout: float | None) -> PostgresEngine:
+    """Open some tables, each under a name, or under its own."""
+    seconds = TIMEOUT if timeout is None else timeout
+    if not 0 < seconds <= _LONGEST:
+        raise InvalidError("timeout", show(timeout), "a number of seconds > 0, at most a week")
+    url = checked_url(source)
+    connection, places = sources.connected(url), dict[str, Place]()
+    try:
+        connection.execute(sources.pinned(min(seconds, _CATALOG)).encode())
+        sources.check_server(connection)
+        for name, table in tables:
+            place = sources.place_of(connection, table)
+            places[place.name if name is None else name] = place
+        connection.rollback()
+    except TacitError:
+        connection.close()
+        raise
+    except Exception:  # noqa: BLE001 - whatever the server says is not shown
+        connection.close()
+    if connection.closed:
+        raise SourceError(NOT_OPENED)
+    return PostgresEngine(url, connection, places, seconds)

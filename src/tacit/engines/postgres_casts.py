@@ -1,0 +1,212 @@
+"""Columns as PostgreSQL types them, read as the policy types them; and the casts of `query.functions_cast` in SQL.
+
+Types are called as in `pg_type`; an enumeration is `enum`, and a domain is its base type. Nothing here raises: days
+outside the years 1 to 9999, among them ±infinity, become NULL, timestamps lose their zone in UTC, and a NUMERIC becomes
+the nearest double, which is ±inf or 0 where it is too large or too small; its NaN is NULL. Text that a policy reads as
+a number or a day is held against a pattern first, and then asked whether it is valid, before it is cast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from sqlglot import exp
+
+from tacit.engines.postgres_doubles import filled
+from tacit.engines.statements.words import SQL, TYPES, cast, literal, real
+from tacit.errors import InvalidError
+from tacit.query.expressions import Kind
+
+INTEGERS: Final = frozenset(("int2", "int4", "int8"))
+FLOATS: Final = frozenset(("float4", "float8"))
+TEXTS: Final = frozenset(("text", "varchar", "bpchar", "name", "citext"))
+_KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        **dict.fromkeys(INTEGERS, "integer"),
+        **dict.fromkeys((*FLOATS, "numeric"), "real"),
+        **dict.fromkeys((*TEXTS, "enum", "uuid"), "text"),
+        "bool": "boolean",
+        "date": "date",
+        **dict.fromkeys(("timestamp", "timestamptz"), "timestamp"),
+    }
+)
+_SAFE_DIGITS = 300
+
+
+def kind_of(type_name: str) -> Kind | None:
+    """Return the kind of a type, or None if its columns cannot be used.
+
+    >>> kind_of("numeric(18,2)"), kind_of("enum"), kind_of("integer[]")
+    ('real', 'text', None)
+    """
+    return None if type_name.endswith("]") else _KINDS.get(plain(type_name))
+
+
+def plain(type_name: str) -> str:
+    """Return a type without what stands in parentheses."""
+    return type_name.partition("(")[0]
+
+
+def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
+    """Return a column of some type as a value of the kind that its policy says, or raise InvalidError.
+
+    A double may be NaN; see `may_be_nan`.
+    """
+    source = kind_of(type_name)
+    if source is None or (source != kind and (source, kind) not in CASTS):
+        raise InvalidError("columns", f"a column of type {plain(type_name)} as {kind}", "of kinds that the types allow")
+    value = _real_of_numeric(raw, type_name) if plain(type_name) == "numeric" else _READERS[plain(type_name)](raw)
+    return value if source == kind else CASTS[source, kind](value)
+
+
+def may_be_nan(type_name: str, kind: Kind) -> bool:
+    """Whether a column can hold NaN as the policy types it."""
+    return kind == "real" and type_name in FLOATS
+
+
+def _as_it_is(raw: SQL) -> SQL:
+    return raw
+
+
+def _date(raw: SQL) -> SQL:
+    return _within(raw, "date", "0001-01-01", "9999-12-31")
+
+
+def _timestamp(raw: SQL) -> SQL:
+    return _within(raw, "timestamp", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
+
+
+def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
+    ends = {"first": literal(first, kind), "last": literal(last, kind)}
+    return filled("CASE WHEN x BETWEEN first AND last THEN x END", x=value, **ends)
+
+
+def _zoned(raw: SQL) -> SQL:
+    return _timestamp(filled("x AT TIME ZONE 'UTC'", x=raw))
+
+
+def _number(value: Fraction) -> SQL:
+    """Return a fraction of a power of two as a NUMERIC, with all its digits."""
+    places = value.denominator.bit_length() - 1
+    digits = str(value.numerator * 5**places).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build("NUMERIC", dialect="postgres"))
+
+
+_OVERFLOWS = _number(Fraction(2**1024 - 2**970))
+_UNDERFLOWS = _number(Fraction(1, 2**1075))
+
+
+def _real_of_numeric(raw: SQL, type_name: str) -> SQL:
+    """Return the double nearest to a NUMERIC: of few digits it needs no care."""
+    declared = re.fullmatch(r"numeric\((\d+),(-?\d+)\)", type_name)
+    if declared and max(int(declared[1]), abs(int(declared[2])), int(declared[1]) - int(declared[2])) <= _SAFE_DIGITS:
+        return filled("CASE WHEN x <> CAST('NaN' AS NUMERIC) THEN CAST(x AS DOUBLE PRECISION) END", x=raw)
+    return filled(
+        """CASE
+        WHEN ABS(x) < overflows THEN CASE
+            WHEN ABS(x) > underflows OR x = 0 THEN CAST(x AS DOUBLE PRECISION) ELSE zero END
+        WHEN x = CAST('NaN' AS NUMERIC) THEN NULL
+        WHEN x > 0 THEN infinite
+        WHEN x < 0 THEN -infinite END""",
+        x=raw,
+        overflows=_OVERFLOWS,
+        underflows=_UNDERFLOWS,
+    )
+
+
+_READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
+    {
+        **dict.fromkeys(INTEGERS, lambda raw: cast(raw, "BIGINT")),
+        **dict.fromkeys(FLOATS, lambda raw: cast(raw, "DOUBLE")),
+        **dict.fromkeys((*TEXTS, "enum", "uuid"), lambda raw: cast(raw, "TEXT")),
+        "bool": _as_it_is,
+        "date": _date,
+        "timestamp": _timestamp,
+        "timestamptz": _zoned,
+    }
+)
+
+_INTEGER = r"[\t\n\v\f\r ]*[+-]?[0-9]+[\t\n\v\f\r ]*"
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+_REAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+
+
+def _valid(pattern: str, type_name: str, more: str = "") -> str:
+    return f"x ~ '^({pattern})$'{more} THEN CASE WHEN PG_INPUT_IS_VALID(x, '{type_name}') THEN CAST(x AS {type_name})"
+
+
+def _text_to_integer(text: SQL) -> SQL:
+    return filled(f"CASE WHEN {_valid(_INTEGER, 'bigint')} END END", x=text)
+
+
+def _text_to_real(text: SQL) -> SQL:
+    """Of what is no valid double but looks like a number, the place of its first digit tells: too large or too small.
+
+    That place is the exponent plus the digits before the point, or minus the zeros after it. An exponent of more than
+    18 digits outweighs any text's length.
+    """
+    exponent = "COALESCE(SUBSTRING(x, '[eE]([+-]?[0-9]+)$'), '0')"
+    digits = "LENGTH(LTRIM(SUBSTRING(x, '^[+-]?([0-9]*)'), '0'))"
+    zeros = r"COALESCE(LENGTH(SUBSTRING(x, '[.](0*)')), 0)"
+    return filled(
+        f"""CASE WHEN {_valid(_REAL, "double precision")}
+        WHEN LENGTH(LTRIM({exponent}, '+-0')) > 18 THEN CASE WHEN LEFT({exponent}, 1) = '-' THEN zero END
+        WHEN CAST({exponent} AS BIGINT) + CASE WHEN {digits} > 0 THEN {digits} ELSE -{zeros} END <= 0 THEN zero
+        END END""",
+        x=text,
+    )
+
+
+def _text_to_boolean(text: SQL) -> SQL:
+    return filled(
+        "CASE WHEN LOWER(x) IN ('true', 't', '1') THEN TRUE WHEN LOWER(x) IN ('false', 'f', '0') THEN FALSE END", x=text
+    )
+
+
+def _text_to_moment(type_name: str, pattern: str) -> Callable[[SQL], SQL]:
+    return lambda text: filled(f"CASE WHEN {_valid(pattern, type_name, more=_AFTER_0)} END END", x=text)
+
+
+_AFTER_0 = " AND x >= '0001'"
+
+
+def _real_to_integer(number: SQL) -> SQL:
+    ends = {"first": real(-(2.0**63)), "beyond": real(2.0**63)}
+    return filled("CASE WHEN x >= first AND x < beyond THEN CAST(FLOOR(x + half) AS BIGINT) END", x=number, **ends)
+
+
+def _boolean_to(kind: Kind) -> Callable[[SQL], SQL]:
+    numbers = {"yes": literal(1, kind), "no": literal(0, kind)}
+    return lambda truth: filled("CASE WHEN x THEN yes WHEN NOT x THEN no END", x=truth, **numbers)
+
+
+def _plainly(kind: Kind) -> Callable[[SQL], SQL]:
+    return lambda value: cast(value, TYPES[kind])
+
+
+CASTS: Final[Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]] = MappingProxyType(
+    {
+        ("integer", "real"): _plainly("real"),
+        ("integer", "text"): _plainly("text"),
+        ("integer", "boolean"): lambda number: filled("x <> 0", x=number),
+        ("real", "integer"): _real_to_integer,
+        ("text", "integer"): _text_to_integer,
+        ("text", "real"): _text_to_real,
+        ("text", "boolean"): _text_to_boolean,
+        ("text", "date"): _text_to_moment("date", _DATE),
+        ("text", "timestamp"): _text_to_moment("timestamp", f"{_DATE}({_CLOCK})?"),
+        ("boolean", "integer"): _boolean_to("integer"),
+        ("boolean", "real"): _boolean_to("real"),
+        ("boolean", "text"): _plainly("text"),
+        ("date", "text"): _plainly("text"),
+        ("date", "timestamp"): _plainly("timestamp"),
+        ("timestamp", "date"): _plainly("date"),
+    }
+)
+"""How a cast is written, by the kinds from and to; from text, reals and truths the operand is written several times."""

@@ -1,0 +1,334 @@
+"""Where PostgreSQL keeps rows: how a server is reached, which table is meant, and whether its reader may only read.
+
+The URL is for the driver alone, which also knows environment variables, service files and password files; nothing of it
+is ever shown. Of a table only the catalog is read here, never a row.
+
+Refused are a role that could change the table or see everything (a superuser, an owner, one that may INSERT, UPDATE,
+DELETE or TRUNCATE, by itself or by a role it belongs to), a table of which the role sees only some rows, a view, since
+it may fail on a row or run somebody's functions, and a foreign table, whose rows another server computes. A
+materialized view holds rows like a table, and is opened. A column that is computed while it is read may fail on a row
+like a view; it cannot be used.
+"""
+# ruff: noqa: S608 - every part of these texts is our own, or a quoted name
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, LiteralString
+
+from tacit.errors import InvalidError, NoSourceError, SourceError, show
+from tacit.query.locations import scheme
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+SCHEMES = ("postgresql", "postgres")
+UNREACHED = (
+    "The PostgreSQL server could not be reached, or did not let this user in; nothing was read or spent. See that the "
+    "server runs, and that host, port, database, user and password are right, in the URL, the environment (PGHOST …), "
+    "the service file or the password file. What the server said is not shown, nor is the URL."
+)
+NO_DRIVER = (
+    "A table in PostgreSQL needs the package psycopg; nothing was read or spent. Install it with: pip install "
+    "'tacit[postgres]'"
+)
+_URL = "a URL such as postgresql://user@host/database or postgresql:///?service=name"
+_REACH = 15
+_OLDEST = 16
+_MOST_NAMES = 20
+_OPENED = ("r", "p", "m")
+_ALIVE = {
+    "connect_timeout": _REACH,
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+    "application_name": "tacit",
+    "client_encoding": "UTF8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A table of a server: its number there, its names, and its columns' types, as `postgres_casts` calls them."""
+
+    number: int
+    schema: str
+    name: str
+    types: Mapping[str, str]
+    lockable: bool
+
+    @property
+    def named(self) -> str:
+        """The table's name in SQL."""
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
+
+    @property
+    def lock(self) -> str:
+        """What keeps the table as it is until the transaction ends; LOCK comes before the transaction's state is fixed.
+
+        Where the role may only read some columns, or the rows are those of a materialized view, LOCK is not allowed.
+        """
+        return f"LOCK TABLE {self.named} IN ACCESS SHARE MODE" if self.lockable else f"SELECT FROM {self.named} LIMIT 0"
+
+    @property
+    def written(self) -> str:
+        """How the table is written after FROM: with those columns alone that can be used."""
+        columns = ", ".join(map(quoted, self.types)) or "TRUE"
+        return f"(SELECT {columns} FROM {self.named}) AS held"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL writes it.
+
+    >>> quoted("Sales")
+    '"Sales"'
+    """
+    doubled = name.replace('"', 2 * '"')
+    return f'"{doubled}"'
+
+
+def checked_url(source: object) -> str:
+    """Return a source that is a URL of PostgreSQL, or raise NoSourceError, which shows its scheme alone."""
+    if not isinstance(source, str) or scheme(source) not in SCHEMES:
+        found = scheme(source) if isinstance(source, str) else None
+        raise NoSourceError(show(type(source).__name__) if found is None else f"the URL {found}://…", _URL)
+    psycopg = driver()
+    try:
+        psycopg.conninfo.conninfo_to_dict(source)
+        readable = "\0" not in source
+    except (psycopg.Error, UnicodeError):
+        readable = False
+    if not readable:
+        raise NoSourceError(f"the URL {scheme(source)}://…, which cannot be read", _URL)
+    return source
+
+
+def driver() -> Any:  # noqa: ANN401 - a module
+    """Return psycopg, or raise SourceError with what to install."""
+    try:
+        import psycopg  # noqa: PLC0415 - it is an extra
+        import psycopg.types.numeric  # noqa: PLC0415 - as above
+    except ImportError:
+        raise SourceError(NO_DRIVER) from None
+    return psycopg
+
+
+def connected(url: str) -> Connection:
+    """Return a new connection, or raise SourceError with a constant text."""
+    psycopg, connection = driver(), None
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(url)
+        terms = {name: value for name, value in _ALIVE.items() if name not in given or name in _PINNED}
+        connection = psycopg.connect(url, **terms, prepare_threshold=None, cursor_factory=psycopg.RawCursor)
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        connection.adapters.register_loader("numeric", _whole_loader())
+    except Exception:  # noqa: BLE001, S110 - whatever it says may quote the URL
+        pass
+    if connection is None:  # outside of `except`, so that not even the context carries the driver's text
+        raise SourceError(UNREACHED)
+    return connection  # type: ignore[no-any-return]
+
+
+_PINNED = ("application_name", "client_encoding")
+_SETTINGS = {
+    "search_path": "pg_catalog",
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "standard_conforming_strings": "on",
+    "extra_float_digits": "1",
+    "row_security": "off",
+    "array_nulls": "on",
+    "transform_null_equals": "off",
+    "jit": "off",
+    "work_mem": "64MB",
+    "lock_timeout": "60s",
+    "idle_in_transaction_session_timeout": "600s",
+}
+
+
+def pinned(timeout: float) -> str:
+    """Return what pins, in a transaction, all settings that could change a result or let it wait forever."""
+    settings = {**_SETTINGS, "statement_timeout": f"{max(1, round(timeout * 1000))}ms"}
+    return "; ".join(f"SET LOCAL {name} TO '{value}'" for name, value in settings.items())
+
+
+def _whole_loader() -> type:
+    psycopg = driver()
+
+    class Whole(psycopg.adapt.Loader):  # type: ignore[name-defined, misc]
+        """Reads a NUMERIC, all of which are whole here, as an integer."""
+
+        def load(self, data: bytes) -> int | None:
+            text = bytes(data).decode()
+            return int(text)
+
+    return Whole
+
+
+def check_server(connection: Connection) -> None:
+    """Raise NoSourceError for a server that is too old, keeps text otherwise, or lets this role do everything."""
+    version = connection.info.server_version // 10_000
+    if version < _OLDEST:
+        raise NoSourceError(f"PostgreSQL {version}", f"a database of PostgreSQL {_OLDEST} or newer")
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise NoSourceError(f"a database in {encoding}", "a database whose encoding is UTF8")
+    ((superuser,),) = _rows(connection, _SUPERUSER)
+    if superuser:
+        raise NoSourceError(
+            "a superuser, or a role that belongs to one", f"opened by a role that may only read: {_ROLE}"
+        )
+
+
+_ROLE = "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA … TO reader; GRANT SELECT ON … TO reader"
+_MEMBER = "(pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))"
+_SUPERUSER: LiteralString = f"SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND {_MEMBER})"
+_RELATIONS: LiteralString = """
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relispartition,
+    has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+ORDER BY 2, 3"""
+_COLUMNS: LiteralString = """
+WITH RECURSIVE held AS (
+    SELECT attnum, attname, attgenerated, atttypid AS type, atttypmod AS modifier FROM pg_attribute
+    WHERE attrelid = $1::oid AND attnum > 0 AND NOT attisdropped AND has_column_privilege(attrelid, attnum, 'SELECT')
+    UNION ALL
+    SELECT attnum, attname, attgenerated, t.typbasetype, t.typtypmod
+    FROM held JOIN pg_type t ON t.oid = held.type WHERE t.typtype = 'd')
+SELECT attname::text, attgenerated::text, t.typname::text, t.typtype::text, format_type(held.type, modifier),
+    n.nspname = 'pg_catalog'
+FROM held JOIN pg_type t ON t.oid = held.type JOIN pg_namespace n ON n.oid = t.typnamespace
+WHERE t.typtype <> 'd' ORDER BY attnum"""
+_RIGHTS: LiteralString = f"""
+WITH RECURSIVE parts AS (
+    SELECT $1::oid AS part UNION SELECT inhrelid FROM parts JOIN pg_inherits ON inhparent = part)
+SELECT
+    ARRAY(SELECT p.name FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS p(name) WHERE EXISTS (
+        SELECT FROM pg_roles r WHERE {_MEMBER} AND (has_table_privilege(r.oid, $1::oid, p.name)
+        OR p.name IN ('INSERT', 'UPDATE') AND has_any_column_privilege(r.oid, $1::oid, p.name)))),
+    EXISTS (SELECT FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE c.oid = $1::oid AND {_MEMBER}),
+    row_security_active($1::oid),
+    EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part WHERE c.relkind = 'f'),
+    has_table_privilege($1::oid, 'SELECT')"""
+
+
+def _rows(connection: Connection, sql: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
+    return connection.execute(sql, parameters).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    number: int
+    schema: str
+    name: str
+    sort: str
+    is_part: bool
+    is_open: bool
+
+    @property
+    def spellings(self) -> frozenset[str]:
+        """How it may be called: by its name, with its schema, each plain or quoted, or as SQL folds its letters."""
+        names, schemas = ({one, quoted(one)} for one in (self.name, self.schema))
+        return frozenset(names | {f"{schema}.{name}" for schema in schemas for name in names})
+
+
+def place_of(connection: Connection, table: str | None) -> Place:
+    """Return the table that is meant, if its role may read it and no more; or raise InvalidError or NoSourceError."""
+    relations = [_Relation(*row) for row in _rows(connection, _RELATIONS)]
+    found = _named(relations, table)
+    if found.sort not in _OPENED:
+        raise NoSourceError(f"{_SORTS[found.sort]} ({found.name})", f"a table: {_WHY[found.sort]}")
+    if not found.is_open:
+        raise NoSourceError(
+            f"the table {found.name}, which this role may not read",
+            f"a table that it may: GRANT USAGE ON SCHEMA {quoted(found.schema)} TO …; "
+            f"GRANT SELECT ON {quoted(found.schema)}.{quoted(found.name)} TO …",
+        )
+    whole = check_rights(connection, found.number, f"{quoted(found.schema)}.{quoted(found.name)}")
+    types = types_of(connection, found.number)
+    return Place(found.number, found.schema, found.name, types, whole and found.sort != "m")
+
+
+_SORTS = {"v": "a view", "f": "a foreign table"}
+_WHY = {
+    "v": "a view may fail on a row, which would tell of it, or run somebody's functions; open the table below it, or "
+    "CREATE MATERIALIZED VIEW … and open that",
+    "f": "its rows are computed by another server; open the table there, or copy it",
+}
+
+
+def _named(relations: Sequence[_Relation], table: str | None) -> _Relation:
+    if table is None:
+        fits = [one for one in relations if one.sort in _OPENED and one.is_open and not one.is_part]
+    else:
+        fits = [one for one in relations if table in one.spellings]
+        fits = fits or [one for one in relations if table.lower() in one.spellings]
+    if len(fits) == 1:
+        return fits[0]
+    raise _which(table, fits or [one for one in relations if one.sort in _OPENED and one.is_open and not one.is_part])
+
+
+def _which(table: str | None, relations: Sequence[_Relation]) -> InvalidError:
+    """Return the error for a database of which no table is named; names of tables are its schema, not its data."""
+    if not relations:
+        return NoSourceError("a database with no table that this role may read", f"one with such a table: {_ROLE}")
+    alone = [sum(other.name == one.name for other in relations) == 1 for one in relations]
+    names = [
+        one.name if by_itself else f"{one.schema}.{one.name}" for one, by_itself in zip(relations, alone, strict=True)
+    ]
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
+    how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'
+    return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
+
+
+def check_rights(connection: Connection, number: int, named: str) -> bool:
+    """Return whether a role may read all columns of a table.
+
+    Raises:
+        NoSourceError: it could change the table, or sees only some of its rows.
+    """
+    ((writes, owns, partial, foreign, whole),) = _rows(connection, _RIGHTS, number)
+    if foreign:
+        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table: {_WHY['f']}")
+    if owns:
+        raise NoSourceError(f"a role that owns {named}", f"opened by a role that may only read it: {_grants(named)}")
+    if writes:
+        rights = ", ".join(writes)
+        raise NoSourceError(
+            f"a role that may {rights} on {named}, by itself or by a role that it belongs to",
+            f"opened by a role that may only read it: {_grants(named)}, or REVOKE {rights} ON {named} FROM …",
+        )
+    if partial:
+        raise NoSourceError(
+            f"{named}, whose row security shows this role only some rows",
+            "a table that its reader sees as a whole: ALTER ROLE … BYPASSRLS, or open a copy without row security",
+        )
+    return bool(whole)
+
+
+def _grants(named: str) -> str:
+    schema = named.partition('"."')[0] + '"'
+    return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
+
+
+def types_of(connection: Connection, number: int) -> dict[str, str]:
+    """Return the types of a table's columns that the role may read."""
+    return {name: _type(*rest) for name, *rest in _rows(connection, _COLUMNS, number)}
+
+
+def _type(generated: str, name: str, sort: str, written: str, ours: bool) -> str:  # noqa: FBT001 - a row of the catalog
+    if generated == "v":
+        return "computed when read"
+    if sort == "e":
+        return "enum"
+    if ours and name == "numeric":
+        return written
+    return name if ours or name == "citext" else written
