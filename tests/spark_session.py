@@ -1,10 +1,11 @@
-"""One Spark for all tests of a process: on this machine, or where TACIT_TEST_SPARK says (an sc:// or a master's URL)."""
+"""One Spark for all tests of a process: on this machine, or where TACIT_TEST_SPARK says: an sc:// URL, or a master."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from functools import cache
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @cache
@@ -23,6 +25,7 @@ def spark() -> SparkSession:
     where = os.environ.get("TACIT_TEST_SPARK", "")
     if where.startswith("sc://"):
         return SparkSession.builder.remote(where).getOrCreate()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the tests run
     folder = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = {
@@ -45,3 +48,11 @@ def spark() -> SparkSession:
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def frame_of(table: pa.Table) -> DataFrame:
+    """Return an Arrow table as a DataFrame, its moments without a zone as such."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
+
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    return spark().createDataFrame(table, schema=schema)

@@ -12,8 +12,9 @@ never 2^32: `own` sums of d ≤ 2^31 are asked as TRY_SUM, which does not raise 
 unit's sum would be NULL and the unit would count for nothing there: all d are ≥ 0, so that it is NULL just where
 the total does not fit, whatever the order; a function of the unit's own rows, and within its reach.
 
-**A layer** ends in a test that is always true, of the partition's number, which Spark takes for random: else it would
-write the columns of all layers into each other, down to the table, which is exponential in their number.
+**Layers.** Spark writes conditions on a layer's columns in terms of those below it, down to the table, which is
+exponential in the number of layers. Above the second, each stands on a test that is always true, of the partition's
+number, which Spark takes for random and leaves where it is. Below, it may push conditions down to the files.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tacit.query.expressions import Kind
 _PART = 22
 _SMALL = 2**_PART
 _NARROW = 2**31
+_PUSHED = 2
 _LARGE = 2**60  # `measures` holds what is larger as HUGEINT
 _TEXT_LIST = "'array<string>'"
 
@@ -44,7 +46,6 @@ class SparkDialect(Dialect):
 
     name: ClassVar[str] = "databricks"  # sqlglot's Spark drops the TRY of TRY_CAST
     held: ClassVar[str] = ""
-    after_layer: ClassVar[str] = " WHERE SPARK_PARTITION_ID() >= 0"
     types: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}
     )
@@ -96,6 +97,13 @@ class SparkDialect(Dialect):
             f"units of the types {types[0].upper()} and {types[1].upper()}, which cannot be compared exactly",
             "a question that joins private tables whose unit columns have one type; have the steward store them so",
         )
+
+    def over(self, below: str, place: int, letter: str) -> str:
+        """Return what stands after FROM in a layer; see the module."""
+        if place <= _PUSHED:
+            return below
+        part = f"{letter}_{place}"
+        return f"(SELECT *, SPARK_PARTITION_ID() AS {part} FROM {below}) AS below WHERE {part} >= 0"  # noqa: S608 - ours
 
     def parameter(self, name: str) -> str:
         """Return how a parameter is written."""
