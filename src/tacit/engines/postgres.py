@@ -110,7 +110,7 @@ def _hang_up(descriptor: int) -> None:
 
 
 def numbered(parameters: Parameters) -> list[object]:
-    r"""Return parameters in the order of their numbers: keys of 64 bits with a sign, and lists with their places.
+    r"""Return parameters by their numbers: keys of 64 bits with a sign, and lists, those of keys with places.
 
     A text with NUL in it equals nothing that PostgreSQL can hold, so it is left out of its list.
 
@@ -124,7 +124,9 @@ def numbered(parameters: Parameters) -> list[object]:
             found[number] = value - 2**64 if value >= 2**63 else value
             continue
         places = [place for place, one in enumerate(value) if not (isinstance(one, str) and "\0" in one)]
-        found[number], found[number + 1] = _alike([value[place] for place in places]), places
+        found[number] = _alike([value[place] for place in places])
+        if name.startswith("k"):
+            found[number + 1] = places
     return [found.get(number, 0) for number in range(1, max(found, default=0) + 1)]
 
 

@@ -2,8 +2,8 @@
 
 Whole numbers up to 64 bits are BIGINTs, larger ones NUMERICs without a fraction, whose products, sums and quotients by
 DIV are exact. Every text has the collation "C", whatever its column or the database has: it is compared and grouped by
-code point, and no two units or keys become one. Parameters have numbers: the hash's keys are $1 and $2, and every list
-is followed by the places of its values.
+code point, and no two units or keys become one. Parameters have numbers: the hash's keys are $1 and $2, and a list of
+keys is followed by the places of its values.
 
 **The hash** of some values is PostgreSQL's own hash of a record, seeded with one key, and hashed again with the other,
 since a record's is a plain sum of its parts' hashes. It is the same for equal values of one type in all statements of a
@@ -28,23 +28,23 @@ from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 
 _KEYS = {"h0": 1, "h1": 2}
-_LISTS = {"k": 3, "s": 5}
+_FIRST, _APART = {"k": 3, "s": 5}, 3
 _FARTHEST_STEP = 1024
 _SPLIT = 60
 
 
 def number_of(parameter: str) -> int:
-    """Return the number of a parameter: h0 and h1, and the lists k0, s0, k1, s1 … with their places.
+    """Return the number of a parameter: h0 and h1, and the lists k0, s0, k1, s1 …, those of k with their places.
 
     >>> [number_of(name) for name in ("h0", "h1", "k0", "s0", "k1")]
-    [1, 2, 3, 5, 7]
+    [1, 2, 3, 5, 6]
     """
     if parameter in _KEYS:
         return _KEYS[parameter]
     found = re.fullmatch(r"([ks])(\d+)", parameter)
     if found is None:
         raise ValueError(f"there is no parameter {parameter}")
-    return _LISTS[found[1]] + 4 * int(found[2])
+    return _FIRST[found[1]] + _APART * int(found[2])
 
 
 class PostgresDialect(Dialect):
@@ -129,13 +129,21 @@ class PostgresDialect(Dialect):
         return f"${number_of(name)}"
 
     def listed(self, columns: Listed, place: str, count: int) -> str:
-        """Return a SELECT of public lists beside each other, with their places; see `postgres` for what is sent."""
+        """Return a SELECT of public lists beside each other, with their places.
+
+        A list of keys is sent with its places, since some of its values may be left out (see `postgres`).
+        """
         del count
         lists = [f"CAST({self.parameter(held)} AS {self.type_of(TYPES[kind])}[])" for held, _, kind in columns]
-        lists.append(f"CAST(${number_of(columns[0][0]) + 1} AS BIGINT[])")
+        first, ordered = columns[0][0], ""
+        if first.startswith("k"):
+            lists.append(f"CAST(${number_of(first) + 1} AS BIGINT[])")
+        else:
+            ordered = " WITH ORDINALITY"
         shown = [f'{own} COLLATE "C" AS {own}' if kind == "text" else own for _, own, kind in columns]
         names = ", ".join([*(own for _, own, _ in columns), place])
-        return f"SELECT {', '.join([*shown, place])} FROM UNNEST({', '.join(lists)}) AS listed({names})"  # noqa: S608 - all of it is ours
+        shown.append(f"{place} - 1 AS {place}" if ordered else place)
+        return f"SELECT {', '.join(shown)} FROM UNNEST({', '.join(lists)}){ordered} AS listed({names})"  # noqa: S608 - all of it is ours
 
     def same(self, one: str, other: str) -> str:
         """Return whether two values are equal or both NULL: arrays compare so, and can be hashed."""
