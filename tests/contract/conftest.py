@@ -1,38 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 
-import pyarrow as pa
 import pytest
 
-from contract.tables import Opener, Row
-from tacit.engines import Engine
-from tacit.engines.duckdb import open_duckdb
-from tacit.query.expressions import Kind
+from contract.homes import homes
+from contract.tables import Opener
 
-ARROW: dict[Kind, pa.DataType] = {
-    "integer": pa.int64(),
-    "real": pa.float64(),
-    "text": pa.string(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-}
+ENGINES = ("duckdb", "postgres", "spark")
 
 
-@contextmanager
-def _duckdb(kinds: Mapping[str, Kind], rows: Sequence[Row]) -> Iterator[Engine]:
-    columns = {name: pa.array([row[name] for row in rows], ARROW[kind]) for name, kind in kinds.items()}
-    opened = open_duckdb(pa.table(columns), threads=2)
-    try:
-        yield opened
-    finally:
-        opened.close()
+@pytest.fixture(scope="session")
+def every_engine() -> Iterator[dict[str, Opener]]:
+    """All engines, as ways to open them on some rows."""
+    with homes() as found:
+        yield found
 
 
-@pytest.fixture(scope="session", params=[_duckdb], ids=["duckdb"])
-def engine(request: pytest.FixtureRequest) -> Opener:
-    """Every engine, as a way to open it on some rows."""
-    opener: Opener = request.param
-    return opener
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest, every_engine: dict[str, Opener]) -> Opener:
+    """Every engine in turn."""
+    return every_engine[request.param]

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import date, datetime
 from math import inf, nan
 
 from hypothesis import strategies as st
 
-from tacit.engines import Engine
+from tacit.engines.statements.engine import StatementEngine
 from tacit.query.expressions import Kind, Value
 
 Row = Mapping[str, Value]
-Opener = Callable[[Mapping[str, Kind], Sequence[Row]], AbstractContextManager[Engine]]
-"""Puts rows where an engine reads them, and opens the engine."""
+
+
+Open = Callable[[Mapping[str, Kind], Sequence[Row]], AbstractContextManager[StatementEngine]]
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Puts rows where an engine reads them, and opens the engine."""
+
+    name: str
+    open: Open
+
+    def __call__(self, kinds: Mapping[str, Kind], rows: Sequence[Row]) -> AbstractContextManager[StatementEngine]:
+        return self.open(kinds, rows)
+
 
 KINDS: dict[str, Kind] = {
     "u": "integer",

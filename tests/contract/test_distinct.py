@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import inf, nan
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bounded import different
+from contract.examples import examples
 from contract.plans import KEYS, NAME, PRESENT, SEVENTHS, WHERES, A, X, cells, key, plan, table
 from contract.tables import KINDS, VALUES, Opener, Row, rows
 from tacit.query.expressions import Constant, Expression, Value
@@ -45,20 +45,17 @@ def counted(asked: Plan, data: Sequence[Row]) -> list[list[set[Value]]]:
     ]
 
 
-@settings(deadline=None, max_examples=50)
-@given(plans("u", 10**9, 10**6), rows(40))
+@examples(50, plans("u", 10**9, 10**6), rows(40))
 def test_all_values_are_counted_once_where_a_unit_may_bring_all(engine: Opener, asked: Plan, data: list[Row]) -> None:
     assert answer(engine, asked, data)[:-1] == [[len(one) for one in own] for own in counted(asked, data)]
 
 
-@settings(deadline=None, max_examples=40)
-@given(plans(None, 1, 1), rows(40))
+@examples(40, plans(None, 1, 1), rows(40))
 def test_so_they_are_where_every_row_is_its_own_unit(engine: Opener, asked: Plan, data: list[Row]) -> None:
     assert answer(engine, asked, data)[:-1] == [[len(one) for one in own] for own in counted(asked, data)]
 
 
-@settings(deadline=None, max_examples=50)
-@given(st.integers(1, 3).flatmap(lambda most: plans("u", 10**9, most)), rows(40))
+@examples(50, st.integers(1, 3).flatmap(lambda most: plans("u", 10**9, most)), rows(40))
 def test_a_unit_brings_as_many_values_as_it_may_and_no_more(engine: Opener, asked: Plan, data: list[Row]) -> None:
     found = cells(asked, data)
     most = asked.table.rows
@@ -68,8 +65,7 @@ def test_a_unit_brings_as_many_values_as_it_may_and_no_more(engine: Opener, aske
             assert max(brought, default=0) <= count <= sum(brought)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(1, 3).flatmap(lambda groups: plans("u", groups, 2)), rows(40))
+@examples(40, st.integers(1, 3).flatmap(lambda groups: plans("u", groups, 2)), rows(40))
 def test_one_unit_alone_brings_exactly_what_it_may_in_the_cells_that_it_keeps(
     engine: Opener, asked: Plan, data: list[Row]
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import find, given, reject, settings
 from hypothesis import strategies as st
 
 from bounded import contributions, different
+from contract.examples import examples
 from contract.plans import (
     NAME,
     PRESENT,
@@ -164,8 +165,7 @@ def different_values(value: Expression) -> Measure:
 # --- exact integers -------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
-@given(plans(), rows())
+@examples(60, plans(), rows())
 def test_units_and_integers_are_those_of_brute_force(engine: Opener, question: Plan, data: list[Row]) -> None:
     units, integers = answer(engine, question, data)
     kept = located(question, data)
@@ -173,8 +173,7 @@ def test_units_and_integers_are_those_of_brute_force(engine: Opener, question: P
     assert units == {group: sum(group in own for own in kept.values()) for group in integers}
 
 
-@settings(deadline=None, max_examples=30)
-@given(plans(unit=None), rows())
+@examples(30, plans(unit=None), rows())
 def test_so_they_are_where_each_row_is_a_unit(engine: Opener, question: Plan, data: list[Row]) -> None:
     units, integers = answer(engine, question, data)
     kept = located(question, data)
@@ -182,8 +181,7 @@ def test_so_they_are_where_each_row_is_a_unit(engine: Opener, question: Plan, da
     assert units == {group: sum(group in own for own in kept.values()) for group in integers}
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(1, 3), rows(40))
+@examples(40, st.integers(1, 3), rows(40))
 def test_each_unit_keeps_as_many_groups_as_it_may(engine: Opener, groups: int, data: list[Row]) -> None:
     question = plan(table(groups=groups), COUNT, HERE, keys=[opened(NAME), opened(SEVENTHS)])
     units, integers = answer(engine, question, data)
@@ -218,8 +216,7 @@ def test_listed_keys_narrow_the_groups_down(engine: Opener) -> None:
     assert set(answer(engine, plan(many, keys=[key(NAME, None), opened(A)]), data)[0]) == {(None, 0), (None, 1)}
 
 
-@settings(deadline=None, max_examples=30)
-@given(rows(), st.randoms(use_true_random=False))
+@examples(30, rows(), st.randoms(use_true_random=False))
 def test_the_order_of_groups_is_that_of_their_keys_not_of_rows(engine: Opener, data: list[Row], random: Random) -> None:
     question = plan(table(groups=10**9), keys=[opened(NAME), opened(D)])
     shuffled = random.sample(data, len(data))

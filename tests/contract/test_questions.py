@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, reject, settings
 from hypothesis import strategies as st
 
-from contract.conftest import ARROW
+from contract.homes import ARROW
 from contract.questions import (
     KINDS,
     NO_ROW,

@@ -12,6 +12,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from bounded import different
+from contract.examples import examples
 from contract.plans import NAME, PRESENT, REMAINDER, SEVENTHS, A, bins, is_unit, plan, table
 from contract.questions import KINDS as COLUMNS
 from contract.questions import Question, Trial, policy, trials
@@ -43,8 +44,7 @@ from tacit.query.selection import Places, Units
 BINS, COUNTED = Measure(value=REMAINDER, bins=7, fraction_bits=3), Measure(value=NAME, per="value")
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(1, 3), st.integers(1, 3), st.lists(bins(5), max_size=2), rows(40))
+@examples(40, st.integers(1, 3), st.integers(1, 3), st.lists(bins(5), max_size=2), rows(40))
 def test_the_second_look_keeps_the_groups_of_the_first(
     engine: Opener, groups: int, most: int, more: list[Measure], data: list[Row]
 ) -> None:
@@ -61,8 +61,7 @@ def test_the_second_look_keeps_the_groups_of_the_first(
     assert integers == added_up(question, kept)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(1, 3), st.integers(1, 3), st.sampled_from(PRESENT), rows(40))
+@examples(40, st.integers(1, 3), st.integers(1, 3), st.sampled_from(PRESENT), rows(40))
 def test_a_unit_brings_as_many_values_as_it_may_to_the_groups_that_it_keeps(
     engine: Opener, groups: int, most: int, value: Expression, data: list[Row]
 ) -> None:
@@ -74,8 +73,7 @@ def test_a_unit_brings_as_many_values_as_it_may_to_the_groups_that_it_keeps(
     assert integers == {group: [min(most, len(different(counted, own[group])))] for group in units}
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**6 - 1), st.sampled_from(PRESENT), rows(30))
+@examples(30, st.integers(0, 2**6 - 1), st.sampled_from(PRESENT), rows(30))
 def test_what_is_measured_of_a_group_does_not_depend_on_which_others_are_shown(
     engine: Opener, some: int, value: Expression, data: list[Row]
 ) -> None:

@@ -36,6 +36,8 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.ansi.doubleQuotedIdentifiers": "false",
         "spark.sql.ansi.enforceReservedKeywords": "false",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.analyzer.maxIterations": "10000",  # one for each layer of computed columns
+        "spark.sql.optimizer.maxIterations": "1000",
         "spark.sql.timestampType": "TIMESTAMP_LTZ",
         "spark.sql.caseSensitive": "false",
         "spark.sql.decimalOperations.allowPrecisionLoss": "true",

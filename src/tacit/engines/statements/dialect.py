@@ -42,6 +42,9 @@ class Dialect(ABC):
     after_layer: ClassVar[str] = ""
     """What stands after a layer of computed columns, so that each is computed once."""
 
+    deepest: ClassVar[int | None] = None
+    """How many layers of computed columns the engine can take; None: any number."""
+
     types: ClassVar[Mapping[str, str]] = {}
     """The types that are called otherwise than in DuckDB, by their names there."""
 

@@ -73,6 +73,10 @@ class Rows:
 
         Columns of the source that are to be kept pass through all of them as they are.
         """
+        deepest = self._dialect.deepest
+        if deepest is not None and len(self._layers) > deepest:
+            got = f"computations that build on each other {len(self._layers)} deep"
+            raise InvalidError("sql", got, f"a question that this engine can take: at most {deepest} deep")
         selects, below = [], source
         for place, layer in enumerate(self._layers):
             first: list[SQL] = [exp.Star()] if place else [column(one) for one in keep]

@@ -1,0 +1,125 @@
+"""The same question on every engine: the exact integers are equal, one by one.
+
+Where no unit exceeds max_groups nothing is chosen, and the integers are a function of the table alone. Questions are
+drawn from the words of `contract.questions`, tables hold values that engines stumble over. What Java computes in
+its own way (exp, ln, powers) is not among the words.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from contract.questions import SPELLINGS, UNITS, VALUES, Question, UnitKind, kinds_of, policy, questions
+from contract.tables import Opener, Row
+from tacit.engines.statements.engine import StatementEngine
+from tacit.errors import InvalidError, RefusedError
+from tacit.query.histograms import Histograms
+from tacit.query.parse import parse
+from tacit.query.plan import Plan
+
+SECRET = (3, 5)
+EVERY_UNIT: list[UnitKind] = ["integer", "text", "real", "row"]
+ROWS = 150
+MANY = 10**6
+"""As many groups as no unit has."""
+
+QUESTIONS = 120
+LONG = 500
+"""How many questions are asked: in every run, and in the long one."""
+
+Engines = dict[str, StatementEngine]
+
+
+def table_of(unit: UnitKind) -> list[Row]:
+    """A table that is the same in every run: all values of all columns, some rows several times."""
+    chance = random.Random(unit)  # noqa: S311 - test data
+    rows: list[Row] = []
+    while len(rows) < ROWS:
+        row = {"u": chance.choice(UNITS[unit]), **{name: chance.choice(values) for name, values in VALUES.items()}}
+        rows += [row] * chance.choice([1, 1, 1, 4])
+    return rows
+
+
+@pytest.fixture(scope="module")
+def engines(every_engine: dict[str, Opener]) -> Iterator[dict[UnitKind, Engines]]:
+    """Every engine, open on the table of every kind of unit."""
+    with ExitStack() as stack:
+        yield {
+            unit: {
+                opener.name: stack.enter_context(opener(kinds_of(unit), table_of(unit)))
+                for opener in every_engine.values()
+            }
+            for unit in EVERY_UNIT
+        }
+
+
+def everything(units: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+    return np.arange(len(units))
+
+
+def measured(engine: StatementEngine, plan: Plan) -> object:
+    """Return all that an engine hands on: integers, and keys where groups are found."""
+    if not plan.open:
+        return [list(integers) for integers in engine.measure_with(plan, SECRET)]
+    found = engine.find_with(plan, everything, SECRET)
+    size = len(found.keys)
+    integers = [
+        [int(x) for x in one.of(0, size)] if isinstance(one, Histograms) else list(one) for one in found.integers
+    ]
+    return [tuple(key) for key in found.keys], integers
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[UnitKind, Question, int]:
+    unit = draw(st.sampled_from(EVERY_UNIT))
+    found = draw(st.sampled_from([False, False, True]))
+    rows = draw(st.sampled_from([1, 2, 10**6]))
+    return unit, draw(questions(unit, frozenset(SPELLINGS), found=found)), rows
+
+
+def agree(engines: dict[UnitKind, Engines], most: int) -> int:
+    """Ask so many questions and return how many were answered, each by every engine alike."""
+    answered = 0
+
+    @settings(
+        deadline=None,
+        max_examples=most,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(asked())
+    def ask(one: tuple[UnitKind, Question, int]) -> None:
+        nonlocal answered
+        unit, question, rows = one
+        try:
+            plan = parse(question.sql, {"t": policy(unit, "add/remove", MANY, rows)}, keys=question.keys)
+            for engine in engines[unit].values():
+                engine.check(plan)
+        except (InvalidError, RefusedError):
+            return  # 2^62 grid steps and more
+        answers = {name: measured(engine, plan) for name, engine in engines[unit].items()}
+        first = answers["duckdb"]
+        assert {name: answer for name, answer in answers.items() if answer != first} == {}, question.sql
+        answered += 1
+
+    ask()
+    return answered
+
+
+def test_all_engines_give_the_same_integers(engines: dict[UnitKind, Engines]) -> None:
+    assert agree(engines, QUESTIONS) > QUESTIONS // 2
+
+
+@pytest.mark.long
+def test_all_engines_give_the_same_integers_to_five_hundred_questions(engines: dict[UnitKind, Engines]) -> None:
+    assert agree(engines, 2 * LONG) >= LONG
