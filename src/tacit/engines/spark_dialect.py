@@ -12,6 +12,10 @@ never 2^32: `own` sums of d ≤ 2^31 are asked as TRY_SUM, which does not raise 
 unit's sum would be NULL and the unit would count for nothing there: all d are ≥ 0, so that it is NULL just where
 the total does not fit, whatever the order; a function of the unit's own rows, and within its reach.
 
+**Which cells are kept** is told by row numbers: a part that is read twice is computed twice here, so that words (see
+`keep`) took 2.0 times the CPU time of the plain `GROUP BY unit, key`, and row numbers 1.4 times, of which Spark keeps
+the first few before it sorts. Spreading the rows by unit beforehand saved one exchange and no time.
+
 **Layers.** Spark writes conditions on a layer's columns in terms of those below it, down to the table, which is
 exponential in the number of layers. Above the second, each stands on a test that is always true, of the partition's
 number, which Spark takes for random and leaves where it is. Below, it may push conditions down to the files.
@@ -47,6 +51,7 @@ class SparkDialect(Dialect):
     name: ClassVar[str] = "databricks"  # sqlglot's Spark drops the TRY of TRY_CAST
     deepest: ClassVar[int | None] = 48  # its analyser takes longer and longer, and runs out of stack at about 75
     held: ClassVar[str] = ""
+    most_bits: ClassVar[int] = 0
     types: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}
     )
