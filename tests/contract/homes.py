@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from contract.tables import Open, Opener, Row
 from postgres_server import Database, database
 from spark_session import spark
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.postgres import open_postgres
-from tacit.engines.spark import open_spark
+from tacit.engines.duckdb import open_duckdb, open_tables
+from tacit.engines.opened import Opened
+from tacit.engines.postgres import open_postgres, open_postgres_tables
+from tacit.engines.spark import open_spark, open_spark_tables
 from tacit.engines.statements.engine import StatementEngine
 from tacit.query.expressions import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ARROW: dict[Kind, pa.DataType] = {
     "integer": pa.int64(),
@@ -68,15 +73,48 @@ class OnPostgres:
             self.place.run(f"DROP TABLE {table}")
 
 
+def frame(kinds: Mapping[str, Kind], rows: Sequence[Row]) -> DataFrame:
+    schema = ", ".join(f"`{name.replace('`', '``')}` {SPARK[kind]}" for name, kind in kinds.items())
+    return spark().createDataFrame([[row[name] for name in kinds] for row in rows], schema)
+
+
 @contextmanager
 def on_spark(kinds: Mapping[str, Kind], rows: Sequence[Row]) -> Iterator[StatementEngine]:
-    schema = ", ".join(f"`{name.replace('`', '``')}` {SPARK[kind]}" for name, kind in kinds.items())
-    frame = spark().createDataFrame([[row[name] for name in kinds] for row in rows], schema)
-    opened = open_spark(frame)
+    opened = open_spark(frame(kinds, rows))
     try:
         yield opened
     finally:
         opened.close()
+
+
+Shapes = Mapping[str, Mapping[str, Kind]]
+Tables = Mapping[str, Sequence[Row]]
+OpenMany = Callable[[Mapping[str, Opened]], StatementEngine]
+
+
+@contextmanager
+def joined(name: str, shapes: Shapes, data: Tables, public: Collection[str]) -> Iterator[StatementEngine]:
+    """Open one engine on several tables, some of them public."""
+    with ExitStack() as stack:
+        sources: dict[str, Opened] = {}
+        place = stack.enter_context(database()) if name == "postgres" else None
+        for table, kinds in shapes.items():
+            if place is not None:
+                place.fill(table, kinds, data[table])
+                sources[table] = Opened(source=place.reader, table=table, public=table in public)
+            else:
+                source = arrow(kinds, data[table]) if name == "duckdb" else frame(kinds, data[table])
+                sources[table] = Opened(source=source, public=table in public)
+        ways: dict[str, OpenMany] = {
+            "duckdb": open_tables,
+            "postgres": open_postgres_tables,
+            "spark": open_spark_tables,
+        }
+        opened = ways[name](sources)
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 @contextmanager

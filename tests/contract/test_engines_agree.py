@@ -17,8 +17,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from contract.homes import joined
+from contract.plans import added_up, cells
 from contract.questions import SPELLINGS, UNITS, VALUES, Question, UnitKind, kinds_of, policy, questions
 from contract.tables import Opener, Row
+from contract.test_joins import SHAPES, SOURCES, Tables, joined_rows, policies
+from contract.test_joins import VALUES as JOINED_VALUES
+from contract.test_joins import question as question_of
 from tacit.engines.statements.engine import StatementEngine
 from tacit.errors import InvalidError, RefusedError
 from tacit.query.histograms import Histograms
@@ -31,7 +36,7 @@ ROWS = 150
 MANY = 10**6
 """As many groups as no unit has."""
 
-QUESTIONS = 120
+QUESTIONS = 40
 LONG = 500
 """How many questions are asked: in every run, and in the long one."""
 
@@ -114,6 +119,25 @@ def agree(engines: dict[UnitKind, Engines], most: int) -> int:
 
     ask()
     return answered
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgres", "spark"])
+def joins(request: pytest.FixtureRequest) -> Iterator[tuple[StatementEngine, Tables]]:
+    """Each engine, open on the tables of `test_joins`, with what is in them."""
+    chance = random.Random(7)  # noqa: S311 - test data
+    data = {
+        table: [{column: chance.choice(JOINED_VALUES[column]) for column in shape} for _ in range(25)]
+        for table, shape in SHAPES.items()
+    }
+    with joined(request.param, SHAPES, data, ("r", "c")) as engine:
+        yield engine, data
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_joins_are_what_nested_loops_give_on_every_engine(joins: tuple[StatementEngine, Tables], source: str) -> None:
+    engine, data = joins
+    plan = parse(question_of(source), policies(engine, groups=MANY))
+    assert engine.measure_with(plan, SECRET) == added_up(plan, cells(plan, joined_rows(plan, data)))
 
 
 def test_all_engines_give_the_same_integers(engines: dict[UnitKind, Engines]) -> None:

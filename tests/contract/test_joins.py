@@ -27,6 +27,7 @@ from contract.test_questions import oversteps
 from tacit.engines.duckdb import DuckDBEngine, open_tables
 from tacit.engines.duckdb_dialect import DUCKDB
 from tacit.engines.opened import Opened
+from tacit.engines.statements.engine import StatementEngine
 from tacit.engines.statements.words import SQL, cast
 from tacit.guarantees.events import Neighbours
 from tacit.query.evaluate import evaluate
@@ -118,7 +119,7 @@ def opened(data: Tables) -> Iterator[DuckDBEngine]:
 
 
 def policies(
-    engine: DuckDBEngine, *, groups: int = 9, rows: int = 10_000, neighbours: Neighbours = "add/remove"
+    engine: StatementEngine, *, groups: int = 9, rows: int = 10_000, neighbours: Neighbours = "add/remove"
 ) -> dict[str, TablePolicy]:
     limits = {"max_groups": groups, "max_rows": rows}
     bounds = {"v": {"x": (-1, 1), "n": (0, 4)}, "p": {"y": (0, 2)}}
