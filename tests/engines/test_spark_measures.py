@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import floor, inf, nan, nextafter
 
@@ -22,7 +22,7 @@ from tacit.engines.spark import SparkEngine, json_list, open_spark
 from tacit.engines.spark_dialect import SPARK
 from tacit.engines.statements.measures import Grid, on_grid
 from tacit.engines.statements.words import SQL, column
-from tacit.query.expressions import Column, Kind
+from tacit.query.expressions import Column, Kind, Value
 from tacit.query.plan import Measure, Plan
 
 FEW = settings(deadline=None, derandomize=True, database=None, phases=[Phase.generate])
@@ -147,7 +147,11 @@ def test_a_unit_keeps_as_many_cells_as_it_may(asked: Plan, data: list[Row]) -> N
 
 @pytest.mark.parametrize("kind", ["integer", "text", "real"])
 def test_long_lists_of_keys_arrive_whole(kind: Kind) -> None:
-    made = {"integer": int, "real": lambda i: i / 7, "text": lambda i: f'it\'s "{i}" \\ \u0000 é 𐐀'}
+    made: dict[Kind, Callable[[int], Value]] = {
+        "integer": int,
+        "real": lambda i: i / 7,
+        "text": lambda i: f'it\'s "{i}" \\ \u0000 é 𐐀',
+    }
     values = [made[kind](i) for i in range(20_000)] + [None]
     held = pa.table({"u": pa.array(range(len(values)), pa.int64()), "k": pa.array(values, ARROW[kind])})
     opened = open_spark(frame_of(held))

@@ -105,7 +105,7 @@ def test_a_function_means_in_sql_what_it_means_in_python(source: SparkEngine, as
 
 def test_whether_a_result_is_null_is_told_likewise(source: SparkEngine) -> None:
     undefined = Call("subtract", (Call("divide", (X, Y), "real"), Call("multiply", (X, Y), "real")), "real")
-    asked = [
+    asked: list[Expression] = [
         Call("is_null", (undefined,), "boolean"),
         Call("less", (undefined, Constant(0.0, "real")), "boolean"),
         Call("coalesce", (undefined, Constant(1.0, "real")), "real"),

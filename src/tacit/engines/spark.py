@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
-from tacit.engines.spark_sources import Shown, find, is_spark, own, refuse_stopped, reveal, tell_apart, types_of
+from tacit.engines.spark_sources import Shown, find, is_spark, own, quiet, refuse_stopped, reveal, tell_apart, types_of
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError, SourceError, TacitError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "is_spark", "open_spark", "open_spark_tables"]
 
+CLOSED = "The engine was closed; nothing was read, and what was charged stays charged. Open the source again."
 _WORD = 2**64
 
 
@@ -51,14 +52,20 @@ class SparkEngine(StatementEngine):
     def _reading(self) -> Iterator[Run]:
         """Give a session: one more where tables are to be looked up anew, as they are now."""
         if self._own is None:
-            raise SourceError(NOT_OPENED)
+            raise SourceError(CLOSED)
         refuse_stopped(self._theirs)
+        with quiet():
+            yield from self._read()
+
+    def _read(self) -> Iterator[Run]:
         if any(shown.frame is None for shown in self._sources.values()):
             self._own = own(self._theirs)
             if self._show(self._own, self._views) != self._tables:
                 raise RuntimeError("the columns are not what they were")
             tell_apart(self._own, self._tables)
         session = self._own
+        if session is None:
+            raise RuntimeError("closed meanwhile")
         try:
             yield lambda sql, parameters: _run(session, sql, parameters)
         except BaseException:  # an interrupt too: what still runs is of no use
@@ -133,22 +140,24 @@ def open_spark_tables(sources: Mapping[str, Opened]) -> SparkEngine:
 
 
 def _opened(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
-    engine = None
     try:
-        found = {name: find(one.source, one.table, one.written) for name, one in sources.items()}
-        session = _one_session([session for session, _ in found.values()])
-        shown = {
-            name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]
-            for name, (_, one) in found.items()
-        }
-        engine = SparkEngine(session, next(iter(shown)), shown)
+        with quiet():
+            return _engine(sources)
     except TacitError:
         raise
     except Exception:  # noqa: BLE001, S110 - whatever Spark says
         pass
-    if engine is None:
-        raise SourceError(NOT_OPENED)
-    return engine
+    raise SourceError(NOT_OPENED)  # outside of `except`, so that not even the context carries Spark's text
+
+
+def _engine(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
+    found = {name: find(one.source, one.table, one.written) for name, one in sources.items()}
+    session = _one_session([session for session, _ in found.values()])
+    shown = {
+        name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]
+        for name, (_, one) in found.items()
+    }
+    return SparkEngine(session, next(iter(shown)), shown)
 
 
 def _one_session(sessions: Sequence[SparkSession]) -> SparkSession:

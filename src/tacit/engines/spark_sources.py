@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from logging import LogRecord
+from threading import get_ident
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
@@ -304,6 +306,27 @@ def tell_apart(session: SparkSession, types: Mapping[str, Mapping[str, str]]) ->
     names = {name for columns in types.values() for name in columns}
     if len({name.lower() for name in names}) < len(names):
         session.conf.set("spark.sql.caseSensitive", "true")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what fails in this thread out of PySpark's own logs on standard error: it could tell of the data."""
+    here, loggers = get_ident(), []
+    with suppress(ImportError):
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
+
+        loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+
+    def elsewhere(record: LogRecord) -> bool:
+        return record.thread != here
+
+    for logger in loggers:
+        logger.addFilter(elsewhere)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(elsewhere)
 
 
 def refuse_stopped(session: SparkSession) -> None:
