@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.homes import arrow
-from contract.plans import NAME, A, X, added_up, cells, is_unit, key, plan, plans, table
+from contract.plans import NAME, A, X, added_up, call, cells, is_unit, key, plan, plans, table
 from contract.tables import KINDS, UNITS, Row, rows
 from postgres_server import Database, database
 from tacit.engines.duckdb import open_duckdb
 from tacit.engines.postgres import PostgresEngine, open_postgres
 from tacit.engines.statements.engine import StatementEngine
-from tacit.query.expressions import Value
+from tacit.errors import InvalidError
+from tacit.query.expressions import Case, Constant, Value
 from tacit.query.plan import Bundle, Measure, Plan
 
 COUNT, UNITS_HERE = Measure(value=None), Measure(value=None, per="unit")
@@ -125,3 +126,24 @@ def test_the_choice_is_fair(clinic: Database, engine: PostgresEngine) -> None:
     found = engine.measure(asked)[0]
     assert sum(found) == 20_000
     assert max(abs(units - 1000) for units in found) < 8 * 27.4
+
+
+def test_a_thousand_measures_are_answered_in_several_statements_that_agree(
+    clinic: Database, engine: PostgresEngine
+) -> None:
+    clinic.run("TRUNCATE t")
+    clinic.run(
+        "INSERT INTO t (u, a, name) SELECT u, 5, n FROM generate_series(1, 50) AS u, unnest(ARRAY['a', 'b']) AS n"
+    )
+    below = [Case(((call("less", "boolean", A, Constant(i, "integer")), A),), None, "integer") for i in range(1000)]
+    asked = [Measure(value=value, low=0, high=9) for value in below]
+    found = engine.measure(plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")]))
+    assert sum(found[0]) == 50
+    assert found == [found[0], *([5 * units for units in found[0]] if i > 5 else [0, 0] for i in range(1000)), found[0]]
+
+
+def test_a_question_of_too_many_parts_is_refused_before_it_is_asked(engine: PostgresEngine) -> None:
+    reals = [call("divide", "real", X, Constant(1.0 + i, "real")) for i in range(900)]
+    value = call("greatest", "real", *(call("divide", "real", one, X) for one in reals))
+    with pytest.raises(InvalidError, match="a shorter one"):
+        engine.check(plan(table(), Measure(value=value, low=0, high=3)))

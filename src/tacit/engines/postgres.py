@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,12 @@ from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
 from tacit.engines.postgres_dialect import POSTGRES, number_of
 from tacit.engines.postgres_sources import Place, checked_url
-from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
+from tacit.engines.statements.bins import BinStatement
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, S, StatementEngine
+from tacit.engines.statements.plan import Statement
 from tacit.errors import InvalidError, SourceError, TacitError, show
+from tacit.query.plan import Bundle, Plan
 
 if TYPE_CHECKING:
     from tacit.engines.postgres_sources import Connection
@@ -33,6 +38,9 @@ TIMEOUT = 3600.0
 """For how many seconds one statement may run unless the user says otherwise."""
 
 _GRACE = 15.0
+_MOST_COLUMNS = 1600  # PostgreSQL takes 1664
+_MOST_MEASURES = 200
+_FOR_EACH = 4  # columns of a measure, at most
 _CATALOG = 60.0
 _LONGEST = 7 * 86_400.0
 
@@ -47,7 +55,25 @@ class PostgresEngine(StatementEngine):
         views = {name: place.written for name, place in places.items()}
         super().__init__(next(iter(places)), views, {name: place.types for name, place in places.items()})
         self._url, self._timeout, self._places = url, timeout, tuple(places.values())
-        self._connection, self._process = connection, os.getpid()
+        self._connection, self._process, self._is_closed = connection, os.getpid(), False
+
+    def _made(self, plan: Plan, make: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
+        """Return a plan's statement, or raise InvalidError if it has more columns than PostgreSQL takes."""
+        made = super()._made(plan, make)
+        sums = sum(len(bundle.measures) for bundle in plan.bundles)
+        if made.sql.count(' AS "v') + _FOR_EACH * sums > _MOST_COLUMNS:
+            raise InvalidError("sql", "a question of too many parts for one statement", "a shorter one, or several")
+        return made
+
+    def _parts(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
+        """Return a plan's statements; those of many measures in pieces, which choose the same cells."""
+        measures = [measure for bundle in plan.bundles for measure in bundle.measures]
+        found = []
+        for first in range(0, len(measures), _MOST_MEASURES):
+            piece = Bundle(measures=tuple(measures[first : first + _MOST_MEASURES]), reach=1, nonnegative=False)
+            parts = super()._parts(replace(plan, bundles=(piece,)))
+            found += [(tuple(first + place for place in places), one) for places, one in parts]
+        return found
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
@@ -62,13 +88,18 @@ class PostgresEngine(StatementEngine):
 
     def _begun(self) -> Connection:
         """Return a connection within a transaction whose tables are as they were; a lost one is replaced, once."""
+        if self._is_closed:
+            raise ConnectionError
         if self._process == os.getpid() and not self._connection.closed:
-            with suppress(Exception):
+            try:
                 return self._prepared(self._connection)
-            self._connection.close()
+            except Exception:
+                if not self._connection.closed:
+                    raise
         try:
             connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
             self._connection, self._process = connection, os.getpid()
+            self._rows(connection, sources.pinned(self._timeout))
             sources.check_server(connection)
             for place in self._places:
                 sources.check_rights(connection, place.number, place.named)
@@ -82,7 +113,7 @@ class PostgresEngine(StatementEngine):
         self._rows(connection, "; ".join([sources.pinned(self._timeout), *(place.lock for place in self._places)]))
         for place in self._places:
             ((number,),) = self._rows(connection, "SELECT CAST($1 AS regclass)::oid::bigint", [place.named])
-            if number != place.number or sources.types_of(connection, number) != place.types:
+            if number != place.number or not place.types.items() <= sources.types_of(connection, number).items():
                 raise ConnectionError
         return connection
 
@@ -99,6 +130,7 @@ class PostgresEngine(StatementEngine):
 
     def close(self) -> None:
         """Let go of the source."""
+        self._is_closed = True
         if self._process == os.getpid():
             self._connection.close()
 

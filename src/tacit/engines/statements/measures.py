@@ -134,7 +134,7 @@ def _integer_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
     ends = whole(_within_reach(first), target), whole(_within_reach(last), target)
     steps = value
     if down > _BEYOND or up > FARTHEST:
-        steps = whole(0, target)
+        steps = whole(min(max(0, grid.low), grid.high), target)  # if 0 is not between the ends, no value is
     elif up > 1:
         steps = infix(exp.Mul, value, whole(up, target))
     elif down > 1:
