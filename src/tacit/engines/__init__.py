@@ -4,6 +4,9 @@
 * `duckdb`              DuckDB: `open_duckdb`
 * `duckdb_sources`      files and tables, opened read-only, and their schemas
 * `duckdb_dialect`, `duckdb_functions`, `duckdb_casts`   how DuckDB writes what all engines do
+* `postgres`            PostgreSQL: `open_postgres`
+* `postgres_sources`    how a server is reached, which table is meant, and who may open it
+* `postgres_dialect`, `postgres_functions`, `postgres_doubles`, `postgres_casts`   how PostgreSQL writes it
 """
 
 from __future__ import annotations
