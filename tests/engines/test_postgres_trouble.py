@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -233,6 +234,17 @@ def test_what_is_closed_stays_closed(clinic: Database) -> None:
     opened = open_postgres(clinic.reader, table="many")
     opened.close()
     failure(opened, UNITS)
+    assert states(clinic) == set()
+
+
+def test_what_is_forgotten_is_closed(clinic: Database) -> None:
+    opened = open_postgres(clinic.reader, table="many")
+    assert states(clinic) == {"idle"}
+    del opened
+    gc.collect()
+    until = monotonic() + 5
+    while states(clinic) and monotonic() < until:
+        sleep(0.01)
     assert states(clinic) == set()
 
 

@@ -16,9 +16,10 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Timer
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
@@ -55,7 +56,9 @@ class PostgresEngine(StatementEngine):
         views = {name: place.written for name, place in places.items()}
         super().__init__(next(iter(places)), views, {name: place.types for name, place in places.items()})
         self._url, self._timeout, self._places = url, timeout, tuple(places.values())
-        self._connection, self._process, self._is_closed = connection, os.getpid(), False
+        self._held = _Held(connection, os.getpid())
+        self._is_closed = False
+        finalize(self, _Held.close, self._held)
 
     def _made(self, plan: Plan, make: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
         """Return a plan's statement, or raise InvalidError if it has more columns than PostgreSQL takes."""
@@ -83,22 +86,23 @@ class PostgresEngine(StatementEngine):
             yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
             connection.rollback()
         except BaseException:
-            self._connection.close()
+            self._held.close()
             raise
 
     def _begun(self) -> Connection:
         """Return a connection within a transaction whose tables are as they were; a lost one is replaced, once."""
         if self._is_closed:
             raise ConnectionError
-        if self._process == os.getpid() and not self._connection.closed:
+        held = self._held
+        if held.is_ours and not held.connection.closed:
             try:
-                return self._prepared(self._connection)
+                return self._prepared(held.connection)
             except Exception:
-                if not self._connection.closed:
+                if not held.connection.closed:
                     raise
         try:
             connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
-            self._connection, self._process = connection, os.getpid()
+            held.connection, held.process = connection, os.getpid()
             self._rows(connection, sources.pinned(self._timeout))
             sources.check_server(connection)
             for place in self._places:
@@ -131,8 +135,23 @@ class PostgresEngine(StatementEngine):
     def close(self) -> None:
         """Let go of the source."""
         self._is_closed = True
-        if self._process == os.getpid():
-            self._connection.close()
+        self._held.close()
+
+
+@dataclass(slots=True)
+class _Held:
+    """A connection and the process that opened it, which alone may use it or close it."""
+
+    connection: Connection
+    process: int
+
+    @property
+    def is_ours(self) -> bool:
+        return self.process == os.getpid()
+
+    def close(self) -> None:
+        if self.is_ours:
+            self.connection.close()
 
 
 def _hang_up(descriptor: int) -> None:
