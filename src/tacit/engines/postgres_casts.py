@@ -63,6 +63,19 @@ def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
     return value if source == kind else CASTS[source, kind](value)
 
 
+def whole_unit(raw: SQL, type_name: str) -> SQL:
+    """Return the integer nearest to a number that is a unit, without loss where it is whole; NULL outside 64 bits."""
+    if plain(type_name) in FLOATS:
+        whole = filled("CASE WHEN x = FLOOR(x) THEN x ELSE FLOOR(x + half) END", x=cast(raw, "DOUBLE"))
+        ends = {"first": real(-(2.0**63)), "beyond": real(2.0**63)}
+        return filled("CASE WHEN x >= first AND x < beyond THEN CAST(n AS BIGINT) END", x=raw, n=whole, **ends)
+    return filled(
+        """CASE WHEN x BETWEEN CAST('-9223372036854775808' AS NUMERIC) AND CAST('9223372036854775807' AS NUMERIC)
+        THEN CAST(FLOOR(x + CAST('0.5' AS NUMERIC)) AS BIGINT) END""",
+        x=raw,
+    )
+
+
 def may_be_nan(type_name: str, kind: Kind) -> bool:
     """Whether a column can hold NaN as the policy types it."""
     return kind == "real" and type_name in FLOATS

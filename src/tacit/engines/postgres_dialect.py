@@ -81,7 +81,12 @@ class PostgresDialect(Dialect):
         return casts.may_be_nan(type_name, kind)
 
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return the unit's column: the very value if the policy leaves its kind; text by code point."""
+        """Return the unit's column: the very value if the policy leaves its kind; text by code point.
+
+        A number that the policy takes for an integer is not rounded by way of a double: that would make two units one.
+        """
+        if kind == "integer" and casts.kind_of(type_name) == "real":
+            return casts.whole_unit(raw, type_name)
         if _unit_type(type_name, kind) != casts.plain(type_name) or casts.plain(type_name) == "text":
             return self.read(raw, type_name, kind)
         if type_name in casts.FLOATS:
