@@ -89,12 +89,19 @@ def test_nothing_is_set_or_left_behind_in_the_callers_session() -> None:
     theirs.conf.set("spark.sql.ansi.enabled", "false")
     theirs.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     before = (dict(theirs.conf.getAll), _views(theirs), theirs.catalog.currentDatabase())
+    active = _active()
     for source, name in ((theirs, "clinic.visits"), (theirs.table("clinic.visits").limit(4), None)):
         opened = open_spark(source, table=name)
         assert opened.measure(question()) == ANSWER
         assert _views(theirs) == before[1]
         opened.close()
+        assert _active() == active
     assert (dict(theirs.conf.getAll), _views(theirs), theirs.catalog.currentDatabase()) == before
+
+
+def _active() -> object:
+    found = type(spark()).getActiveSession()
+    return found and found._jsparkSession
 
 
 def _views(session: object) -> list[str]:
@@ -237,11 +244,15 @@ def test_a_frame_has_no_tables_and_no_two_columns_of_one_name() -> None:
 
 
 def test_no_secret_of_a_url_is_shown() -> None:
-    for url in ("sc://reader:hunter2@host.invalid:1/", "sc://host.invalid:1/;token=hunter2"):
-        with pytest.raises(SourceError) as caught:
-            open_spark(url, table="t")
+    for filled, written in (("spark:hunter2.t", "spark:${P}.t"), ("spark:/hunter2/t.parquet", "spark:${P}/t.parquet")):
+        with pytest.raises(NoSourceError) as caught:
+            open_spark(filled, written=written)
         assert "hunter2" not in str(caught.value)
-        assert "host.invalid" not in str(caught.value)
+    for url in ("sc://reader:hunter2@host.invalid:1/", "sc://host.invalid:1/;token=hunter2"):
+        with pytest.raises(SourceError) as failed:
+            open_spark(url, table="t")
+        assert "hunter2" not in str(failed.value)
+        assert "host.invalid" not in str(failed.value)
 
 
 def test_without_pyspark_or_java_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

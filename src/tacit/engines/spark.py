@@ -11,11 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
-from tacit.engines.spark_sources import Shown, find, is_spark, own, quiet, refuse_stopped, reveal, tell_apart, types_of
+from tacit.engines.spark_sources import (
+    Shown,
+    find,
+    is_spark,
+    own,
+    quiet,
+    refuse_stopped,
+    release,
+    reveal,
+    tell_apart,
+    types_of,
+)
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError, SourceError, TacitError
@@ -39,6 +51,7 @@ class SparkEngine(StatementEngine):
         """Show sources of a session, by the tables' names, in one of our own; the first name is the engine's."""
         self._theirs = session
         self._sources = dict(sources)
+        self._change = Lock()
         self._own: SparkSession | None = own(session)
         views = {table: SOURCE if len(sources) == 1 else f"source_{place}" for place, table in enumerate(sources)}
         super().__init__(name, views, self._show(self._own, views))
@@ -58,28 +71,39 @@ class SparkEngine(StatementEngine):
             yield from self._read()
 
     def _read(self) -> Iterator[Run]:
-        if any(shown.frame is None for shown in self._sources.values()):
-            self._own = own(self._theirs)
-            if self._show(self._own, self._views) != self._tables:
-                raise RuntimeError("the columns are not what they were")
-            tell_apart(self._own, self._tables)
-        session = self._own
-        if session is None:
-            raise RuntimeError("closed meanwhile")
+        session = self._session()
         try:
             yield lambda sql, parameters: _run(session, sql, parameters)
         except BaseException:  # an interrupt too: what still runs is of no use
             _stop(session)
             raise
 
+    def _session(self) -> SparkSession:
+        """Return the session to ask: a new one where tables are to be looked up anew, as they are now."""
+        if self._own is not None and all(shown.frame is not None for shown in self._sources.values()):
+            return self._own
+        made = own(self._theirs)
+        tell_apart(made, self._tables)
+        if self._show(made, self._views) != self._tables:
+            release(made)
+            raise RuntimeError("the columns are not what they were")
+        with self._change:
+            if self._own is None:
+                raise RuntimeError("closed meanwhile")
+            old, self._own = self._own, made
+        release(old)
+        return made
+
     def close(self) -> None:
         """Stop what is running and let go of the source; the session that it came from goes on."""
-        session, self._own = self._own, None
+        with self._change:
+            session, self._own = self._own, None
         if session is not None:
             _stop(session)
             with suppress(Exception):
                 for view in self._views.values():
                     session.catalog.dropTempView(view)
+            release(session)
 
 
 def _stop(session: SparkSession) -> None:
@@ -176,6 +200,9 @@ def _home(session: SparkSession) -> object:
 
 
 def _kept(session: SparkSession, shown: Shown) -> Shown:
-    """Return a public table as it is now: its rows are kept by Spark, so that they stay what its policy says."""
-    frame = reveal(shown, "kept", own(session))
-    return Shown(shown.name, frame=frame.localCheckpoint(eager=True))
+    """Return a public table as it is now: its rows are kept in memory, so that they stay what its policy says."""
+    made = own(session)
+    frame = reveal(shown, "kept", made)
+    columns = [field.name for field in frame.schema.fields if SPARK.kind_of(field.dataType.simpleString())]
+    held = frame.select([frame[f"`{name.replace('`', '``')}`"] for name in columns])
+    return Shown(shown.name, frame=made.createDataFrame(held.toArrow(), schema=held.schema))

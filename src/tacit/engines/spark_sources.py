@@ -22,12 +22,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from logging import LogRecord
+from socket import create_connection
 from threading import get_ident
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import urlsplit
 
 from tacit.errors import InvalidError, NoSourceError, SourceError, show
-from tacit.query.locations import holds_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,6 +77,7 @@ STOPPED = (
 )
 _KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
 _MOST_NAMES = 20
+_PORT, _REACH = 15002, 10  # of Spark Connect; seconds
 _MASTER = re.compile(r"[\w.-]+:\d+")
 _VIEWS = ("VIEW", "TEMPORARY", "METRIC_VIEW")
 
@@ -101,8 +103,10 @@ def is_spark(source: object) -> bool:
     return any(one.__module__.startswith("pyspark.") and one.__name__ in ("SparkSession", "DataFrame") for one in kinds)
 
 
-def find(source: object, table: str | None, written: str | None) -> tuple[SparkSession, Shown]:
+def find(source: object, table: str | None, written: str | None = None) -> tuple[SparkSession, Shown]:
     """Return the session in which a source is, and what it is there, by its schema alone.
+
+    No message shows a URL or a path, or more of a source than is `written` in a policy: variables stand for secrets.
 
     Raises:
         InvalidError: it is no source, or there is no such table.
@@ -112,8 +116,6 @@ def find(source: object, table: str | None, written: str | None) -> tuple[SparkS
         raise NoSourceError(show(source), SOURCES)
     if not isinstance(source, str):
         return _of_object(source, table)
-    if holds_secret(written or source):
-        raise NoSourceError("a URL with a password or a key in it", SOURCES)
     if source.startswith("sc://"):
         session = connected(source)
         return session, _table(session, table)
@@ -126,7 +128,7 @@ def find(source: object, table: str | None, written: str | None) -> tuple[SparkS
         return session, _files(session, where)
     if where and table is not None:
         raise InvalidError("table", show(table), "left out: the source names it already")
-    return session, _table(session, where or table)
+    return session, _table(session, where or table, written)
 
 
 def _of_object(source: object, table: str | None) -> tuple[SparkSession, Shown]:
@@ -145,20 +147,20 @@ def _no_table(table: str | None) -> None:
         raise InvalidError("table", show(table), "left out: only a session has tables by name")
 
 
-def _table(session: SparkSession, table: str | None) -> Shown:
+def _table(session: SparkSession, table: str | None, written: str | None = None) -> Shown:
     """Return a table by its name, in backticks where it is quoted: one that is no view."""
-    parts = parts_of(table or "")
+    parts, called = parts_of(table or ""), written or table
     if not parts:
-        raise _which(session, table, [])
+        raise _which(session, called, [])
     quoted = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
     kind = None
     with suppress(Exception):  # there is none; whatever Spark says of it
         kind = str(session.catalog.getTable(quoted).tableType or "TABLE").upper()
     if kind is None:
-        raise _which(session, table, parts[:-1])
+        raise _which(session, called, parts[:-1])
     if kind in _VIEWS:
         raise NoSourceError(
-            f"the view {show(table)}, which could fail on a row, and so tell of it",
+            f"the view {show(called)}, which could fail on a row, and so tell of it",
             "a table; or, if no row can make it fail, the DataFrame session.table(…) in its place",
         )
     return Shown(parts[-1], table=quoted)
@@ -232,6 +234,8 @@ def connected(url: str) -> SparkSession:
     try:
         from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
 
+        place = urlsplit(url)
+        create_connection((place.hostname, place.port or _PORT), _REACH).close()  # PySpark would try for minutes
         made = Remote(connection=url)
         session = made if made.version else None
     except ImportError:
@@ -252,16 +256,32 @@ def own(session: SparkSession) -> SparkSession:
             made.conf.unset(name)
     kept = {name: value for name, value in theirs.items() if name.startswith(_KEPT)}
     for name, value in {**kept, **SETTINGS}.items():
-        if made.conf.isModifiable(name) or name in SETTINGS:
+        if _setting(made, name) != value and (name in SETTINGS or made.conf.isModifiable(name)):
             made.conf.set(name, value)
     _same_place(session, made)
     return made
+
+
+def _setting(session: SparkSession, name: str) -> str | None:
+    with suppress(Exception):  # it has none, and no default
+        return session.conf.get(name)
+    return None
 
 
 def _remote(session: SparkSession) -> SparkSession:
     """Return another session on the same Spark Connect server, over a connection of its own."""
     client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - nothing public says where it is connected
     return type(session)(connection=client._builder)  # type: ignore[call-arg] # noqa: SLF001
+
+
+def release(session: SparkSession) -> None:
+    """Let go of a session of ours; one of Spark Connect has a connection and a place on the server."""
+    if hasattr(session, "_jsparkSession"):
+        return
+    with suppress(Exception):
+        client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - `stop` would end a local server too
+        client.release_session()
+        client.close()
 
 
 def _same_place(session: SparkSession, made: SparkSession) -> None:
