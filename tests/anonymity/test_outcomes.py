@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.anonymity.cells import text
+from tacit.anonymity.handed import write
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.models import Model
 from tacit.anonymity.search import Method
-from tacit.anonymity.tables import coded, read, write
+from tacit.anonymity.tables import coded, read
 
 ROWS: dict[str, list[Any]] = {
     "zip": ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673"],

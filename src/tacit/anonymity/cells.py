@@ -61,8 +61,11 @@ def _decimal(value: Decimal) -> str:
 
 
 def _moment(value: date) -> str:
-    """Return a day, or a day and a time where that is not midnight."""
-    parts = ("hour", "minute", "second", "microsecond", "nanosecond")
+    """Return a day, or a day and a time where that is not midnight; with its zone, where it has one.
+
+    Midnight is a different moment in every zone, and may be twice on one day.
+    """
+    parts = ("hour", "minute", "second", "microsecond", "nanosecond", "tzinfo")
     if isinstance(value, datetime) and not any(getattr(value, part, 0) for part in parts):
         return value.date().isoformat()
     return value.isoformat()

@@ -11,7 +11,6 @@ import csv
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tacit.anonymity.hierarchies import (
     Rule,
     Suppress,
     dates,
+    day,
     hierarchy,
     mask,
     number,
@@ -78,8 +78,8 @@ def _are_codes(known: list[str]) -> bool:
 
 def _is_day(value: str) -> bool:
     try:
-        return len(value) == len("2024-12-31") and date.fromisoformat(value) is not None
-    except ValueError:
+        return len(value) >= len("2024-12-31") and day(value, "") is not None
+    except InvalidError:
         return False
 
 

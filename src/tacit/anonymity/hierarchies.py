@@ -23,12 +23,14 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from tacit.anonymity.cells import text
+from tacit.anonymity.files import is_there
 from tacit.anonymity.tables import Ints, Texts, coded
 from tacit.errors import InvalidError, show
 
 ALL = "*"
 _SHOWN, _LONGEST, _TALLEST = 5, 400, 1_000
 _NUMERAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+_MIDNIGHT = re.compile(r"T00:00:00[+-]\d\d:\d\d(:\d\d)?$", re.ASCII)
 
 
 class Rule(Protocol):
@@ -228,7 +230,7 @@ class Dates:
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over these days, which are written as 2024-12-31."""
-        known = {value: _day(value, column) for value in values if value is not None}
+        known = {value: day(value, column) for value in values if value is not None}
         return _built(values, column, [{v: _PARTS[part](day) for v, day in known.items()} for part in self.parts])
 
 
@@ -249,9 +251,14 @@ class Suppress:
         return _built(values, column, [])
 
 
-def _day(value: str, column: str) -> date:
+def day(value: str, column: str) -> date:
+    """Return the day that a text stands for; midnight in a zone is a day too.
+
+    Raises:
+        InvalidError: it is none.
+    """
     try:
-        return date.fromisoformat(value)
+        return date.fromisoformat(_MIDNIGHT.sub("", value))
     except ValueError:
         raise InvalidError(f"the column {column}", repr(value), "of days such as 2024-12-31") from None
 
@@ -323,6 +330,10 @@ def ordered(order: Sequence[object], sizes: Sequence[int]) -> Rule:
     >>> ordered(["none", "school", "college", "doctorate"], [2]).over(("none",)).labels(1)
     ('none … school', 'college … doctorate')
     """
+    if not _is_list(order):
+        raise InvalidError("ordered's order", show(order), "a list of values, from the first to the last")
+    if not _is_list(sizes):
+        raise InvalidError("ordered's sizes", show(sizes), "a list of whole numbers ≥ 2")
     return Ordered(tuple(str(text(value)) for value in order), tuple(sizes))
 
 
@@ -332,6 +343,8 @@ def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Rule
     >>> dates(["month", "year"]).over(("2024-12-31",)).rows
     (('2024-12-31', '2024-12', '2024', '*'),)
     """
+    if not _is_list(parts) or not all(isinstance(part, str) for part in parts):
+        raise InvalidError("dates' parts", show(parts), f"a list of some of {', '.join(_PARTS)}, from fine to coarse")
     return Dates(tuple(parts))
 
 
@@ -361,8 +374,8 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
         if not _is_list(source) or not all(map(_is_list, source)):
             raise InvalidError("the hierarchy", show(source), "rows of labels, or the path of a file of them")
         return Hierarchy(tuple(tuple(map(text, row)) for row in source))
-    if not Path(source).exists():
-        raise InvalidError("the hierarchy", f"{str(source)!r}, which does not exist", "a file")
+    if not is_there(Path(source)):
+        raise InvalidError("the hierarchy", f"{show(str(source))}, which does not exist", "a file")
     try:
         with Path(source).open(encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]

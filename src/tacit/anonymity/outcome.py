@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tacit import plots
+from tacit.anonymity.handed import build, write
 from tacit.anonymity.loss import Measures
 from tacit.anonymity.models import KAnonymity, Model, TCloseness, models_of, say
 from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.published import Published
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check, names_of
-from tacit.anonymity.tables import Column, Longs, Table, build, coded, of_columns, picked, read, shuffled, write
+from tacit.anonymity.tables import Column, Longs, Table, coded, of_columns, picked, read, shuffled
 from tacit.errors import InvalidError, show
 
 if TYPE_CHECKING:

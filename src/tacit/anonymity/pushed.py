@@ -5,14 +5,16 @@ have it. All that `check` says follows from it, by the same code as for a table 
 several rows, the database counts persons by class as well.
 
 Values are told apart by the database as they are told apart here (`Engine.tally`): nothing is rounded, text is compared
-by code point, and NULL, NaN and the empty text are one value that is missing. Should two combinations be written alike
-all the same, their rows are added up, and of their persons the larger number is taken: k is never told too large.
+by code point, and NULL, NaN and the empty text are one value that is missing. Days and moments come as text, for
+Python would take some for each other, and adding up the rows of two classes would tell k too large. What Python holds
+exactly becomes a day or a moment here, as in memory; all else stays text. So two combinations are written alike only
+where they are equal (0.0 and -0.0): their rows are added up, and of their persons the larger number is taken.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -21,12 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from tacit.anonymity.classes import Classes
+from tacit.anonymity.files import is_there
+from tacit.anonymity.moments import moment
 from tacit.anonymity.tables import Column, Longs, Table, coded
 from tacit.engines.sources import home_of, open_source
-from tacit.engines.statements.engine import Rows, StatementEngine
 from tacit.errors import InvalidError, show
 
-Ask = Callable[[StatementEngine], Rows]
 _DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
 
 
@@ -43,7 +45,7 @@ def is_elsewhere(table: object) -> bool:
     """Return whether a table lies in a database: PostgreSQL, Spark, or a DuckDB file that is there."""
     if home_of(table) != "duckdb":
         return True
-    return isinstance(table, (str, PathLike)) and bool(_DATABASES.search(str(table))) and Path(table).is_file()
+    return isinstance(table, (str, PathLike)) and bool(_DATABASES.search(str(table))) and is_there(Path(table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +65,38 @@ class Elsewhere:
         names = tuple(dict.fromkeys((*quasi, *sensitive)))
         if unit is not None and unit in names:
             raise InvalidError("unit", repr(unit), "a column that is neither quasi-identifying nor sensitive")
-        found = self._ask(lambda engine: engine.tally(names))
-        cells = list(zip(*found, strict=True)) or [()] * (len(names) + 1)
-
-        def column(name: str) -> Column:
-            return coded(name, cells[names.index(name)])
-
-        weights = np.array([int(count) for count in cells[-1]], dtype=np.int64)
-        return Table(names, len(found), "dict", cache(column), weights)
+        cells, weights = self._tally(names)
+        return Table(names, len(weights), "dict", cache(lambda name: coded(name, cells[name])), weights)
 
     def persons(self, columns: Sequence[Column], classes: Classes, unit: str) -> Longs:
         """Return how many persons each class has."""
         names = [column.name for column in columns]
-        found = self._ask(lambda engine: engine.tally(names, different=unit))
+        cells, counts = self._tally(names, unit)
         places = [{text: code for code, text in enumerate(column.texts)} for column in columns]
         class_of = {tuple(codes): which for which, codes in enumerate(classes.shared.tolist())}
         many = np.zeros(len(classes), dtype=np.int64)
-        cells = list(zip(*found, strict=True)) or [()] * (len(names) + 1)
-        theirs = [coded(name, values) for name, values in zip(names, cells[:-1], strict=True)]
+        theirs = [coded(name, cells[name]) for name in names]
         own = [
             [place.get(one.texts[code], -1) for code in one.codes] for place, one in zip(places, theirs, strict=True)
         ]
-        for codes, count in zip(zip(*own, strict=True), cells[-1], strict=True):
+        for codes, count in zip(zip(*own, strict=True), counts, strict=True):
             which = class_of.get(codes)
             if which is not None:  # a row that came between the two statements is in neither report
                 many[which] = max(many[which], int(count))
         return many
 
-    def _ask(self, ask: Ask) -> list[tuple[object, ...]]:
+    def _tally(self, names: Sequence[str], different: str | None = None) -> tuple[dict[str, list[object]], Longs]:
+        """Return the values of each column that come together, and how many rows or units have them."""
         engine = open_source(self.source, table=self.relation)
         try:
-            return [tuple(row) for row in ask(engine)]
+            found, kinds = engine.tally(names, different=different), engine.schema()
         finally:
             engine.close()
+        held = list(zip(*found, strict=True)) or [()] * (len(names) + 1)
+        cells = {
+            name: [moment(cell) if isinstance(cell, str) else cell for cell in values]
+            if kinds[name] in {"date", "timestamp"}
+            else list(values)
+            for name, values in zip(names, held, strict=False)
+        }
+        return cells, np.array([int(count) for count in held[-1]], dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Tables in and out: pandas, polars, Arrow, CSV, Parquet or a dictionary of columns, as integer codes.
+"""Tables in: pandas, polars, Arrow, CSV, Parquet or a dictionary of columns, as integer codes.
 
-What is missing, and which values are one, is said in `cells`.
+What is missing, and which values are one, is said in `cells`. How they come out is in `handed`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from tacit.anonymity import moments
 from tacit.anonymity.cells import text
+from tacit.anonymity.files import read_columns
+from tacit.anonymity.moments import unpacked
 from tacit.errors import InvalidError, show
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Texts: TypeAlias = "tuple[str | None, ...]"
-
-_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +125,7 @@ def read(source: object, *, sep: str | None = None) -> Table:
     if isinstance(source, Table):
         return source
     if isinstance(source, (str, Path)):
-        return _read_file(Path(source), sep)
+        return _from_columns(read_columns(Path(source), sep), _backend())
     if isinstance(source, Mapping):
         return _from_columns({str(name): _cells(str(name), values) for name, values in source.items()}, _backend())
     try:
@@ -139,7 +140,7 @@ def read(source: object, *, sep: str | None = None) -> Table:
     names = tuple(frame.columns)
     if not all(isinstance(name, str) for name in names):
         raise InvalidError("the table", "a column whose name is no text", "a table whose columns are named by texts")
-    return Table(names, len(frame), str(frame.implementation), cache(lambda name: _from_series(name, frame[name])))
+    return Table(names, len(frame), str(frame.implementation), cache(lambda name: from_series(name, frame[name])))
 
 
 def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:
@@ -151,11 +152,22 @@ def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:
     return list(values)
 
 
-def _from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
+def from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
+    """Return a column of a frame as codes.
+
+    Raises:
+        InvalidError: it has cells that cannot be compared, or that Python cannot read.
+    """
     wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no kind of array for them
     if series.dtype.is_numeric() and not wide and not series.is_null().any():
         return _coded_numbers(name, series.to_numpy())
-    return coded(name, series.to_list())
+    try:
+        cells = moments.listed(series) if moments.is_moment(series) else series.to_list()
+    except Exception:  # noqa: BLE001 - whatever a package says of values that Python has no kind for
+        raise InvalidError(
+            f"the column {name}", "cells that Python cannot read", "of numbers, texts, days or truth values"
+        ) from None
+    return coded(name, cells)
 
 
 def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], backend: str) -> Table:
@@ -167,45 +179,14 @@ def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], ba
         values = columns[name]
         if isinstance(values, np.ndarray):
             numbers = values.dtype.kind in "iuf" and not np.ma.isMaskedArray(values)
-            return _coded_numbers(name, values) if numbers else coded(name, _unpacked(values))
+            return (
+                _coded_numbers(name, values)
+                if numbers
+                else coded(name, unpacked(values) if values.dtype.kind in "Mm" else values.tolist())
+            )
         return coded(name, values)
 
     return Table(tuple(columns), max(lengths, default=0), backend, cache(column))
-
-
-def _unpacked(values: npt.NDArray[Any]) -> list[object]:
-    """Return an array as a list; moments finer than Python's, or beyond its years, as text."""
-    if values.dtype.kind not in "Mm":
-        plain: list[object] = values.tolist()
-        return plain
-    coarse = values.astype(f"{values.dtype.kind}8[us]")
-    same = np.ma.filled((coarse == values) | np.isnat(values), fill_value=True).all()
-    cells: list[object] = coarse.tolist()
-    if same and not any(isinstance(cell, int) for cell in cells):
-        return cells
-    missing = np.ma.getmaskarray(values) | np.isnat(np.ma.getdata(values))
-    return [None if gone else str(cell) for gone, cell in zip(missing, np.ma.getdata(values), strict=True)]
-
-
-def _read_file(path: Path, sep: str | None) -> Table:
-    import duckdb  # noqa: PLC0415 - heavy
-
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InvalidError("the table", repr(str(path)), "a file that ends in .csv, .tsv, .txt or .parquet")
-    if not path.exists():
-        raise InvalidError("the table", f"{str(path)!r}, which does not exist", "a file")
-    with duckdb.connect() as connection:
-        try:
-            if path.suffix.lower() == ".parquet":
-                rows = connection.read_parquet(str(path))
-            elif sep is None:
-                rows = connection.read_csv(str(path), all_varchar=True, header=True)
-            else:
-                rows = connection.read_csv(str(path), all_varchar=True, header=True, sep=sep)
-            columns = rows.fetchnumpy()
-        except duckdb.Error:
-            raise InvalidError("the table", f"{str(path)!r}, which cannot be read", "a CSV or Parquet file") from None
-    return _from_columns(columns, _backend())
 
 
 def _backend() -> str:
@@ -226,56 +207,7 @@ def picked(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
     return found
 
 
-def listed(column: Column) -> list[object]:
-    """Return a column row by row; one of mixed kinds becomes text."""
-    kinds = {type(value) for value in column.values if value is not None}
-    if len(kinds) <= 1:
-        return picked(column.values, column.codes)
-    if kinds <= {int, float}:
-        try:
-            return picked([None if value is None else float(value) for value in column.values], column.codes)  # type: ignore[arg-type]
-        except OverflowError:  # an int beyond all floats
-            pass
-    return picked(column.texts, column.codes)
-
-
-def build(columns: Mapping[str, Column], backend: str) -> Any:  # noqa: ANN401 - the caller's own kind of frame
-    """Return columns as a frame of the kind that came in."""
-    rows = {name: listed(column) for name, column in columns.items()}
-    if backend == "dict":
-        return rows
-    try:
-        return nw.from_dict(rows, backend=backend).to_native()  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001 - whatever a package raises for values that it has no kind for: they become text
-        written = {name: picked(column.texts, column.codes) for name, column in columns.items()}
-        return nw.from_dict(written, backend=backend).to_native()  # type: ignore[arg-type]
-
-
 def of_columns(columns: Mapping[str, Column], backend: str) -> Table:
     """Return coded columns as a table."""
     rows = max((len(column.codes) for column in columns.values()), default=0)
     return Table(tuple(columns), rows, backend, columns.__getitem__)
-
-
-def write(columns: Mapping[str, Column], path: str | Path) -> None:
-    """Write columns to a CSV or Parquet file.
-
-    Raises:
-        InvalidError: the name ends in neither, or the file cannot be written.
-    """
-    import duckdb  # noqa: PLC0415 - heavy
-
-    target = Path(path)
-    if target.suffix.lower() not in _SUFFIXES:
-        raise InvalidError("the path", repr(str(path)), "one that ends in .csv, .tsv, .txt or .parquet")
-    published = {name: np.array(listed(column), dtype=object) for name, column in columns.items()}
-    with duckdb.connect() as connection:
-        connection.register("published", published)
-        rows = connection.table("published")
-        try:
-            if target.suffix.lower() == ".parquet":
-                rows.write_parquet(str(target))
-            else:
-                rows.write_csv(str(target), sep="\t" if target.suffix.lower() == ".tsv" else ",", header=True)
-        except duckdb.Error:
-            raise InvalidError("the path", repr(str(path)), "a file that can be written") from None

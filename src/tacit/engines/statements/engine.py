@@ -20,7 +20,7 @@ from tacit.engines.statements.joins import before
 from tacit.engines.statements.plan import Statement, statement
 from tacit.engines.statements.public import public_policy
 from tacit.engines.statements.shown import SHOWN, ShownStatement, apart, shown_statement
-from tacit.engines.statements.words import SQL, call, column, literal
+from tacit.engines.statements.words import SQL, call, cast, column, literal
 from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
@@ -145,7 +145,9 @@ class StatementEngine(ABC):
         """Return how many rows share their values in some columns: rows (values …, count). Exact, not private.
 
         Values are the very values, so that none are taken for each other, but for NaN, which is NULL, and the empty
-        text, which is NULL too. No session asks this; it is for tables that are about to be published row by row.
+        text, which is NULL too. Days and moments come as the engine writes them: Python has no nanoseconds, no infinite
+        day and no year 10,000, and would take some for each other. No session asks this; it is for tables that are
+        about to be published row by row.
 
         Args:
             columns: what rows share; a name that is no usable column is an InvalidError.
@@ -155,7 +157,8 @@ class StatementEngine(ABC):
         types = self._types if table is None else self._tables[table]
         dialect, view = self.dialect, self._views[self.name if table is None else table]
         read = {name: self._as_it_is(name, types) for name in (*columns, *([different] if different else []))}
-        named = ", ".join(f"{dialect.text(read[name])} AS c{place}" for place, name in enumerate(columns))
+        told = [self._told(read[name], types[name]) for name in columns]
+        named = ", ".join(f"{dialect.text(value)} AS c{place}" for place, value in enumerate(told))
         counted, inner = "COUNT(*)", named
         if different is not None:
             inner = f"{named}, {dialect.text(read[different])} AS d"
@@ -163,6 +166,10 @@ class StatementEngine(ABC):
         by = ", ".join(f"c{place}" for place in range(len(columns)))
         sql = f"SELECT {by}, {counted} FROM (SELECT {inner} FROM {view}) AS held GROUP BY {by}"  # noqa: S608 - all of it is ours
         return self._asked(lambda run: run(sql, {}), NOT_READ)
+
+    def _told(self, value: SQL, type_name: str) -> SQL:
+        """Return a value as one that Python can hold: a day or a moment is text, one for each."""
+        return cast(value, "TEXT") if self.dialect.kind_of(type_name) in {"date", "timestamp"} else value
 
     def _as_it_is(self, name: str, types: Mapping[str, str]) -> SQL:
         kind = self.dialect.kind_of(types[name]) if name in types else None

@@ -1,0 +1,104 @@
+"""Files in: CSV and Parquet as columns, exactly the file that is named, and every value as it is."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from tacit.anonymity.moments import moment
+from tacit.errors import InvalidError, show
+
+if TYPE_CHECKING:
+    import duckdb
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+_ARRAYS = frozenset(
+    ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",
+     "BOOLEAN", "VARCHAR")
+)  # fmt: skip
+_MOMENTS = ("DATE", "TIME", "INTERVAL")
+
+Cells = Sequence[object] | npt.NDArray[Any]
+
+
+def a_path(given: object, argument: str = "the path") -> Path:
+    """Return a path that a user gives.
+
+    Raises:
+        InvalidError: it is none.
+    """
+    if not isinstance(given, (str, Path)):
+        raise InvalidError(argument, show(given), "the path of a file")
+    return Path(given)
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is such a file; no name is too long to ask."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
+    """Return the columns of a CSV or Parquet file.
+
+    Raises:
+        InvalidError: there is no such file, or it cannot be read.
+    """
+    import duckdb  # noqa: PLC0415 - heavy
+
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidError("the table", show(str(path)), "a file that ends in .csv, .tsv, .txt or .parquet")
+    if not is_there(path):
+        raise InvalidError("the table", f"{show(str(path))}, which does not exist", "a file")
+    with duckdb.connect() as connection:
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            return _fetched(_relation(connection, _pattern(connection, path.absolute()), path, sep))
+        except duckdb.Error:
+            raise InvalidError("the table", f"{str(path)!r}, which cannot be read", "a CSV or Parquet file") from None
+
+
+def _pattern(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
+    """Return the pattern that fits this file alone: DuckDB takes a name with * ? [ for one."""
+    pattern = glob.escape(str(path))
+    if pattern == str(path):
+        return pattern
+    fits = connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()
+    if [Path(file) for (file,) in fits] != [path]:
+        raise InvalidError("the table", repr(str(path)), "a file whose name has none of * ? [ in it; rename it")
+    return pattern
+
+
+def _relation(
+    connection: duckdb.DuckDBPyConnection, pattern: str, path: Path, sep: str | None
+) -> duckdb.DuckDBPyRelation:
+    if path.suffix.lower() == ".parquet":
+        return connection.read_parquet(pattern, hive_partitioning=False)
+    options: dict[str, Any] = {} if sep is None else {"sep": sep}
+    return connection.read_csv(pattern, all_varchar=True, header=True, hive_partitioning=False, **options)
+
+
+def _fetched(rows: duckdb.DuckDBPyRelation) -> dict[str, Cells]:
+    """Return all columns: as arrays where an array holds every value of the type, else as Python's own values."""
+    types = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    quoted = {name: '"' + name.replace('"', '""') + '"' for name in types}
+    columns: Mapping[str, npt.NDArray[Any]] = {}
+    plain = [name for name in types if types[name] in _ARRAYS]
+    if plain:
+        columns = rows.project(", ".join(quoted[name] for name in plain)).fetchnumpy()
+    return {name: columns[name] if name in columns else _exact(rows, quoted[name], types[name]) for name in types}
+
+
+def _exact(rows: duckdb.DuckDBPyRelation, quoted: str, type_name: str) -> list[object]:
+    """Return a column of a type that no array holds exactly."""
+    if not type_name.startswith(_MOMENTS):
+        return [cell for (cell,) in rows.project(quoted).fetchall()]
+    texts = rows.project(f"CAST({quoted} AS VARCHAR) AS c").fetchnumpy()["c"].tolist()
+    known = {written: None if written is None else moment(written) for written in dict.fromkeys(texts)}
+    return [known[written] for written in texts]

@@ -1,0 +1,65 @@
+"""A table that stays in a database is judged as the same rows in memory, whatever their types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tacit as tc
+from tacit.anonymity.pushed import Elsewhere
+
+ALIKE = {
+    "nanoseconds": ["TIMESTAMP_NS '2020-01-01 10:00:00.000000001'", "TIMESTAMP_NS '2020-01-01 10:00:00.000000002'"],
+    "infinity": ["TIMESTAMP 'infinity'", "TIMESTAMP '9999-12-31 23:59:59.999999'"],
+    "endless days": ["DATE 'infinity'", "DATE '9999-12-31'", "DATE '-infinity'", "DATE '0001-01-01'"],
+    "far years": ["DATE '290000-01-01'", "DATE '0044-03-15 (BC)'", "DATE '0044-03-15'"],
+    "zones": ["TIMESTAMPTZ '2020-01-01 00:00:00+02'", "TIMESTAMPTZ '2020-01-01 00:00:00+01'"],
+    "decimals": ["0.100000000000000001::DECIMAL(38,18)", "0.1::DECIMAL(38,18)"],
+    "wholes": ["90071992547409931::DECIMAL(20,0)", "90071992547409932::DECIMAL(20,0)"],
+    "128 bits": [f"{2**100}::HUGEINT", f"{2**100 + 1}::HUGEINT"],
+    "written moments": ["'2020-01-01 10:00:00'", "'2020-01-01T10:00:00'", "'2020-01-01'"],
+}
+
+
+def filled(path: Path, values: list[str], times: int = 1) -> str:
+    with duckdb.connect(str(path)) as connection:
+        rows = ", ".join(f"({value}, {place})" for place, value in enumerate(values * times))
+        connection.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {rows}) v(q, u)")  # noqa: S608 - ours
+    return str(path)
+
+
+@pytest.mark.parametrize("values", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize("times", [1, 3])
+def test_values_that_a_database_tells_apart_are_different_classes(
+    tmp_path: Path, values: list[str], times: int
+) -> None:
+    """Python took moments of nanoseconds, and an endless day and the last one, for each other: k was too large."""
+    path = filled(tmp_path / "t.duckdb", values, times)
+    found = tc.anonymity.check(path, relation="t", quasi=["q"])
+    assert (found.k, len(found.groups), found.rows) == (times, len(values), times * len(values))
+    persons = tc.anonymity.check(path, relation="t", quasi=["q"], unit="u")
+    assert (persons.k, len(persons.groups)) == (times, len(values))
+
+
+@pytest.mark.parametrize("values", ALIKE.values(), ids=ALIKE)
+def test_a_parquet_file_and_arrow_tell_them_apart_too(tmp_path: Path, values: list[str]) -> None:
+    path = filled(tmp_path / "t.duckdb", values)
+    with duckdb.connect(path) as connection:
+        table = connection.sql("FROM t").to_arrow_table()
+        if "HUGEINT" not in values[0]:  # Parquet has none
+            connection.sql("FROM t").write_parquet(str(tmp_path / "t.parquet"))
+            assert tc.anonymity.check(tmp_path / "t.parquet", quasi=["q"]).k == 1
+    if "infinity" not in values[0]:  # Arrow's is DuckDB's own
+        assert tc.anonymity.check(table, quasi=["q"]).k == 1
+
+
+def test_moments_of_a_database_are_written_as_in_memory(tmp_path: Path) -> None:
+    values = ["TIMESTAMP '2020-01-01'", "TIMESTAMP '2020-01-01 10:00:00.5'", "NULL::TIMESTAMP"]
+    path = filled(tmp_path / "t.duckdb", values)
+    with duckdb.connect(path) as connection:
+        table = connection.sql("FROM t").pl()
+    there = Elsewhere(path, "t").tallied(["q"], (), None).column("q")
+    assert {*there.texts} == {*tc.anonymity.tables.read(table).column("q").texts}
+    assert {*there.texts} == {"2020-01-01", "2020-01-01T10:00:00.500000", None}
