@@ -58,6 +58,7 @@ class PostgresEngine(StatementEngine):
         self._url, self._timeout, self._places = url, timeout, tuple(places.values())
         self._held = _Held(connection, os.getpid())
         self._is_closed = False
+        self._numbers = {place.named: place.number for place in self._places}
         finalize(self, _Held.close, self._held)
 
     def _made(self, plan: Plan, make: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
@@ -82,12 +83,19 @@ class PostgresEngine(StatementEngine):
     def _reading(self) -> Iterator[Run]:
         """Give a transaction that sees one state of the data, and leave nothing of it behind."""
         try:
-            connection = self._begun()
+            connection = self._usable()
             yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
             connection.rollback()
         except BaseException:
             self._held.close()
             raise
+
+    def _usable(self) -> Connection:
+        """Return a connection that is ready to read, or raise an error that says nothing."""
+        try:
+            return self._begun()
+        except TacitError:  # these say that nothing was spent, which is not so by now
+            raise ConnectionError from None
 
     def _begun(self) -> Connection:
         """Return a connection within a transaction whose tables are as they were; a lost one is replaced, once."""
@@ -100,24 +108,27 @@ class PostgresEngine(StatementEngine):
             except Exception:
                 if not held.connection.closed:
                     raise
-        try:
-            connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
-            held.connection, held.process = connection, os.getpid()
-            self._rows(connection, sources.pinned(self._timeout))
-            sources.check_server(connection)
-            for place in self._places:
-                sources.check_rights(connection, place.number, place.named)
-            connection.rollback()
-            return self._prepared(connection)
-        except TacitError:  # these say that nothing was spent, which is not so by now
-            raise ConnectionError from None
+        connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
+        held.connection, held.process = connection, os.getpid()
+        self._rows(connection, sources.pinned(self._timeout))
+        sources.check_server(connection)
+        connection.rollback()
+        self._numbers.clear()
+        return self._prepared(connection)
 
     def _prepared(self, connection: Connection) -> Connection:
-        """Return a connection within a transaction; the tables are locked before the state that it sees is fixed."""
+        """Return a connection within a transaction; the tables are locked before the state that it sees is fixed.
+
+        A table that was not seen on this connection, or is another one of its name now, is looked at as when it was
+        opened.
+        """
         self._rows(connection, "; ".join([sources.pinned(self._timeout), *(place.lock for place in self._places)]))
         for place in self._places:
             ((number,),) = self._rows(connection, "SELECT CAST($1 AS regclass)::oid::bigint", [place.named])
-            if number != place.number or not place.types.items() <= sources.types_of(connection, number).items():
+            if number != self._numbers.get(place.named):
+                sources.place_of(connection, place.named)
+                self._numbers[place.named] = number
+            if not place.types.items() <= sources.types_of(connection, number).items():
                 raise ConnectionError
         return connection
 
