@@ -146,10 +146,10 @@ def test_every_listed_function_can_be_written() -> None:
 
 def test_layers_do_not_grow_into_each_other(source: SparkEngine) -> None:
     nested: Expression = X
-    for _ in range(20):
+    for _ in range(12):
         nested = Call("ln", (Call("divide", (Constant(1.0, "real"), nested), "real"),), "real")
     deep: Expression = Cast(B, "integer")
-    for _ in range(60):
+    for _ in range(30):
         deep = Call("negate", (deep,), "integer")
     assert not differences(source, [nested, deep], slack=1e-9)
     where = Call("less", (nested, Constant(1.0, "real")), "boolean")

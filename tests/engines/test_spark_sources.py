@@ -12,7 +12,7 @@ import pytest
 
 from contract.plans import key, plan, table
 from spark_session import frame_of, spark
-from tacit.engines import spark_sources
+from tacit.engines import spark_sessions
 from tacit.engines.opened import Opened
 from tacit.engines.spark import SparkEngine, is_spark, open_spark, open_spark_tables
 from tacit.errors import InvalidError, NoSourceError, SourceError
@@ -122,8 +122,8 @@ def test_what_a_statement_means_does_not_depend_on_the_callers_settings() -> Non
     }
     for name, value in odd.items():
         theirs.conf.set(name, value)
-    made = spark_sources.own(theirs)
-    for name, value in spark_sources.SETTINGS.items():
+    made = spark_sessions.own(theirs)
+    for name, value in spark_sessions.SETTINGS.items():
         assert made.conf.get(name) == value
     assert "spark.sql.legacy.timeParserPolicy" not in made.conf.getAll
     assert made.conf.get("spark.sql.shuffle.partitions") == "3"
@@ -132,8 +132,8 @@ def test_what_a_statement_means_does_not_depend_on_the_callers_settings() -> Non
 
 def test_every_setting_is_one_that_spark_knows() -> None:
     known = {row[0] for row in spark().sql("SET -v").collect()}
-    made = spark_sources.own(spark())
-    for name in spark_sources.SETTINGS:
+    made = spark_sessions.own(spark())
+    for name in spark_sessions.SETTINGS:
         assert name in known or made.conf.isModifiable(name), name
 
 

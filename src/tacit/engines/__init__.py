@@ -7,6 +7,9 @@
 * `postgres`            PostgreSQL: `open_postgres`
 * `postgres_sources`    how a server is reached, which table is meant, and who may open it
 * `postgres_dialect`, `postgres_functions`, `postgres_doubles`, `postgres_casts`   how PostgreSQL writes it
+* `spark`               Spark: `open_spark`
+* `spark_sessions`, `spark_sources`   a session of our own beside the caller's, and which table is meant
+* `spark_dialect`, `spark_functions`, `spark_casts`   how Spark writes it
 """
 
 from __future__ import annotations

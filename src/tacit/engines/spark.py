@@ -16,18 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
-from tacit.engines.spark_sources import (
-    Shown,
-    find,
-    is_spark,
-    own,
-    quiet,
-    refuse_stopped,
-    release,
-    reveal,
-    tell_apart,
-    types_of,
-)
+from tacit.engines.spark_sessions import own, quiet, refuse_stopped, release, tell_apart
+from tacit.engines.spark_sources import Shown, find, is_spark, reveal, types_of
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError, SourceError, TacitError

@@ -1,9 +1,5 @@
 """Where Spark reads rows from: tables by name, Parquet files, and DataFrames; each shown in a session of our own.
 
-**Sessions.** Ours is a new one beside the user's, on the same cluster: what is set and shown there is not seen in
-theirs. All that says what SQL means is set, whatever theirs or the cluster's defaults are (`SETTINGS`), and old
-behaviours are switched off. How work is spread is taken over from theirs.
-
 **One state of the data.** Spark has no snapshot of plain files. A table by name is looked up anew for every question:
 all statements of that question read the files, or the table format's version, that were found then. Parquet files are
 listed once, when they are opened. A file that is gone, or replaced, is an error while it is read, and the same for
@@ -18,66 +14,22 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from logging import LogRecord
-from socket import create_connection
-from threading import get_ident
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, cast
 
-from tacit.errors import InvalidError, NoSourceError, SourceError, show
+from tacit.engines.spark_sessions import active, connected, own, refuse_stopped
+from tacit.errors import InvalidError, NoSourceError, show
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "spark.sql.ansi.enabled": "true",
-        "spark.sql.ansi.doubleQuotedIdentifiers": "false",
-        "spark.sql.ansi.enforceReservedKeywords": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.analyzer.maxIterations": "10000",  # one for each layer of computed columns
-        "spark.sql.optimizer.maxIterations": "1000",
-        "spark.sql.timestampType": "TIMESTAMP_LTZ",
-        "spark.sql.caseSensitive": "false",
-        "spark.sql.decimalOperations.allowPrecisionLoss": "true",
-        "spark.sql.orderByOrdinal": "true",
-        "spark.sql.parser.escapedStringLiterals": "false",
-        "spark.sql.parser.quotedRegexColumnNames": "false",
-        "spark.sql.variable.substitute": "false",
-        "spark.sql.crossJoin.enabled": "true",
-        "spark.sql.constraintPropagation.enabled": "false",
-        "spark.sql.optimizer.collapseProjectAlwaysInline": "false",
-        "spark.sql.subexpressionElimination.enabled": "true",
-        "spark.sql.adaptive.enabled": "true",
-        "spark.sql.files.ignoreCorruptFiles": "false",
-        "spark.sql.files.ignoreMissingFiles": "false",
-        "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-        "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-        "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
-        "spark.sql.parquet.int96AsTimestamp": "true",
-        "spark.sql.parquet.binaryAsString": "false",
-        "spark.sql.parquet.mergeSchema": "false",
-        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-        "spark.sql.columnNameOfCorruptRecord": "_corrupt_record",
-    }
-)
-"""What is set in our session, so that a statement means one thing."""
 
 SOURCES = (
     "a SparkSession with table=, a Spark DataFrame, 'spark:' and a table or the path of Parquet files, or 'sc://host' "
     "with table="
 )
-STOPPED = (
-    "The Spark session was stopped; nothing was read. Start another with SparkSession.builder.getOrCreate(), and open "
-    "the source again with it."
-)
-_KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
 _MOST_NAMES = 20
-_PORT, _REACH = 15002, 10  # of Spark Connect; seconds
 _MASTER = re.compile(r"[\w.-]+:\d+")
 _VIEWS = ("VIEW", "TEMPORARY", "METRIC_VIEW")
 
@@ -206,93 +158,6 @@ def _files(session: SparkSession, where: str) -> Shown:
     return Shown(re.sub(r"\.\w+$", "", name).rstrip("-_. ") or "data", frame=frame)
 
 
-# Sessions
-
-
-def active() -> SparkSession:
-    """Return the session that is there, or start one on this machine."""
-    session, failed = None, _NO_JAVA
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-
-        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-    except ImportError:
-        failed = _NO_SPARK
-    except Exception:  # noqa: BLE001, S110 - whatever Java says
-        pass
-    if session is None:
-        raise SourceError(failed)
-    refuse_stopped(session)
-    return session
-
-
-def connected(url: str) -> SparkSession:
-    """Return a session on a Spark Connect server."""
-    if "session_id=" in url:
-        raise NoSourceError("a Spark Connect URL with a session_id", "a URL without one: we make a session of our own")
-    session, failed = None, _NOT_REACHED
-    try:
-        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
-
-        place = urlsplit(url)
-        create_connection((place.hostname, place.port or _PORT), _REACH).close()  # PySpark would try for minutes
-        made = Remote(connection=url)
-        session = made if made.version else None
-    except ImportError:
-        failed = _NO_CONNECT
-    except Exception:  # noqa: BLE001, S110 - it may repeat the URL, and with it a token
-        pass
-    if session is None:
-        raise SourceError(failed)
-    return cast("SparkSession", session)
-
-
-def own(session: SparkSession) -> SparkSession:
-    """Return a new session beside another, in which all that says what SQL means is set."""
-    theirs = session.conf.getAll
-    made = session.newSession() if hasattr(session, "_jsparkSession") else _remote(session)
-    for name in made.conf.getAll:
-        if "legacy" in name.lower():
-            made.conf.unset(name)
-    kept = {name: value for name, value in theirs.items() if name.startswith(_KEPT)}
-    for name, value in {**kept, **SETTINGS}.items():
-        if _setting(made, name) != value and (name in SETTINGS or made.conf.isModifiable(name)):
-            made.conf.set(name, value)
-    _same_place(session, made)
-    return made
-
-
-def _setting(session: SparkSession, name: str) -> str | None:
-    with suppress(Exception):  # it has none, and no default
-        return session.conf.get(name)
-    return None
-
-
-def _remote(session: SparkSession) -> SparkSession:
-    """Return another session on the same Spark Connect server, over a connection of its own."""
-    client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - nothing public says where it is connected
-    return type(session)(connection=client._builder)  # type: ignore[call-arg] # noqa: SLF001
-
-
-def release(session: SparkSession) -> None:
-    """Let go of a session of ours; one of Spark Connect has a connection and a place on the server."""
-    if hasattr(session, "_jsparkSession"):
-        return
-    with suppress(Exception):
-        client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - `stop` would end a local server too
-        client.release_session()
-        client.close()
-
-
-def _same_place(session: SparkSession, made: SparkSession) -> None:
-    """Let names without a catalog or a database mean in a new session what they mean in another."""
-    catalog, database = session.catalog.currentCatalog(), session.catalog.currentDatabase()
-    if catalog != made.catalog.currentCatalog():
-        made.catalog.setCurrentCatalog(catalog)
-    if database != made.catalog.currentDatabase():
-        made.catalog.setCurrentDatabase(database)
-
-
 def reveal(shown: Shown, view: str, session: SparkSession) -> DataFrame:
     """Make a source a view in a session of our own, and return its rows.
 
@@ -319,60 +184,3 @@ def types_of(frame: DataFrame) -> dict[str, str]:
     if len({field.name for field in fields}) < len(fields):
         raise InvalidError("source", "a table with two columns of one name", "columns with names of their own")
     return {field.name: field.dataType.simpleString() for field in fields}
-
-
-def tell_apart(session: SparkSession, types: Mapping[str, Mapping[str, str]]) -> None:
-    """Let capitals matter where names differ by nothing else; not otherwise, since files may write them another way."""
-    names = {name for columns in types.values() for name in columns}
-    if len({name.lower() for name in names}) < len(names):
-        session.conf.set("spark.sql.caseSensitive", "true")
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what fails in this thread out of PySpark's own logs on standard error: it could tell of the data."""
-    here, loggers = get_ident(), []
-    with suppress(ImportError):
-        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
-
-        loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
-
-    def elsewhere(record: LogRecord) -> bool:
-        return record.thread != here
-
-    for logger in loggers:
-        logger.addFilter(elsewhere)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(elsewhere)
-
-
-def refuse_stopped(session: SparkSession) -> None:
-    """Raise SourceError if a session was stopped, here or in Java."""
-    stopped = True
-    try:
-        if hasattr(session, "is_stopped"):
-            stopped = bool(session.is_stopped)
-        else:
-            java = session.sparkContext._jsc  # noqa: SLF001 - nothing public says it
-            stopped = java is None or bool(java.sc().isStopped())
-    except Exception:  # noqa: BLE001, S110 - Java is gone
-        pass
-    if stopped:
-        raise SourceError(STOPPED)
-
-
-_NO_SPARK = "Spark needs the package pyspark; nothing was read or spent. Install it with: pip install 'tacit[spark]'"
-_NO_JAVA = (
-    "Spark could not be started; nothing was read or spent. It needs Java 17 or later: install it (on Debian: apt "
-    "install openjdk-17-jre-headless), set JAVA_HOME if `java` is not on the path, and open again."
-)
-_NO_CONNECT = (
-    "Spark Connect needs more packages; nothing was read or spent. Install them with: pip install 'pyspark[connect]'"
-)
-_NOT_REACHED = (
-    "The Spark Connect server could not be reached; nothing was read or spent. Check that it runs, the host and port "
-    "after sc://, and the token."
-)
