@@ -159,6 +159,23 @@ def test_nan_is_null_wherever_it_comes_from(source: PostgresEngine) -> None:
         assert not differences(source, whole)
 
 
+EXTREME = [5e-324, -5e-324, 1e308, -1e308, 1e19, 0.0, 1.0, math.inf, -math.inf, 2.0**-1022, 1e-310]
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "modulo", "power"])
+def test_constants_that_the_server_computes_in_advance_do_not_raise(source: PostgresEngine, name: str) -> None:
+    for constant in (Constant(one, "real") for one in EXTREME):
+        for arguments in ((X, constant), (constant, X)):
+            assert not differences(source, Call(name, arguments, "real"), slack=1e-14 if name == "power" else 0.0)
+
+
+def test_constants_that_cannot_be_cast_do_not_raise(source: PostgresEngine) -> None:
+    too_large = Cast(Constant("99999999999999999999", "text"), "integer")
+    no_day = Cast(Call("lower", (Constant("2023-02-30", "text"),), "text"), "date")
+    assert not differences(source, Case(((B, too_large),), I, "integer"))
+    assert not differences(source, Case(((B, no_day),), Column("d", "date"), "date"))
+
+
 def test_a_text_that_postgresql_cannot_hold_is_refused() -> None:
     rows = Rows(POSTGRES, {"s": "text"}, [])
     rows.value(Call("equal", (S, Constant("a\0", "text")), "boolean"))
