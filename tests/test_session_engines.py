@@ -59,7 +59,7 @@ def opened(source: object, **more: Any) -> Session:  # noqa: ANN401 - passed on
 
 
 def right(answer: Release) -> bool:
-    """Whether an answer at a large ε is close to the truth, 200 rows a group: beyond 40 with probability below 1e-13."""
+    """Whether an answer at a large ε is near the truth, 200 rows a group; it is not with probability below 1e-13."""
     return all(isinstance(n, int) and abs(n - 200) < 40 for _, n, *_ in answer.rows())
 
 
