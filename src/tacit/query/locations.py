@@ -11,6 +11,7 @@ from pathlib import Path
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://|spark:")
+_FILES_OF_SPARK = re.compile(r"spark:((?![^/]*://)(?:[^`]*/.*|.*\.parquet))", re.DOTALL)
 _PASSWORD = re.compile(r"://[^:/?#@\[]*:(?!\d*[/?#])(?P<secret>.*)@", re.DOTALL)  # a port is no password
 _PARAMETER = re.compile(
     r"(?:^|[\s?&;])"
@@ -65,6 +66,11 @@ def resolve(location: str, folder: Path, environment: Mapping[str, str]) -> str:
 
     >>> resolve("${YEAR}/visits-*.parquet", Path("/data"), {"YEAR": "2026"})
     '/data/2026/visits-*.parquet'
+    >>> resolve("spark:visits.parquet", Path("/data"), {}), resolve("spark:sales.visits", Path("/data"), {})
+    ('spark:/data/visits.parquet', 'spark:sales.visits')
     """
     filled = _REFERENCE.sub(lambda match: environment[match[1]], location)
+    files = _FILES_OF_SPARK.fullmatch(filled)
+    if files is not None:
+        return f"spark:{folder / files[1]}"
     return filled if _URL.match(filled) else str(folder / filled)
