@@ -88,7 +88,7 @@ class Hadamard(Protocol):
         if self.blocks == 1:
             return Supports(Pure(self._hit, Fraction(1, 2)), plus, n)
         stray = (1 - self._hit) * (self.order // 2) / (self._outputs - self.order // 2)
-        return Signs(float(self._hit), float(stray), plus, plus - sums, n)
+        return Signs(self._hit, stray, plus, plus - sums, n, shared=self.order > 2)  # noqa: PLR2004 - one row
 
     def variance(self, *, n: int, frequency: float = 0.0) -> float:
         """Return the exact variance of the estimated count of a value that a share `frequency` of n people has.
