@@ -24,6 +24,7 @@ from tacit.anonymity.tables import read
 from tacit.errors import InvalidError
 
 ROWS: dict[str, list[Any]] = {"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]}
+PUBLISHED = tc.anonymity.anonymize(ROWS, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2))
 
 
 def attack(**ask: Any) -> tc.anonymity.Attack:  # noqa: ANN401 - any argument
@@ -354,6 +355,21 @@ def test_what_t_is_measured_against_is_said() -> None:
         ("level", lambda _: attack(kind="similarity", hierarchy=[["x", "*"], ["y", "*"]], level="x")),
         ("reach", lambda _: attack(kind="similarity", reach="x")),
         ("hierarchies", lambda _: attack(kind="linkage", outside=ROWS, hierarchies=5)),
+        ("order", lambda _: tc.anonymity.ordered(None, [2])),  # type: ignore[arg-type]
+        ("sizes", lambda _: tc.anonymity.ordered(["a"], 5)),  # type: ignore[arg-type]
+        ("parts", lambda _: tc.anonymity.dates(5)),  # type: ignore[arg-type]
+        ("parts", lambda _: tc.anonymity.dates([5])),  # type: ignore[list-item]
+        ("the path", lambda _: PUBLISHED.write(None)),  # type: ignore[arg-type]
+        ("the path", lambda _: PUBLISHED.save(None)),  # type: ignore[arg-type]
+        ("stream", lambda _: PUBLISHED.write_csv("out.csv")),  # type: ignore[arg-type]
+        ("columns", lambda _: tc.anonymity.draft(ROWS, None)),  # type: ignore[arg-type]
+        ("rules", lambda _: tc.anonymity.save(None, "rules.toml")),  # type: ignore[arg-type]
+        ("the path", lambda _: tc.anonymity.save({}, None)),  # type: ignore[arg-type]
+        ("the hierarchies", lambda _: tc.anonymity.load(5)),  # type: ignore[arg-type]
+        ("the recoding", lambda _: tc.anonymity.Recoding.load(5)),  # type: ignore[arg-type]
+        ("ks", lambda _: tc.anonymity.loss_by_k(ROWS, ks=5, quasi=["q"])),  # type: ignore[arg-type]
+        ("methods", lambda _: tc.anonymity.loss_by_k(ROWS, methods=5, quasi=["q"])),  # type: ignore[arg-type]
+        ("out must", lambda _: tc.anonymity.accuracy(5, ROWS, ROWS, "s")),  # type: ignore[arg-type]
     ],
 )
 def test_bare_errors_are_words_now(words: str, call: Callable[[tc.anonymity.Report], object]) -> None:
@@ -450,3 +466,22 @@ def test_linkage_finds_everybody_whose_row_is_published(method: search.Method) -
         for person, many, fits in link(published, outside, compared):
             assert len(fits) >= max(2, many), person
         assert not any(one.unread for one in compared)
+
+
+def test_a_class_that_misses_every_value_falls_to_similarity() -> None:
+    """It was passed over: that nothing is known of a person is something that is known."""
+    rows = {"q": ["a", "a", "b", "b", "c", "c"], "s": [None, None, 1, 9, None, 5]}
+    found = tc.anonymity.attack(rows, kind="similarity", quasi=["q"], sensitive="s")
+    assert [(one.published, one.learns) for one in found.victims] == [({"q": "a"}, "s is missing")]
+    nothing = tc.anonymity.attack({"q": ["a"], "s": [None]}, kind="similarity", quasi=["q"], sensitive="s")
+    assert nothing.fallen == 1
+
+
+def test_the_chart_of_risks_counts_persons_where_rows_are_theirs() -> None:
+    """Ten rows of one person were drawn as a chance of one in ten."""
+    rows = {"q": ["a"] * 10 + ["b"] * 10, "who": [1] * 10 + list(range(2, 12))}
+    out = tc.anonymity.anonymize(rows, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2), unit="who")
+    held = [table for table in out.plot().to_dict()["datasets"].values() if table and "chance" in table[0]]
+    drawn = {(one["table"], one["chance"], one["share"]) for table in held for one in table}
+    assert ("before", 1.0, 0.5) in drawn
+    assert ("after", 1 / 11, 1.0) in drawn

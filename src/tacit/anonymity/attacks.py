@@ -13,7 +13,7 @@ A missing sensitive value is a value of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -252,7 +252,9 @@ def _near(told: Spread, reach: float) -> Learns:
     learns: dict[int, str] = {}
     for which, values in enumerate(_sets(told)):
         inside = [numbers[value] for value in values]
-        if None in inside or not known:
+        if all(x is None for x in inside):
+            learns[which] = "is missing"
+        if None in inside:
             continue
         low, high = min(x for x in inside if x is not None), max(x for x in inside if x is not None)
         if high - low <= part * (max(known) - min(known)):
@@ -299,14 +301,29 @@ def _unread(compared: Sequence[Fits], trees: Mapping[str, Quasi]) -> tuple[str, 
     """
     for one in compared:
         if one.unread and one.unread == one.values and one.name not in trees:
-            got = f"none for {one.name!r}, none of whose published values is a raw one, a mask or a range of numbers"
+            got = f"none for {one.name!r}, none of whose published values is a raw one, a mask, or numbers or days"
             raise InvalidError("hierarchies", got, "given for every recoded column, else nobody can be found in it")
-    return tuple(
-        f"{one.unread} of {one.values} published values of {one.name} could not be compared, so nobody was found "
-        f"there; hierarchies={{{one.name!r}: …}} would tell what they stand for"
-        for one in compared
-        if one.unread
-    )
+    return tuple(words for one in compared for words in _said(one))
+
+
+def _said(one: Fits) -> Iterator[str]:
+    """Say what of one column could not be compared, and what was read by a guess."""
+    would = f"hierarchies={{{one.name!r}: …}} would tell what they stand for"
+    if one.unread:
+        yield (
+            f"{one.unread} of {one.values} published values of {one.name} could not be compared, so nobody was found "
+            f"there; {would}"
+        )
+    if one.guessed:
+        yield (
+            f"{one.guessed} of {one.values} published values of {one.name} name two ends, and were read as all numbers "
+            f"or days between them; where they are groups of another order, others fall; {would}"
+        )
+    if one.strange:
+        yield (
+            f"{one.strange} of {one.raws} outside values of {one.name} could be compared with no published value, so "
+            "nobody who has them was found"
+        )
 
 
 def _linked(fits: Flags | np.ndarray[tuple[int], np.dtype[np.intp]], told: Column | None, values: set[int]) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tacit.anonymity.files import a_path
 from tacit.anonymity.hierarchies import (
     Dates,
     Hierarchy,
@@ -52,8 +53,8 @@ def draft(table: object, columns: Sequence[str], *, sep: str | None = None) -> d
     {'zip': Mask(width=5, character='*'), 'sex': Suppress()}
     """
     rows = read(table, sep=sep)
-    if isinstance(columns, str):
-        raise InvalidError("columns", repr(columns), "a list of columns")
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidError("columns", show(columns), "a list of columns")
     return {name: draft_column(rows.column(name)) for name in columns}
 
 
@@ -112,9 +113,11 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
     True
     """
+    if not isinstance(rules, Mapping):
+        raise InvalidError("rules", show(rules), "rules by column, such as `draft` gives")
     try:
-        Path(path).write_text(toml(rules), encoding="utf-8")
-    except OSError:
+        a_path(path).write_text(toml(rules), encoding="utf-8")
+    except (OSError, UnicodeEncodeError):
         raise InvalidError("the path", repr(str(path)), "a file that can be written") from None
 
 
@@ -149,11 +152,12 @@ def load(path: str | Path) -> dict[str, Rule]:
     Raises:
         InvalidError: there is no such file, or it is no such file.
     """
+    file = a_path(path, "the hierarchies")
     try:
-        held = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        held = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InvalidError("the hierarchies", repr(str(path)), "a TOML file") from None
-    return {name: _rule(name, one, Path(path).parent) for name, one in held.items()}
+    return {name: _rule(name, one, file.parent) for name, one in held.items()}
 
 
 def _rule(name: str, held: Any, folder: Path) -> Rule:  # noqa: ANN401 - what a file holds

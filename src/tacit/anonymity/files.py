@@ -20,6 +20,7 @@ _ARRAYS = frozenset(
     ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",
      "BOOLEAN", "VARCHAR")
 )  # fmt: skip
+_LONGEST, _SHOWN = 300, 60
 _MOMENTS = ("DATE", "TIME", "INTERVAL")
 
 Cells = Sequence[object] | npt.NDArray[Any]
@@ -37,11 +38,17 @@ def a_path(given: object, argument: str = "the path") -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether there is such a file; no name is too long to ask."""
+    """Return whether there is such a file or folder; no name is too long to ask."""
     try:
-        return path.is_file()
+        return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def called(path: object) -> str:
+    """Return a path as it is named in a message; of a very long one, how it begins."""
+    text = str(path)
+    return repr(text) if len(text) <= _LONGEST else f"{text[:_SHOWN]!r}… ({len(text):,} characters)"
 
 
 def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
@@ -53,9 +60,11 @@ def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
     import duckdb  # noqa: PLC0415 - heavy
 
     if path.suffix.lower() not in SUFFIXES:
-        raise InvalidError("the table", show(str(path)), "a file that ends in .csv, .tsv, .txt or .parquet")
+        raise InvalidError("the table", called(path), "a file that ends in .csv, .tsv, .txt or .parquet")
     if not is_there(path):
-        raise InvalidError("the table", f"{show(str(path))}, which does not exist", "a file")
+        raise InvalidError("the table", f"{called(path)}, which does not exist", "a file")
+    if not path.is_file():
+        raise InvalidError("the table", f"{called(path)}, which is no file", "a CSV or Parquet file")
     with duckdb.connect() as connection:
         try:
             connection.execute("SET TimeZone = 'UTC'")

@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from tacit.anonymity.cells import text
-from tacit.anonymity.files import is_there
+from tacit.anonymity.files import called, is_there
 from tacit.anonymity.tables import Ints, Texts, coded
 from tacit.errors import InvalidError, show
 
@@ -330,7 +330,7 @@ def ordered(order: Sequence[object], sizes: Sequence[int]) -> Rule:
     >>> ordered(["none", "school", "college", "doctorate"], [2]).over(("none",)).labels(1)
     ('none … school', 'college … doctorate')
     """
-    if not _is_list(order):
+    if not isinstance(order, Iterable):
         raise InvalidError("ordered's order", show(order), "a list of values, from the first to the last")
     if not _is_list(sizes):
         raise InvalidError("ordered's sizes", show(sizes), "a list of whole numbers ≥ 2")
@@ -375,7 +375,7 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
             raise InvalidError("the hierarchy", show(source), "rows of labels, or the path of a file of them")
         return Hierarchy(tuple(tuple(map(text, row)) for row in source))
     if not is_there(Path(source)):
-        raise InvalidError("the hierarchy", f"{show(str(source))}, which does not exist", "a file")
+        raise InvalidError("the hierarchy", f"{called(source)}, which does not exist", "a file")
     try:
         with Path(source).open(encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]

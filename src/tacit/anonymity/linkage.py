@@ -1,39 +1,31 @@
 """Which published rows fit a person that an attacker knows.
 
 A published value covers a raw one if they are the same; if it is "*"; if it is a group of the raw value's hierarchy,
-where one is given; if it is a mask (476**) that the raw value fits; or if it is a range of numbers that holds it:
-[43, 52], [-1e3, 50), 20-39, ≥40, <30. A missing value covers only a missing one.
+where one is given; or if any way to read it as a mask, as numbers or as days holds the raw value (see `readings`). A
+missing value covers only a missing one.
 
-A published value that is none of these tells nothing without a hierarchy: nobody fits it, and that must be said.
+A published value that cannot be compared with any raw one tells nothing without a hierarchy: nobody fits it, and that
+must be said. So must it be said where a label was read by a guess, and where a raw value can be compared with none.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
-from typing import TypeAlias
 
 import numpy as np
 
 from tacit.anonymity.classes import Flags, group
-from tacit.anonymity.hierarchies import ALL, Hierarchy, Rule, number
-from tacit.anonymity.tables import Table
-from tacit.errors import InvalidError
-
-_NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
-_ALONE = re.compile(_NUMBER)
-_RANGE = re.compile(rf"([\[(])\s*{_NUMBER}\s*,\s*{_NUMBER}\s*([\])])")
-_SPAN = re.compile(rf"{_NUMBER}\s*[-–…]\s*{_NUMBER}")
-_SIDE = re.compile(rf"(≥|>=|>|≤|<=|<)\s*{_NUMBER}")
+from tacit.anonymity.hierarchies import ALL, Hierarchy, Rule
+from tacit.anonymity.readings import Reading, reading
+from tacit.anonymity.tables import Table, Texts
 
 
 def covers(published: str | None, raw: str | None, tree: Hierarchy | None = None) -> bool:
     """Return whether a published value may stand for a raw one.
 
-    >>> covers("476**", "47678"), covers("[43, 52]", "47"), covers("≥40", "36"), covers("2*", "27")
+    >>> covers("476**", "47678"), covers("[43, 52]", "47"), covers("≥40", "36"), covers("1980-01", "1980-01-05")
     (True, True, False, True)
     """
     return _Reader(tree).covers(published, raw)
@@ -45,7 +37,7 @@ class _Reader:
     def __init__(self, tree: Hierarchy | None) -> None:
         self.groups = {} if tree is None else {row[0]: frozenset(row) for row in tree.rows}
         self.labels = frozenset().union(*self.groups.values()) if self.groups else frozenset()
-        self.range, self.number = cache(_range), cache(_numeral)
+        self.read = cache(reading)
 
     def covers(self, published: str | None, raw: str | None) -> bool:
         """Return whether a published value may stand for a raw one."""
@@ -53,62 +45,74 @@ class _Reader:
             return True
         if published in self.labels:  # a group: of this value, or of others
             return published in self.groups.get(raw, ())
-        if published is None or raw is None:
-            return False
-        if ALL in published and len(published) == len(raw):
-            return all(p in {ALL, r} for p, r in zip(published, raw, strict=True))
-        span, x = self.range(published), self.number(raw)
-        return span is not None and x is not None and _within(x, *span)
+        return published is not None and raw is not None and self.read(published).fits(self.read(raw))
 
-    def reads(self, published: str | None, raw: frozenset[str | None]) -> bool:
-        """Return whether it can be told which raw values a published one covers."""
-        if published is None or ALL in published or published in raw or published in self.labels:
-            return True
-        return self.range(published) is not None
+    def tells(self, published: str | None) -> bool:
+        """Return whether a published value tells what it stands for: missing, "*", or a group of the hierarchy."""
+        return published in {None, ALL} or published in self.labels
 
+    def unread(self, published: Texts, raw: Texts) -> list[str]:
+        """Return the published values that can be compared with no raw one: they are read in no way that one is."""
+        known = [self.read(one) for one in raw if one is not None]
+        kinds, shortest = _kinds(known), min((len(one.text) for one in known), default=0)
+        return [
+            one
+            for one in published
+            if one is not None
+            and not (self.tells(one) or one in raw or not known)
+            and not _kinds([self.read(one)]) & kinds
+            and not (self.read(one).is_mask and shortest <= len(one))
+        ]
 
-def _numeral(raw: str) -> Fraction | None:
-    try:
-        return number(raw, "")
-    except InvalidError:
-        return None
+    def strange(self, published: Texts, raw: Texts) -> list[str]:
+        """Return the raw values that can be compared with no published one."""
+        if any(one is not None and self.tells(one) for one in published):
+            return []
+        known = [self.read(one) for one in published if one is not None]
+        kinds, longest = _kinds(known), max((len(one.text) for one in known if one.is_mask), default=-1)
+        return [
+            one
+            for one in raw
+            if one is not None and one not in published and not _kinds([self.read(one)]) & kinds and len(one) > longest
+        ]
 
-
-Range: TypeAlias = "tuple[str, Fraction | None, Fraction | None, str]"
-
-
-def _range(published: str) -> Range | None:
-    """Return a range, or a number alone, as its brackets and ends, an open end as None; None where it is no range."""
-    try:
-        if found := _ALONE.fullmatch(published):
-            return "[", number(found[1], ""), number(found[1], ""), "]"
-        if found := _RANGE.fullmatch(published):
-            return found[1], number(found[2], ""), number(found[3], ""), found[4]
-        if found := _SPAN.fullmatch(published):
-            return "[", number(found[1], ""), number(found[2], ""), "]"
-        if found := _SIDE.fullmatch(published):
-            bound, closed = number(found[2], ""), found[1] in {"≥", ">=", "≤", "<="}
-            upper = found[1][0] in "≤<"
-            brackets = ("[", "]") if closed else ("(", ")")
-            return (brackets[0], None, bound, brackets[1]) if upper else (brackets[0], bound, None, brackets[1])
-    except InvalidError:  # beyond our digits
-        pass
-    return None
+    def guesses(self, published: str | None) -> bool:
+        """Return whether a published value is read by a guess."""
+        return published is not None and published not in self.labels and not self.read(published).sure
 
 
-def _within(x: Fraction, opens: str, low: Fraction | None, high: Fraction | None, closes: str) -> bool:
-    above = low is None or low < x or (low == x and opens == "[")
-    return above and (high is None or x < high or (x == high and closes == "]"))
+def _kinds(read: Iterable[Reading]) -> set[str]:
+    """Return in which of two ways any of some texts can be read."""
+    return {kind for one in read for kind in ("numbers", "days") if getattr(one, kind) is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits:
-    """One column: which published values (columns) cover which raw ones (rows), and which cannot be read."""
+    """One column: which published values (columns) cover which raw ones (rows), and what could not be compared.
+
+    Attributes:
+        name: of the column.
+        table: which published values cover which raw ones.
+        unread: published values that can be compared with no raw one.
+        guessed: published values that were read by a guess, though they can be compared.
+        strange: raw values that can be compared with no published one.
+    """
 
     name: str
     table: Flags
     unread: int
-    values: int
+    guessed: int
+    strange: int
+
+    @property
+    def values(self) -> int:
+        """How many published values there are."""
+        return int(self.table.shape[1])
+
+    @property
+    def raws(self) -> int:
+        """How many raw values there are."""
+        return int(self.table.shape[0])
 
 
 def compare(rows: Table, theirs: Table, known: tuple[str, ...], trees: Mapping[str, Rule]) -> tuple[Fits, ...]:
@@ -116,11 +120,12 @@ def compare(rows: Table, theirs: Table, known: tuple[str, ...], trees: Mapping[s
     found = []
     for name in known:
         mine, other = rows.column(name), theirs.column(name)
-        raw = frozenset(other.texts)
         reader = _Reader(trees[name].over(other.texts, name) if name in trees else None)
-        table = np.array([[reader.covers(p, r) for p in mine.texts] for r in other.texts], dtype=bool)
-        unread = sum(not reader.reads(p, raw) for p in mine.texts)
-        found.append(Fits(name, table.reshape(len(other.texts), len(mine.texts)), unread, len(mine.texts)))
+        shape = (len(other.texts), len(mine.texts))
+        table = np.array([[reader.covers(p, r) for p in mine.texts] for r in other.texts], dtype=bool).reshape(shape)
+        unread = set(reader.unread(mine.texts, other.texts))
+        guessed = sum(reader.guesses(published) for published in mine.texts if published not in unread)
+        found.append(Fits(name, table, len(unread), guessed, len(reader.strange(mine.texts, other.texts))))
     return tuple(found)
 
 

@@ -25,7 +25,8 @@ class Certificate:
 
     Attributes:
         loss: of the answer.
-        lower: a proved lower bound on the loss of every node that meets the requirements.
+        lower: a proved lower bound on the loss of every node that meets the requirements, whichever of its classes are
+            suppressed.
         lattice: the number of nodes.
         bounded: nodes of the walk for which a bound was computed; a full node's bound is its loss.
         full: full nodes that were scored and not worse than the best at that time.

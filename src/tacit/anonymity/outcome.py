@@ -62,6 +62,8 @@ class Anonymized:
 
     def write_csv(self, stream: TextIO) -> None:
         """Write the table as CSV to an open stream; a missing value is an empty cell."""
+        if not hasattr(stream, "write"):
+            raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self._columns)
         writer.writerows(zip(*(picked(_cells(one), one.codes) for one in self._columns.values()), strict=True))
@@ -111,7 +113,11 @@ def _cells(column: Column) -> list[str]:
 
 
 def _risks(report: Report) -> list[tuple[float, int]]:
-    return [(1 / size, size * many) for size, many in report.classes.items()]
+    """Return the chance to name whose row it is, by the size of a class, with how many rows have it; see `Risk`."""
+    sizes = report.groups.sizes if report.persons is None else report.persons
+    different, which = np.unique(sizes, return_inverse=True)
+    rows = np.bincount(which.reshape(-1), weights=report.groups.sizes, minlength=len(different))
+    return [(1 / int(size), int(many)) for size, many in zip(different, rows, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

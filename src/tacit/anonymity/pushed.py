@@ -45,7 +45,12 @@ def is_elsewhere(table: object) -> bool:
     """Return whether a table lies in a database: PostgreSQL, Spark, or a DuckDB file that is there."""
     if home_of(table) != "duckdb":
         return True
-    return isinstance(table, (str, PathLike)) and bool(_DATABASES.search(str(table))) and is_there(Path(table))
+    return (
+        isinstance(table, (str, PathLike))
+        and bool(_DATABASES.search(str(table)))
+        and is_there(Path(table))
+        and Path(table).is_file()
+    )
 
 
 @dataclass(frozen=True, slots=True)

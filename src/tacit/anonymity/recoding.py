@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.anonymity.files import a_path
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.published import Cover, Published, level_cover
 from tacit.anonymity.tables import Ints, Longs, Table, Texts
@@ -90,8 +91,8 @@ class Recoding:
         boxes = None if self.boxes is None else self.boxes.tolist()
         held = json.dumps({"version": 1, "columns": columns, "levels": self.levels, "boxes": boxes})
         try:
-            Path(path).write_text(held, encoding="utf-8")
-        except OSError:
+            a_path(path).write_text(held, encoding="utf-8")
+        except (OSError, UnicodeEncodeError):
             raise InvalidError("the path", repr(str(path)), "a file that can be written") from None
 
     @classmethod
@@ -102,7 +103,7 @@ class Recoding:
             InvalidError: there is no such file, or it holds no recoding.
         """
         try:
-            held = json.loads(Path(path).read_text(encoding="utf-8"))
+            held = json.loads(a_path(path, "the recoding").read_text(encoding="utf-8"))
             covers = tuple(_cover(one) for one in held["columns"])
             levels = None if held["levels"] is None else tuple(held["levels"])
             boxes = None if held["boxes"] is None else np.array(held["boxes"], dtype=np.int32).reshape(-1, len(covers))

@@ -239,6 +239,9 @@ def _stopped(problem: Problem, found: Found, limit: int, seconds: float) -> Foun
     if found.certificate.lower == inf:
         want = f"met with at most {limit} rows suppressed; allow more suppression, or ask for less"
         raise InvalidError("require", got, want)
+    if _broken_whole(problem) and any(isinstance(model, NTCloseness) for model in problem.require) and seconds == inf:
+        want = "met where all classes that fail are suppressed together; allow more suppression, or ask for less"
+        raise InvalidError("require", got, want)
     if _broken_whole(problem):
         over = f"{seconds:g}, which was over before an answer to {got} was found or excluded"
         raise InvalidError("seconds", over, "longer, or None to search to the end")

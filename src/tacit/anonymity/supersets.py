@@ -4,6 +4,10 @@ t-closeness to the whole table implies (n, t)-closeness where n rows are kept: t
 What a node loses without (n, t)-closeness is a lower bound of its loss, for with it only more rows are suppressed. So
 all nodes whose bound is below the first one's loss are listed, by the compiled walk, and scored by rising bound until
 none can be better or the time is over.
+
+A node is scored by leaving out all classes that fail, together, again and again. To leave out some of them alone may
+mend others, so where a class goes for (n, t)-closeness, what the node loses at least is its bound and not its score.
+The certificate says no more than that: its `lower` is then below the loss, unless nothing may be suppressed.
 """
 
 from __future__ import annotations
@@ -67,18 +71,22 @@ def _improve(problem: Problem, eased: Problem, limit: int, best: _Best, until: f
             return min(best.loss, rest), scored
         if time.perf_counter() > until:
             return min(bound, rest), scored
-        _score(problem, limit, levels, best)
+        if not _score(problem, limit, levels, best):  # it may be as good as its bound
+            rest = min(rest, bound)
     return min(best.loss, rest), len(nodes)
 
 
-def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -> None:
-    """Suppress what fails, again and again since supersets shrink, and keep the node if it is better."""
+def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -> bool:
+    """Suppress what fails, again and again since supersets shrink, and keep the node if it is better.
+
+    Return whether that is proved to be the least that the node loses: where nothing went for (n, t)-closeness.
+    """
     codes = [tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)]
-    kept = np.ones(problem.rows, dtype=bool)
+    kept, proved = np.ones(problem.rows, dtype=bool), True
     while kept.any():
         at = np.flatnonzero(kept)
         if problem.rows - len(at) > limit:
-            return
+            return proved
         classes = group([one[at] for one in codes], len(at))
         unit = None
         if problem.unit is not None:
@@ -86,17 +94,20 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
         wrong = np.zeros(len(classes), dtype=bool)
         for model in sorted(problem.require, key=lambda one: isinstance(one, NTCloseness)):
             if int(classes.sizes[wrong].sum()) + problem.rows - len(at) > limit:
-                return
+                return proved
             told = [
                 spread(classes, replace(column, codes=column.codes[at]), column) for column in problem.speaks_of(model)
             ]
-            wrong |= failing(model, classes, told, unit)
+            fails = failing(model, classes, told, unit) & ~wrong
+            if fails.any() and limit and isinstance(model, NTCloseness):
+                proved = False
+            wrong |= fails
         if not wrong.any():
             break
         kept[at[wrong[classes.ids]]] = False
     gone = int((~kept).sum())
     if gone > limit:
-        return
+        return proved
     values = [
         (float(problem.costs(j, level)[one[kept]].sum()) + gone) / problem.rows
         for j, (level, one) in enumerate(zip(levels, codes, strict=True))
@@ -104,3 +115,4 @@ def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _Best) -
     loss = averaged(values, problem.mean)
     if loss < best.loss:
         best.loss, best.levels, best.suppressed = loss, levels, gone
+    return proved

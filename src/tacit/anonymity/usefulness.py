@@ -8,7 +8,7 @@ frequent class, stand beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from tacit.anonymity.published import Cover
 from tacit.anonymity.recoding import raw_codes
 from tacit.anonymity.search import METHODS, Method, anonymize
 from tacit.anonymity.tables import Floats, Ints, Table, read
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show
 
 if TYPE_CHECKING:
     import altair as alt
@@ -67,6 +67,8 @@ def accuracy(out: Anonymized, train: object, unseen: object, target: str, *, sep
     Raises:
         InvalidError: a column is missing, or the target is a quasi-identifier.
     """
+    if not isinstance(out, Anonymized):
+        raise InvalidError("out", show(out), "what `anonymize` returned")
     first, second = read(train, sep=sep), read(unseen, sep=sep)
     covers = out.recoding.covers
     if target in {cover.name for cover in covers}:
@@ -105,6 +107,10 @@ def loss_by_k(
         methods: some of "optimal", "local" and "mondrian".
         ask: what `anonymize` takes; `require` adds to k.
     """
+    for name, listed in (("ks", ks), ("methods", methods)):
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise InvalidError(name, show(listed), "a list")
+    ks, methods = tuple(ks), tuple(methods)
     rows, given = read(table), ask.pop("require", ())
     more = models_of(given) if given else ()
     found: dict[str, list[float]] = {
