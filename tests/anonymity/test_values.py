@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
+from cli_runs import run
 from tacit.anonymity.moments import unpacked
 from tacit.anonymity.tables import coded, read
 from tacit.errors import InvalidError
@@ -181,3 +183,22 @@ def test_no_name_of_a_file_is_too_long_to_be_refused_in_words(tmp_path: Path) ->
                 k(str(tmp_path / f"{name}{suffix}"))
         with pytest.raises(InvalidError, match="the hierarchy"):
             tc.anonymity.hierarchy(name)
+
+
+def test_the_commands_refuse_a_name_that_is_too_long(tmp_path: Path) -> None:
+    """What Python says of it was shown, lines of it."""
+    (tmp_path / "t.csv").write_text("q\na\na\n")
+    long = str(tmp_path / ("x" * 4500))
+    known = ("--quasi", "q")
+    for args in (
+        ("check", f"{long}.csv", *known),
+        ("check", f"{long}.duckdb", *known),
+        ("anonymize", f"{long}.csv", *known, "--k", "2"),
+        ("anonymize", str(tmp_path / "t.csv"), *known, "--k", "2", "--hierarchies", long),
+        ("anonymize", str(tmp_path / "t.csv"), *known, "--k", "2", "--hierarchies", f"q={long}"),
+        ("attack", f"{long}.csv", "--kind", "homogeneity", *known, "--sensitive", "s"),
+    ):
+        done = run(tmp_path, *args, "--json")
+        assert done.returncode in {2, 4}, done.stderr  # 4: there is no such source
+        assert done.stdout == ""
+        assert "message" in json.loads(done.stderr)["error"]

@@ -184,13 +184,19 @@ def _made(kind: str, held: Mapping[str, Any], folder: Path) -> Rule:
         case "intervals":
             return Intervals(tuple(map(_exact, held["widths"])), _exact(held.get("start", 0)))
         case "ordered":
-            return ordered(held["order"], held["sizes"])
+            return ordered(_list(held["order"]), _list(held["sizes"]))
         case "dates":
-            return dates(held["parts"])
+            return dates(_list(held["parts"]))
         case "table":
             return _table(held, folder)
         case _:
             return suppress()
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401 - what a file holds
+    if not isinstance(value, list):
+        raise TypeError
+    return value
 
 
 def _exact(value: object) -> Fraction:

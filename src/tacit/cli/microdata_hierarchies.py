@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tacit.anonymity.drafts import load
+from tacit.anonymity.files import is_there
 from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.cli.microdata_options import SEPARATORS
 from tacit.errors import InvalidError, show
@@ -71,7 +72,7 @@ def groups(path: str | None, sep: str | None) -> Hierarchy | None:
 
 
 def _is_toml(given: str) -> bool:
-    return "=" not in given or Path(given).is_file()
+    return "=" not in given or (is_there(Path(given)) and Path(given).is_file())
 
 
 def tells_files(given: Sequence[str]) -> bool:

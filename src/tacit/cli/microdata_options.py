@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import get_args
 
 from tacit.anonymity.attacks import Kind
+from tacit.anonymity.files import called, is_there
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
 from tacit.anonymity.pushed import is_elsewhere
 from tacit.anonymity.tables import read
@@ -39,13 +40,19 @@ def refuse(given: Mapping[str, object], why: str, want: str = "left out") -> Non
             raise InvalidError(f"--{option}", f"it {why}, where it does nothing", want)
 
 
+def there(files: Iterable[str | None]) -> list[str]:
+    """Return the files that there are; an output could replace no other."""
+    return [path for path in files if path is not None and is_there(Path(path))]
+
+
 def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
     """Raise if a table is not there, or if a separator is given for no CSV file."""
     given = [path for path in tables if path is not None and not is_elsewhere(path)]
     for path in given:
-        if not Path(path).is_file():
-            got = "which is a folder" if Path(path).is_dir() else "which does not exist"
-            raise NoSourceError(f"{path!r}, {got}", "a CSV or Parquet file")
+        found = is_there(Path(path))
+        if not found or not Path(path).is_file():
+            got = "which is a folder" if found and Path(path).is_dir() else "which does not exist"
+            raise NoSourceError(f"{called(path)}, {got}", "a CSV or Parquet file")
         if Path(path).stat().st_size == 0:
             raise InvalidError("the table", f"{path!r}, an empty file", "a CSV file with a line of names, or Parquet")
     if all(path.lower().endswith(".parquet") for path in given):

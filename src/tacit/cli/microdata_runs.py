@@ -41,7 +41,7 @@ def check(read: Read, *, population: str | None, chart: str | None, force: bool,
     """Print how anonymous a table is."""
     tables = (read.table, population)
     charts.check(chart)
-    outputs.check({"chart": chart}, tables, force=force)
+    outputs.check({"chart": chart}, options.there(tables), force=force)
     options.require_tables(tables, read.sep)
     with options.separator_hint(tables, read.sep), working("Checking"):
         report = anonymity.check(
@@ -101,7 +101,7 @@ def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | 
     """Recode a table and write what was found; files and options are looked at before the search."""
     read = asked.read
     charts.check(chart)
-    outputs.check({"out": out, "save": save, "chart": chart}, asked.files(), force=force)
+    outputs.check({"out": out, "save": save, "chart": chart}, options.there(asked.files()), force=force)
     if out is not None and not out.lower().endswith(_TABLES):
         raise InvalidError("out", repr(out), f"a file that ends in one of {', '.join(_TABLES)}")
     options.require_tables([read.table], read.sep)
