@@ -11,7 +11,7 @@ from sqlglot import exp
 from tacit.engines import duckdb_casts as casts
 from tacit.engines.duckdb_functions import duckdb_forms
 from tacit.engines.statements.dialect import Dialect, Listed
-from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, try_cast, whole
+from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, try_cast, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 
@@ -44,6 +44,9 @@ class DuckDBDialect(Dialect):
         A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
         """
         source = casts.kind_of(type_name)
+        if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
+            whole_number = infix(exp.EQ, raw, call("FLOOR", raw))
+            return when((whole_number, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return raw if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)

@@ -33,7 +33,7 @@ from sqlglot import exp
 from tacit.engines import spark_casts as casts
 from tacit.engines.spark_functions import spark_forms
 from tacit.engines.statements.dialect import Dialect, Listed
-from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, real, whole
+from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, real, try_cast, when, whole
 from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 
@@ -80,6 +80,11 @@ class SparkDialect(Dialect):
         A DECIMAL read as a double, or a day outside the calendar as NULL, would merge or lose units.
         """
         source, own = casts.kind_of(type_name), casts.as_it_is(raw, type_name)
+        if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
+            is_whole = infix(exp.EQ, raw, call("FLOOR", raw))
+            if type_name in _FLOATS:  # of which FLOOR raises beyond 64 bits; from 2^52 on all are whole
+                is_whole = infix(exp.GTE, call("ABS", raw), real(2.0**52))
+            return when((is_whole, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return own if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)
