@@ -83,7 +83,8 @@ class SparkDialect(Dialect):
         if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
             is_whole = infix(exp.EQ, raw, call("FLOOR", raw))
             if type_name in _FLOATS:  # of which FLOOR raises beyond 64 bits; from 2^52 on all are whole
-                is_whole = infix(exp.GTE, call("ABS", raw), real(2.0**52))
+                far, inside = infix(exp.GTE, call("ABS", raw), real(2.0**52)), infix(exp.LT, raw, real(2.0**63))
+                is_whole = infix(exp.And, far, inside)  # a cast would take 2^63 for the number before it
             return when((is_whole, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
