@@ -5,7 +5,7 @@
 | norm-sub | max(c + δ, 0), with δ so that the sum is n | yes |
 | simplex | the nearest point, by least squares, of {c ≥ 0, Σc = n}: the same as norm-sub | yes |
 | norm-mul | max(c, 0), scaled | yes |
-| base-cut | c where it is above what chance gives a value that nobody has, else 0 | no |
+| base-cut | c where the reports contradict a count of 0, else 0 | no |
 | isotonic | cumulative counts made to rise from 0 to n, by least squares; for an ordered domain | yes |
 
 See Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li, NDSS 2020. Only reports go in, so privacy is untouched.
@@ -21,15 +21,16 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["norm-sub", "norm-mul", "base-cut", "simplex", "isotonic"]
-Step = Callable[[Floats, int, Floats], Floats]
+Low = Callable[[float], Floats]
+Step = Callable[[Floats, int, Low], Floats]
 
 _EXCESS = 0.05
 
 
-def norm_sub(counts: Floats, n: int, _: Floats) -> Floats:
+def norm_sub(counts: Floats, n: int, _: Low) -> Floats:
     """Return max(c + δ, 0), summing to n; the set of those above 0 only shrinks, so the loop ends.
 
-    >>> norm_sub(np.array([6.0, 5.0, -3.0]), 8, np.ones(3))
+    >>> norm_sub(np.array([6.0, 5.0, -3.0]), 8, np.zeros)
     array([4.5, 3.5, 0. ])
     """
     under = _under(counts)
@@ -42,7 +43,7 @@ def norm_sub(counts: Floats, n: int, _: Floats) -> Floats:
         kept &= ~below
 
 
-def simplex(counts: Floats, n: int, _: Floats) -> Floats:
+def simplex(counts: Floats, n: int, _: Low) -> Floats:
     """Return the point of {c ≥ 0, Σc = n} that is nearest (Duchi et al., ICML 2008, figure 1)."""
     under = _under(counts)
     order = np.sort(under)[::-1]
@@ -60,21 +61,26 @@ def _under(counts: Floats) -> Floats:
     return np.asarray(counts - counts.max())
 
 
-def norm_mul(counts: Floats, n: int, _: Floats) -> Floats:
+def norm_mul(counts: Floats, n: int, _: Low) -> Floats:
     """Return max(c, 0) scaled to sum to n; even counts where none is above 0."""
     cut = np.maximum(counts, 0.0)
     total = float(cut.sum())
     return np.asarray(cut / total * n) if total > 0 else np.full(counts.size, n / counts.size)
 
 
-def base_cut(counts: Floats, _: int, std: Floats) -> Floats:
-    """Return the counts above z standard errors, z such that all of d absent values stay below it 19 times in 20."""
-    from scipy.special import ndtri  # noqa: PLC0415 - slow to import
+def base_cut(counts: Floats, _: int, low: Low) -> Floats:
+    """Return the counts whose reports contradict 0, so that all of d absent values are cut at least 19 times in 20.
 
-    return np.where(counts > -float(ndtri(_EXCESS / counts.size)) * std, counts, 0.0)
+    An interval of risk β misses a count of 0 upwards with probability at most β/2, which is 1/(20·d) here; d such
+    events together have at most d times that.  ∎
+
+    >>> base_cut(np.array([6.0, 5.0, -3.0]), 8, lambda beta: np.array([2.0, -1.0, -9.0]))
+    array([6., 0., 0.])
+    """
+    return np.where(low(2 * _EXCESS / counts.size) > 0, counts, 0.0)
 
 
-def isotonic(counts: Floats, n: int, _: Floats) -> Floats:
+def isotonic(counts: Floats, n: int, _: Low) -> Floats:
     """Return the differences of cumulative counts that rise from 0 to n, nearest to those given by least squares."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - slow to import
 
