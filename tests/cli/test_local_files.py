@@ -10,7 +10,7 @@ import pytest
 
 from cli_runs import Done, run
 from tacit.cli import local_reading, outputs
-from tacit.errors import SourceError
+from tacit.errors import InvalidError, SourceError
 from tacit.local import OLH, Aggregator, Protocol, Reports, protocol
 
 PEOPLE = ["tea"] * 60 + ["mate"] * 40
@@ -247,6 +247,28 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "before"
     outputs.text(str(target), "after")
     assert target.read_text(encoding="utf-8") == "after"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("out", ["--save", "--out"])
+def test_a_device_that_takes_nothing_is_a_clear_error(folder: Path, out: str) -> None:
+    choose = ("choose", "--domain-size", "8", "--epsilon", "1", "--save", "/dev/full")
+    randomize = ("randomize", "survey.json", "people.txt", "--out", "/dev/full")
+    done = run(folder, "local", *(choose if out == "--save" else randomize), "--json")
+    refused(done, "/dev/full", "could not be written", "run the command again")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no devices")
+def test_a_tally_is_a_regular_file(folder: Path) -> None:
+    """A device would be read for ever, and could not be replaced."""
+    assert run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "r.jsonl").returncode == 0
+    for device in ("/dev/full", "/dev/zero"):
+        refused(aggregate(folder, "r.jsonl", "--tally", device), "tally", "no regular file")
+        with pytest.raises(InvalidError, match="no regular file"):
+            Aggregator.load(device)
+        with pytest.raises(InvalidError, match="no regular file"):
+            oracle(folder).aggregator().save(device)
+    assert Path("/dev/zero").is_char_device()
 
 
 def test_a_domain_of_lines_holds_text_alone(folder: Path) -> None:

@@ -72,7 +72,13 @@ def whole(path: str) -> Iterator[Path]:
     """
     target = Path(path)
     if target.exists() and not target.is_file():
-        yield target
+        try:
+            yield target
+        except OSError:
+            raise SourceError(
+                f"{path!r}, which is no regular file, could not be written to; what was taken before the end is there."
+                " Name a file, and run the command again."
+            ) from None
         return
     target = target.resolve()  # a link stays a link
     half = target.with_name(f".{target.stem}.{os.getpid()}.half{target.suffix}")

@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EINVAL
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ def write(path: str | os.PathLike[str], about: str, cells: Ints) -> None:
         raise InvalidError("path", show(path), "the path of a file") from None
     half = target.with_name(f".{target.name}.{os.getpid()}.tmp") if target.name else target
     try:
+        _require_no_device(target)
         with half.open("wb") as file:
             np.savez_compressed(file, about=np.frombuffer(about.encode(), dtype=np.uint8), cells=cells)
             file.flush()
@@ -48,15 +50,28 @@ def write(path: str | os.PathLike[str], about: str, cells: Ints) -> None:
 def read(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, object], Callable[[int], Ints]]:
     """Return what a saved tally says of itself, and how to read so many cells of it."""
     try:
-        data = io.BytesIO(Path(path).read_bytes())
+        endless = _endless(Path(path))
+        data = io.BytesIO(b"" if endless else Path(path).read_bytes())
     except FileNotFoundError:
         raise InvalidError("path", "no file", _WANT) from None
     except (OSError, ValueError, TypeError):
         raise InvalidError("path", "something that cannot be read", _WANT) from None
+    if endless:
+        raise InvalidError("path", "no regular file", _WANT)
     about = _part(data, "about", _LONGEST, lambda part: json.loads(part.tobytes()))
     if not isinstance(about, dict) or about.get("format") != kind or about.get("version") != version:
         raise InvalidError("path", "another file, or one of another version", _WANT)
     return about, lambda size: _part(data, "cells", 8 * size + _HEAD, _int64)
+
+
+def _endless(path: Path) -> bool:
+    """Tell whether there is a device or a pipe, which may never end and cannot be replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _require_no_device(path: Path) -> None:
+    if _endless(path):
+        raise OSError(EINVAL, "no regular file")
 
 
 def contradiction() -> InvalidError:
