@@ -105,27 +105,27 @@ def _turned(group: Group, side: int) -> Group:
     return group if side > 0 else group._replace(up=group.down, down=group.up)
 
 
-def ends(model: Model, level: float, top: Floats) -> Ends:
-    """Return the least and the largest m up to `top` with no tail below the level, or what stands for them outside."""
-    low, high = (_end(model, level, side, top) for side in (1, -1))
+def ends(model: Model, level: float) -> Ends:
+    """Return the least and the largest m with no tail below the level, or what stands for them outside."""
+    low, high = (_end(model, level, side) for side in (1, -1))
     counts = model.counts
     return np.minimum(low, counts), np.maximum(high, counts)
 
 
-def _end(model: Model, level: float, side: int, top: Floats) -> Floats:
+def _end(model: Model, level: float, side: int) -> Floats:
     """Return the last m that is not rejected on this side: the least for the upper tail, the largest for the lower."""
     z, n = _quantile(level), model.n
-    m = _last(model, level, side, top)
+    m = _last(model, level, side)
     at = model.counts - side * model.step / 2
     below = np.minimum(at - side * z * model.deviation(0), 0)
     beyond = np.maximum(at - side * z * model.deviation(n), n)
     if side > 0:
-        return np.where(m > top, beyond, np.where(m > 0, m, below))
+        return np.where(m > n, beyond, np.where(m > 0, m, below))
     return np.where(m < 0, below, np.where(m < n, m, beyond))
 
 
-def _last(model: Model, level: float, side: int, top: Floats) -> Floats:
-    """Return that m as a whole number in -1…top+1: by r*, then near it by exact tails where they are cheap."""
+def _last(model: Model, level: float, side: int) -> Floats:
+    """Return that m as a whole number in -1…n+1: by r*, then near it by exact tails where they are cheap."""
     z = _quantile(level)
     possible = model.sums > model.least if side > 0 else model.sums < model.n
 
@@ -136,21 +136,20 @@ def _last(model: Model, level: float, side: int, top: Floats) -> Floats:
         far = exact(model.some(places), m, side) < np.log(level) - _ROUNDING
         return np.asarray(~possible[places] | ~far)
 
-    m = _search(by_score, side, np.full(top.shape, -1.0), top + 1)
-    spread = moments(model.groups(np.clip(m, 0, top))[0], np.zeros(m.shape))[2]
+    m = _search(by_score, side, np.full(possible.shape, -1.0), np.full(possible.shape, model.n + 1.0))
+    spread = moments(model.groups(np.clip(m, 0, model.n))[0], np.zeros(m.shape))[2]
     few = np.flatnonzero(possible & (spread <= _EXACT) & (model.n < PACKED))
-    m[few] = _near(by_tail, side, m[few], few, top[few], model.step)
+    m[few] = _near(by_tail, model, side, m[few], few)
     return m
 
 
-def _near(accepted: Accepted, side: int, m: Floats, places: Ints, top: Floats, step: float) -> Floats:
+def _near(accepted: Accepted, model: Model, side: int, m: Floats, places: Ints) -> Floats:
     """Search about a first answer, and further out where the last m is not there."""
-    low, high, reach = np.full(m.shape, -1.0), top + 1, np.ceil(step) + 1
+    low, high, reach = -1.0, model.n + 1.0, np.ceil(model.step) + 1
     inner, outer = np.maximum(m - reach, low), np.minimum(m + reach, high)
     for end, limit, wanted in ((inner, low, side < 0), (outer, high, side > 0)):
         open_ = np.flatnonzero(end != limit)
-        wrong = open_[accepted(places[open_], end[open_]) != wanted]
-        end[wrong] = limit[wrong]
+        end[open_[accepted(places[open_], end[open_]) != wanted]] = limit
     return _search(lambda some, at: accepted(places[some], at), side, inner, outer)
 
 

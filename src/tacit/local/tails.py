@@ -87,7 +87,7 @@ class Supports:
     def ends(self, beta: float) -> Ends:
         """Return an interval for each value; equal supports have equal ones."""
         kinds, place = np.unique(self.support, return_inverse=True)
-        low, high = ends(Supports(self.law, kinds, self.n), beta / 2, np.full(kinds.shape, float(self.n)))
+        low, high = ends(Supports(self.law, kinds, self.n), beta / 2)
         return low[place], high[place]
 
     def some(self, places: Ints) -> Supports:
@@ -121,10 +121,10 @@ class Signs:
     the c people whose values are in the block ±1 with (keep + stray)/2 each; each of the n - c others ±1 with `stray`.
 
     **Nobody knows c.** N is Bin(c, keep + stray) + Bin(n - c, 2·stray), whatever m is. So Clopper and Pearson's upper
-    end C for c from N is below c with probability at most γ = β/40. Reject m if m > C, or if a tail of X is below
-    β/2 - γ for every c in {m, …, C}. The true m is rejected on one side only if c > C or if that tail is below β/2 - γ
-    at the true c: together at most β/2, whoever the others are (Berger and Boos, J. Am. Stat. Assoc. 89, 1994).  ∎
-    For each c the tail moves with m one way, and c ≥ m bounds it the same way, so what is not rejected has no holes.
+    end C for c from N is below c with probability at most γ = β/40. Reject m if a tail of X is below β/2 - γ for every
+    c in {m, …, max(C, m)}. The true m is rejected on one side only if c > C or if that tail is below β/2 - γ at the
+    true c: together at most β/2, whoever the others are (Berger and Boos, J. Am. Stat. Assoc. 89, 1994).  ∎
+    For each c the tail moves with m one way, and with m = c the same way, so what is not rejected has no holes.
 
     **The largest tail.** One more person in the block makes (keep - stray)/2 more of ±1 each, which adds that times
     Pr[Y = x - 1] - Pr[Y = x] to the upper tail, Y being the sum of all others. Beyond the middle of Y that is not
@@ -230,6 +230,5 @@ class Signs:
 
 def _ends_of_signs(model: Signs, beta: float) -> Ends:
     if not model.shared:
-        return ends(model, beta / 2, np.full(model.plus.shape, float(model.n)))
-    most = model.in_block(beta / _SHARE)
-    return ends(replace(model, most=most), beta / 2 - beta / _SHARE, most)
+        return ends(model, beta / 2)
+    return ends(replace(model, most=model.in_block(beta / _SHARE)), beta / 2 - beta / _SHARE)
