@@ -86,6 +86,23 @@ def _written(cell: object) -> str:
     return f"{whole}.{rest}".rstrip("0").rstrip(".") if point else whole
 
 
+def decoded(series: Any) -> Any:  # noqa: ANN401 - narwhals' own type is generic over frames
+    """Return a column of Arrow that is a dictionary or runs of values as the values themselves."""
+    if not series.implementation.is_pyarrow():
+        return series
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    native = series.to_native()
+    if pa.types.is_dictionary(native.type) or pa.types.is_run_end_encoded(native.type):
+        values = [
+            chunk.dictionary_decode() if hasattr(chunk, "dictionary_decode") else chunk for chunk in native.chunks
+        ]
+        runs = [pc.run_end_decode(one) if pa.types.is_run_end_encoded(one.type) else one for one in values]
+        return nw.from_native(pa.chunked_array(runs, native.type.value_type), series_only=True)
+    return series
+
+
 def is_moment(series: Any) -> bool:  # noqa: ANN401 - narwhals' own type is generic over frames
     """Return whether a column is of days, moments, times or durations."""
     return isinstance(series.dtype, (nw.Datetime, nw.Duration, nw.Date, nw.Time))

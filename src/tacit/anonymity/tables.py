@@ -158,6 +158,7 @@ def from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' o
     Raises:
         InvalidError: it has cells that cannot be compared, or that Python cannot read.
     """
+    series = moments.decoded(series)
     wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no kind of array for them
     if series.dtype.is_numeric() and not wide and not series.is_null().any():
         return _coded_numbers(name, series.to_numpy())
