@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract.conftest import ARROW
+from contract.homes import ARROW
 from contract.plans import NAME, A, B, X, call, key, plan, plans, present, table
 from contract.tables import KINDS, Row, rows
 from tacit.engines.duckdb import open_duckdb

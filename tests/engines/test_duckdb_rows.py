@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract.conftest import ARROW
+from contract.homes import ARROW
 from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions
 from tacit.engines.duckdb import DuckDBEngine, open_duckdb
 from tacit.engines.duckdb_dialect import DUCKDB
