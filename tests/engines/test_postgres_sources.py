@@ -16,6 +16,7 @@ from postgres_server import PASSWORD, Database, database, run_sql, server
 from tacit.engines.opened import Opened
 from tacit.engines.postgres import PostgresEngine, open_postgres, open_postgres_tables
 from tacit.engines.postgres_sources import NO_DRIVER, UNREACHED
+from tacit.engines.statements.engine import FAILED
 from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Column, Constant, Kind
 from tacit.query.plan import Measure, Plan
@@ -210,6 +211,91 @@ def test_so_is_one_that_may_by_a_role_it_belongs_to(visits: Database, how: str) 
 def test_an_owner_is_refused(visits: Database) -> None:
     visits.run(f"ALTER TABLE visits OWNER TO {visits.role}")
     assert "owns" in refusal(visits)
+    visits.run(f"REASSIGN OWNED BY {visits.role} TO CURRENT_USER")
+
+
+@pytest.fixture
+def years(visits: Database) -> Database:
+    """A table with a partition of a partition, and one that inherits."""
+    visits.run("CREATE TABLE years (patient bigint, y int) PARTITION BY LIST (y)")
+    visits.run("CREATE TABLE y1 PARTITION OF years FOR VALUES IN (1) PARTITION BY LIST (patient)")
+    visits.run("CREATE TABLE y11 PARTITION OF y1 DEFAULT; CREATE TABLE child () INHERITS (visits)")
+    visits.grant("years")
+    return visits
+
+
+@pytest.mark.parametrize("right", ["INSERT", "UPDATE", "DELETE", "TRUNCATE", "TRIGGER", "INSERT (patient)"])
+@pytest.mark.parametrize("part", ["y1", "y11", "child"])
+def test_so_is_whoever_may_write_in_a_part(years: Database, part: str, right: str) -> None:
+    years.run(f"GRANT {right} ON {part} TO {years.role}")
+    message = refusal(years, "visits" if part == "child" else "years")
+    assert right.partition(" ")[0] in message
+    assert "a part of it" in message
+
+
+@pytest.mark.parametrize("part", ["y1", "y11", "child"])
+def test_so_is_whoever_owns_a_part(years: Database, part: str) -> None:
+    years.run(f"ALTER TABLE {part} OWNER TO {years.role}")
+    assert "owns" in refusal(years, "visits" if part == "child" else "years")
+    years.run(f"REASSIGN OWNED BY {years.role} TO CURRENT_USER")
+
+
+def test_so_is_whoever_owns_the_schema_or_may_make_triggers(visits: Database) -> None:
+    visits.run(f"GRANT TRIGGER ON visits TO {visits.role}")
+    assert "TRIGGER" in refusal(visits)
+    visits.run(f"REVOKE TRIGGER ON visits FROM {visits.role}; ALTER SCHEMA public OWNER TO {visits.role}")
+    assert "owns the schema" in refusal(visits)
+    visits.run("ALTER SCHEMA public OWNER TO pg_database_owner")
+    assert counted(open_postgres(visits.reader)) == 2
+
+
+@pytest.mark.parametrize("name", ["pg_write_all_data", "pg_write_server_files", "pg_execute_server_program"])
+def test_so_is_whoever_belongs_to_a_role_that_writes_anywhere(visits: Database, name: str) -> None:
+    visits.run(f"GRANT {name} TO {visits.role}")
+    assert f"REVOKE {name} FROM" in refusal(visits)
+    visits.run(f"REVOKE {name} FROM {visits.role}")
+    assert counted(open_postgres(visits.reader)) == 2
+
+
+@pytest.mark.parametrize("word", ["REPLICATION", "CREATEROLE"])
+def test_so_is_whoever_could_copy_everything_or_make_roles(visits: Database, word: str) -> None:
+    visits.run(f"ALTER ROLE {visits.role} {word}")
+    assert f"ALTER ROLE … NO{word}" in refusal(visits)
+    visits.run(f"ALTER ROLE {visits.role} NO{word}")
+    assert counted(open_postgres(visits.reader)) == 2
+
+
+@pytest.mark.parametrize("right", ["INSERT", "UPDATE (patient)", "DELETE"])
+def test_so_is_whoever_may_write_through_a_view(visits: Database, right: str) -> None:
+    visits.run(
+        "CREATE VIEW all_of_it AS SELECT * FROM visits; CREATE VIEW fewer AS SELECT * FROM all_of_it WHERE patient > 1"
+    )
+    visits.run(f"GRANT SELECT ON fewer TO {visits.role}")
+    assert counted(open_postgres(visits.reader)) == 2
+    visits.run(f"GRANT {right} ON fewer TO {visits.role}")
+    assert "on a view over" in refusal(visits)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "GRANT INSERT ON visits TO {role}",
+        "GRANT DELETE ON child TO {role}",
+        "ALTER TABLE child OWNER TO {role}",
+        "GRANT pg_write_all_data TO {role}",
+        "ALTER ROLE {role} CREATEROLE",
+        "ALTER ROLE {role} SUPERUSER",
+    ],
+)
+def test_what_is_granted_after_opening_is_seen_by_the_next_question(visits: Database, sql: str) -> None:
+    visits.run("CREATE TABLE child () INHERITS (visits)")
+    opened = open_postgres(visits.reader, table="visits")
+    assert opened.measure(question()) == [[2]]
+    visits.run(sql.format(role=visits.role))
+    with pytest.raises(SourceError) as caught:
+        opened.measure(question())
+    assert str(caught.value) == FAILED
+    opened.close()
     visits.run(f"REASSIGN OWNED BY {visits.role} TO CURRENT_USER")
 
 

@@ -24,6 +24,7 @@ from weakref import finalize
 from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
 from tacit.engines.postgres_dialect import POSTGRES, number_of
+from tacit.engines.postgres_rights import check_rights, check_role
 from tacit.engines.postgres_sources import Place, checked_url
 from tacit.engines.statements.bins import BinStatement
 from tacit.engines.statements.dialect import Dialect
@@ -120,14 +121,16 @@ class PostgresEngine(StatementEngine):
         """Return a connection within a transaction; the tables are locked before the state that it sees is fixed.
 
         A table that was not seen on this connection, or is another one of its name now, is looked at as when it was
-        opened.
+        opened. What the role may do is looked at for every question.
         """
         self._rows(connection, "; ".join([sources.pinned(self._timeout), *(place.lock for place in self._places)]))
+        check_role(connection)
         for place in self._places:
             ((number,),) = self._rows(connection, "SELECT CAST($1 AS regclass)::oid::bigint", [place.named])
             if number != self._numbers.get(place.named):
                 sources.place_of(connection, place.named)
                 self._numbers[place.named] = number
+            check_rights(connection, number, place.named)
             if not place.types.items() <= sources.types_of(connection, number).items():
                 raise ConnectionError
         return connection

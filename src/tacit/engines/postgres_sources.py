@@ -3,11 +3,10 @@
 The URL is for the driver alone, which also knows environment variables, service files and password files; nothing of it
 is ever shown. Of a table only the catalog is read here, never a row.
 
-Refused are a role that could change the table or see everything (a superuser, an owner, one that may INSERT, UPDATE,
-DELETE or TRUNCATE, by itself or by a role it belongs to), a table of which the role sees only some rows, a view, since
-it may fail on a row or run somebody's functions, and a foreign table, whose rows another server computes. A
-materialized view holds rows like a table, and is opened. A column that is computed while it is read may fail on a row
-like a view; it cannot be used.
+Refused are a role that could change the table or see everything (see `postgres_rights`), a table of which the role sees
+only some rows, a view, since it may fail on a row or run somebody's functions, and a foreign table, whose rows another
+server computes. A materialized view holds rows like a table, and is opened. A column that is computed while it is read
+may fail on a row like a view; it cannot be used.
 """
 # ruff: noqa: S608 - every part of these texts is our own, or a quoted name
 
@@ -17,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, LiteralString
 
+from tacit.engines.postgres_rights import FOREIGN, ROLE, check_rights, check_role
 from tacit.errors import InvalidError, NoSourceError, SourceError, show
 from tacit.query.locations import scheme
 
@@ -179,16 +179,9 @@ def check_server(connection: Connection) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise NoSourceError(f"a database in {encoding}", "a database whose encoding is UTF8")
-    ((superuser,),) = _rows(connection, _SUPERUSER)
-    if superuser:
-        raise NoSourceError(
-            "a superuser, or a role that belongs to one", f"opened by a role that may only read: {_ROLE}"
-        )
+    check_role(connection)
 
 
-_ROLE = "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA … TO reader; GRANT SELECT ON … TO reader"
-_MEMBER = "(pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))"
-_SUPERUSER: LiteralString = f"SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND {_MEMBER})"
 _RELATIONS: LiteralString = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relispartition,
     has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
@@ -206,17 +199,6 @@ SELECT attname::text, attgenerated::text, t.typname::text, t.typtype::text, form
     n.nspname = 'pg_catalog'
 FROM held JOIN pg_type t ON t.oid = held.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY attnum"""
-_RIGHTS: LiteralString = f"""
-WITH RECURSIVE parts AS (
-    SELECT $1::oid AS part UNION SELECT inhrelid FROM parts JOIN pg_inherits ON inhparent = part)
-SELECT
-    ARRAY(SELECT p.name FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS p(name) WHERE EXISTS (
-        SELECT FROM pg_roles r WHERE {_MEMBER} AND (has_table_privilege(r.oid, $1::oid, p.name)
-        OR p.name IN ('INSERT', 'UPDATE') AND has_any_column_privilege(r.oid, $1::oid, p.name)))),
-    EXISTS (SELECT FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE c.oid = $1::oid AND {_MEMBER}),
-    row_security_active($1::oid),
-    EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part WHERE c.relkind = 'f'),
-    has_table_privilege($1::oid, 'SELECT')"""
 
 
 def _rows(connection: Connection, sql: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
@@ -260,7 +242,7 @@ _SORTS = {"v": "a view", "f": "a foreign table"}
 _WHY = {
     "v": "a view may fail on a row, which would tell of it, or run somebody's functions; open the table below it, or "
     "CREATE MATERIALIZED VIEW … and open that",
-    "f": "its rows are computed by another server; open the table there, or copy it",
+    "f": FOREIGN,
 }
 
 
@@ -278,7 +260,7 @@ def _named(relations: Sequence[_Relation], table: str | None) -> _Relation:
 def _which(table: str | None, relations: Sequence[_Relation]) -> InvalidError:
     """Return the error for a database of which no table is named; names of tables are its schema, not its data."""
     if not relations:
-        return NoSourceError("a database with no table that this role may read", f"one with such a table: {_ROLE}")
+        return NoSourceError("a database with no table that this role may read", f"one with such a table: {ROLE}")
     alone = [sum(other.name == one.name for other in relations) == 1 for one in relations]
     names = [
         one.name if by_itself else f"{one.schema}.{one.name}" for one, by_itself in zip(relations, alone, strict=True)
@@ -287,36 +269,6 @@ def _which(table: str | None, relations: Sequence[_Relation]) -> InvalidError:
     choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
     how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'
     return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
-
-
-def check_rights(connection: Connection, number: int, named: str) -> bool:
-    """Return whether a role may read all columns of a table.
-
-    Raises:
-        NoSourceError: it could change the table, or sees only some of its rows.
-    """
-    ((writes, owns, partial, foreign, whole),) = _rows(connection, _RIGHTS, number)
-    if foreign:
-        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table: {_WHY['f']}")
-    if owns:
-        raise NoSourceError(f"a role that owns {named}", f"opened by a role that may only read it: {_grants(named)}")
-    if writes:
-        rights = ", ".join(writes)
-        raise NoSourceError(
-            f"a role that may {rights} on {named}, by itself or by a role that it belongs to",
-            f"opened by a role that may only read it: {_grants(named)}, or REVOKE {rights} ON {named} FROM …",
-        )
-    if partial:
-        raise NoSourceError(
-            f"{named}, whose row security shows this role only some rows",
-            "a table that its reader sees as a whole: ALTER ROLE … BYPASSRLS, or open a copy without row security",
-        )
-    return bool(whole)
-
-
-def _grants(named: str) -> str:
-    schema = named.partition('"."')[0] + '"'
-    return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
 
 
 def types_of(connection: Connection, number: int) -> dict[str, str]:

@@ -1,0 +1,104 @@
+"""What a role may do on a PostgreSQL server: it is refused where it could change a table that it should only read.
+
+Every role counts that it belongs to, whether it inherits from that role or would have to SET ROLE; and every part of
+the table, be it a partition or a table that inherits. All of it is read from the catalog, once for each question: what
+is granted after a table was opened is seen by the next one.
+"""
+# ruff: noqa: S608 - every part of these texts is our own
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, LiteralString
+
+from tacit.errors import NoSourceError
+
+if TYPE_CHECKING:
+    from tacit.engines.postgres_sources import Connection
+
+ROLE = "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA … TO reader; GRANT SELECT ON … TO reader"
+FOREIGN = "its rows are computed by another server; open the table there, or copy it"
+_MEMBERS: LiteralString = """members AS MATERIALIZED (SELECT r.* FROM pg_roles r
+    WHERE pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))"""
+_POWERS: LiteralString = f"""
+WITH {_MEMBERS}
+SELECT coalesce(bool_or(rolsuper), false), coalesce(bool_or(rolreplication), false),
+    coalesce(bool_or(rolcreaterole), false),
+    coalesce(array_agg(rolname::text ORDER BY rolname) FILTER (WHERE rolname IN
+        ('pg_write_all_data', 'pg_write_server_files', 'pg_execute_server_program')), ARRAY[]::text[])
+FROM members"""
+_RIGHTS: LiteralString = f"""
+WITH RECURSIVE {_MEMBERS},
+parts AS (SELECT $1::oid AS part UNION SELECT inhrelid FROM parts JOIN pg_inherits ON inhparent = part),
+seen AS (
+    SELECT part AS relation FROM parts UNION
+    SELECT w.ev_class FROM seen JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
+        AND d.classid = 'pg_rewrite'::regclass JOIN pg_rewrite w ON w.oid = d.objid),
+views AS (SELECT c.oid AS view FROM seen JOIN pg_class c ON c.oid = relation WHERE c.relkind = 'v')
+SELECT
+    ARRAY(SELECT p.name FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS p(name)
+        WHERE EXISTS (SELECT FROM members r, parts WHERE has_table_privilege(r.oid, part, p.name)
+        OR p.name IN ('INSERT', 'UPDATE') AND has_any_column_privilege(r.oid, part, p.name))),
+    EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part JOIN members r ON r.oid = c.relowner),
+    EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN members r ON r.oid = n.nspowner),
+    EXISTS (SELECT FROM views, members r WHERE CASE WHEN has_any_column_privilege(r.oid, view, 'INSERT, UPDATE')
+        OR has_table_privilege(r.oid, view, 'DELETE') THEN pg_relation_is_updatable(view, true) <> 0 END),
+    row_security_active($1::oid),
+    EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part WHERE c.relkind = 'f'),
+    has_table_privilege($1::oid, 'SELECT')"""
+
+
+def check_role(connection: Connection) -> None:
+    """Raise NoSourceError for a role that could do more than read, whichever table is meant."""
+    ((superuser, replicates, makes_roles, given),) = connection.execute(_POWERS).fetchall()
+    only = f"opened by a role that may only read: {ROLE}"
+    if superuser:
+        raise NoSourceError("a superuser, or a role that belongs to one", only)
+    if given:
+        names = ", ".join(given)
+        raise NoSourceError(f"a role that belongs to {names}", f"{only}, or REVOKE {names} FROM …")
+    for has, word in ((replicates, "REPLICATION"), (makes_roles, "CREATEROLE")):
+        if has:
+            got = f"a role with {word}, or one that belongs to such a role"
+            raise NoSourceError(got, f"{only}, or ALTER ROLE … NO{word}")
+
+
+def check_rights(connection: Connection, number: int, named: str) -> bool:
+    """Return whether a role may read all columns of a table.
+
+    Raises:
+        NoSourceError: it could change the table or a part of it, or sees only some of its rows.
+    """
+    row = connection.execute(_RIGHTS, [number]).fetchall()[0]
+    writes, owns, owns_schema, by_view, partial, foreign, whole = row
+    only = f"opened by a role that may only read it: {_grants(named)}"
+    if foreign:
+        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table: {FOREIGN}")
+    if owns:
+        raise NoSourceError(f"a role that owns {named} or a part of it", only)
+    if owns_schema:
+        raise NoSourceError(
+            f"a role that owns the schema of {named} or of a part of it", f"{only}, or ALTER SCHEMA … OWNER TO …"
+        )
+    if writes:
+        rights = ", ".join(writes)
+        raise NoSourceError(
+            f"a role that may {rights} on {named} or a part of it, by itself or by a role that it belongs to",
+            f"{only}, or REVOKE {rights} ON {named} FROM …, and ON its partitions and the tables that inherit from it",
+        )
+    if by_view:
+        raise NoSourceError(
+            f"a role that may INSERT, UPDATE or DELETE on a view over {named}",
+            f"{only}, or REVOKE INSERT, UPDATE, DELETE ON the view FROM …",
+        )
+    if partial:
+        raise NoSourceError(
+            f"{named}, whose row security shows this role only some rows",
+            "a table that its reader sees as a whole: ALTER ROLE … BYPASSRLS, or open a copy without row security",
+        )
+    return bool(whole)
+
+
+def _grants(named: str) -> str:
+    schema = named.partition('"."')[0] + '"'
+    return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
