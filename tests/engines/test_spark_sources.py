@@ -301,3 +301,30 @@ def test_a_session_that_was_stopped_says_how_to_go_on(monkeypatch: pytest.Monkey
         opened.measure(question())
     assert caught.value.__context__ is None
     assert isinstance(opened, SparkEngine)
+
+
+def test_a_public_table_leaves_the_active_session_what_it_is() -> None:
+    theirs = spark()
+    theirs.range(1).createOrReplaceTempView("mine")
+    private, public = theirs.range(5), theirs.range(3)
+    opened = open_spark_tables({"p": Opened(source=private), "q": Opened(source=public, public=True)})
+    try:
+        now = type(theirs).getActiveSession()
+        assert now is not None
+        assert now.sql("SELECT * FROM mine").count() == 1
+    finally:
+        opened.close()
+        theirs.catalog.dropTempView("mine")
+
+
+def test_text_that_is_no_unicode_is_null_in_questions_and_told_apart_in_tallies() -> None:
+    frame = spark().sql("SELECT CAST(b AS STRING) AS g FROM VALUES (X'FF31'), (X'FE31'), (X'61') AS t(b)")
+    opened = open_spark(frame)
+    try:
+        assert sorted(count for _, count in opened.tally(["g"])) == [1, 1, 1]
+        asked = plan(
+            table(unit=None, kinds={"g": "text"}), Measure(value=None), keys=[key(Column("g", "text"), "a", None)]
+        )
+        assert opened.measure(asked) == [[1, 2]]
+    finally:
+        opened.close()

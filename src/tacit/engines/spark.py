@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
-from tacit.engines.spark_sessions import own, quiet, refuse_stopped, release, tell_apart
+from tacit.engines.spark_sessions import own, quiet, refuse_stopped, release, same_active, tell_apart
 from tacit.engines.spark_sources import Shown, find, is_spark, reveal, types_of
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
@@ -30,6 +30,8 @@ __all__ = ["SparkEngine", "is_spark", "open_spark", "open_spark_tables"]
 
 CLOSED = "The engine was closed; nothing was read, and what was charged stays charged. Open the source again."
 _WORD = 2**64
+TIMEOUT = 3600.0
+"""For how many seconds one statement may run."""
 
 
 class SparkEngine(StatementEngine):
@@ -103,7 +105,13 @@ def _stop(session: SparkSession) -> None:
 
 def _run(session: SparkSession, sql: str, parameters: Parameters) -> Rows:
     """Run a statement and return its rows, whole numbers as such."""
-    rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
+    watch = Timer(TIMEOUT, _stop, (session,))
+    watch.daemon = True
+    watch.start()
+    try:
+        rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
+    finally:
+        watch.cancel()
     return [tuple(map(_value, row)) for row in rows]
 
 
@@ -195,4 +203,5 @@ def _kept(session: SparkSession, shown: Shown) -> Shown:
     frame = reveal(shown, "kept", made)
     columns = [field.name for field in frame.schema.fields if SPARK.kind_of(field.dataType.simpleString())]
     held = frame.select([frame[f"`{name.replace('`', '``')}`"] for name in columns])
-    return Shown(shown.name, frame=made.createDataFrame(held.toArrow(), schema=held.schema))
+    with same_active():
+        return Shown(shown.name, frame=made.createDataFrame(held.toArrow(), schema=held.schema))

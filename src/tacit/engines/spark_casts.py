@@ -81,6 +81,18 @@ def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
     return when((chain(exp.And, [infix(exp.GTE, value, ends[0]), infix(exp.LTE, value, ends[1])]), value))
 
 
+def _unicode(text: SQL) -> SQL:
+    """Return a text; NULL where its bytes are none, which other engines could not hold and Python would replace."""
+    return when((call("IS_VALID_UTF8", text), text))
+
+
+def told_apart(raw: SQL, type_name: str) -> SQL:
+    """Return a text; where its bytes are none, what they are, behind a mark that stands for what cannot be read."""
+    text = cast(as_it_is(raw, type_name), "TEXT")
+    mark = exp.Literal.string("\ufffd")
+    return when((call("IS_VALID_UTF8", text), text), otherwise=call("CONCAT", mark, call("HEX", text)))
+
+
 def _timestamp(raw: SQL) -> SQL:
     """Return a moment in UTC, which is the session's zone."""
     return _within(cast(raw, "TIMESTAMP"), "timestamp", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
@@ -90,7 +102,8 @@ _READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
     {
         **dict.fromkeys(_NARROW, lambda raw: cast(raw, "BIGINT")),
         **dict.fromkeys((*_FLOATS, "decimal"), lambda raw: cast(raw, "DOUBLE")),
-        **dict.fromkeys(("char", "varchar"), lambda raw: cast(raw, "TEXT")),
+        **dict.fromkeys(("char", "varchar"), lambda raw: _unicode(cast(raw, "TEXT"))),
+        "string": _unicode,
         "date": lambda raw: _within(raw, "date", "0001-01-01", "9999-12-31"),
         **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
     }

@@ -74,6 +74,10 @@ class SparkDialect(Dialect):
         """Whether a column can hold NaN as the policy types it."""
         return casts.may_be_nan(type_name, kind)
 
+    def told_apart(self, raw: SQL, type_name: str) -> SQL:
+        """Return a column of text as text, of which no two different values are the same."""
+        return casts.told_apart(raw, type_name)
+
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column: the very value if the policy leaves its kind.
 

@@ -127,6 +127,20 @@ def own(session: SparkSession) -> SparkSession:
     return made
 
 
+@contextmanager
+def same_active() -> Iterator[None]:
+    """Leave the active session what it is, whichever session makes a table meanwhile."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+
+    before = SparkSession.getActiveSession()
+    try:
+        yield
+    finally:
+        if before is not None and hasattr(before, "_jsparkSession"):
+            SparkSession._activeSession = before  # noqa: SLF001 - nothing public sets it
+            SparkSession._get_j_spark_session_class(before._jvm).setActiveSession(before._jsparkSession)  # noqa: SLF001 - as PySpark does
+
+
 def _setting(session: SparkSession, name: str) -> str | None:
     with suppress(Exception):  # it has none, and no default
         return session.conf.get(name)

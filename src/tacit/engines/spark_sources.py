@@ -171,11 +171,17 @@ def reveal(shown: Shown, view: str, session: SparkSession) -> DataFrame:
     name = f"tacit_{secrets.token_hex(16)}"
     shown.frame.createGlobalTempView(name)
     try:
-        frame = session.table(f"global_temp.{name}")
+        frame = session.table(f"{_all_see(session)}.{name}")
         frame.createOrReplaceTempView(view)
     finally:
         shown.frame.sparkSession.catalog.dropGlobalTempView(name)
     return session.table(view)
+
+
+def _all_see(session: SparkSession) -> str:
+    """Return the database of the views that all sessions see."""
+    found = session.conf.get("spark.sql.globalTempDatabase", "global_temp")
+    return f"`{found}`"
 
 
 def types_of(frame: DataFrame) -> dict[str, str]:

@@ -72,6 +72,10 @@ class Dialect(ABC):
         A double may be NaN; see `may_be_nan`.
         """
 
+    def told_apart(self, raw: SQL, type_name: str) -> SQL:
+        """Return a column of text as text, of which no two different values are the same."""
+        return self.read(raw, type_name, "text")
+
     @abstractmethod
     def may_be_nan(self, type_name: str, kind: Kind) -> bool:
         """Whether a column can hold NaN as the policy types it."""

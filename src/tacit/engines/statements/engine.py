@@ -177,7 +177,7 @@ class StatementEngine(ABC):
             usable = ", ".join(repr(one) for one, type_name in types.items() if self.dialect.kind_of(type_name))
             raise InvalidError("a column", repr(name), f"one of the table's that can be used: {usable}")
         if kind == "text":  # of other types, such as UUID, each value has a text of its own
-            return call("NULLIF", self.dialect.read(column(name), types[name], kind), literal("", "text"))
+            return call("NULLIF", self.dialect.told_apart(column(name), types[name]), literal("", "text"))
         return self.dialect.read_unit(column(name), types[name], kind)
 
     def _asked(self, ask: Callable[[Run], T], failed: str = FAILED) -> T:

@@ -31,7 +31,7 @@ from tacit.engines.statements import keep, measures
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.measures import Grid, Share, Tally
 from tacit.engines.statements.rows import Rows
-from tacit.engines.statements.words import SQL, cast, column, infix, not_null, real, when, whole
+from tacit.engines.statements.words import SQL, cast, column, infix, not_null, real, when, whole, writable
 from tacit.errors import InvalidError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Key, Measure, Plan
@@ -174,6 +174,9 @@ def _codes(place: int, key: Key, dialect: Dialect) -> str:
     """Return a public list of values with their numbers."""
     if len(set(key.listed)) < len(key.listed):
         raise InvalidError("keys", "a value twice", "lists of different values")
+    for value in key.listed:
+        if isinstance(value, str):
+            writable(value)  # of half a surrogate pair engines make what they like
     columns = [(f"k{place}", f"k{place}", key.expression.kind)]
     return dialect.listed(columns, f"c{place}", len(key.listed))
 

@@ -112,10 +112,11 @@ def literal(value: Value, kind: Kind) -> SQL:
     if kind == "integer" and isinstance(value, int):
         return whole(int(value))
     text = value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
-    return exp.Cast(this=exp.Literal.string(_writable(text)), to=_type(TYPES[kind]).copy())
+    return exp.Cast(this=exp.Literal.string(writable(text)), to=_type(TYPES[kind]).copy())
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
+    """Return a text that has an encoding, or raise InvalidError."""
     try:
         text.encode()
     except UnicodeEncodeError:
