@@ -63,3 +63,31 @@ def test_moments_of_a_database_are_written_as_in_memory(tmp_path: Path) -> None:
     there = Elsewhere(path, "t").tallied(["q"], (), None).column("q")
     assert {*there.texts} == {*tc.anonymity.tables.read(table).column("q").texts}
     assert {*there.texts} == {"2020-01-01", "2020-01-01T10:00:00.500000", None}
+
+
+URL = "postgresql://reader:hunter2@/clinic?host=/run/none"
+SECRETS = [URL, Path(URL), "host=db user=reader password=hunter2", "s3://key:hunter2@bucket/visits.csv"]
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=["text", "path", "words", "file"])
+@pytest.mark.parametrize("of", ["anonymize", "attack", "draft", "population", "reference", "hierarchy", "write"])
+def test_no_message_shows_a_password(of: str, secret: str | Path) -> None:
+    rows, k = {"q": ["a", "a"], "s": [1, 2]}, tc.KAnonymity(2)
+    asked = {
+        "anonymize": lambda: tc.anonymity.anonymize(secret, quasi=["q"], require=k),
+        "attack": lambda: tc.anonymity.attack(secret, kind="homogeneity", quasi=["q"], sensitive="s"),
+        "draft": lambda: tc.anonymity.draft(secret, ["q"]),
+        "population": lambda: tc.anonymity.check(rows, quasi=["q"], population=secret),
+        "reference": lambda: tc.anonymity.check(rows, quasi=["q"], sensitive="s", reference=secret),
+        "hierarchy": lambda: tc.anonymity.hierarchy(secret),
+        "write": lambda: tc.anonymity.anonymize(rows, quasi=["q"], require=k).write(secret),
+    }
+    with pytest.raises(tc.InvalidError) as refused:
+        asked[of]()
+    message = str(refused.value)
+    assert "hunter2" not in message
+    assert "reader" not in message
+    if of in {"anonymize", "attack", "draft", "population", "reference"}:
+        assert "read the columns that are needed from the database first" in message
+    if of in {"population", "reference"}:
+        assert message.startswith(f"{of} must be a table in memory")

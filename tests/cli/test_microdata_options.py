@@ -224,3 +224,30 @@ def test_what_is_missing_is_asked_for_by_the_name_of_its_option(folder: Path) ->
 def test_a_draft_speaks_json(folder: Path) -> None:
     told = json.loads(run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--draft", "--json").stdout)
     assert 'kind = "mask"' in told["hierarchies"]
+
+
+URL = "postgresql://reader:hunter2@/clinic?host=/run/none"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("anonymize", URL, *QUASI, "--k", "3"),
+        ("anonymize", URL, *QUASI, "--draft"),
+        ("anonymize", "patients.csv", *QUASI, "--k", "3", "--out", URL),
+        ("anonymize", "patients.csv", *QUASI, "--k", "3", "--save", URL),
+        ("anonymize", "patients.csv", *QUASI, "--k", "3", "--hierarchies", URL),
+        ("anonymize", "patients.csv", *QUASI, "--k", "3", "--hierarchies", f"zip={URL}"),
+        ("attack", URL, "--kind", "homogeneity", *QUASI, "--sensitive", "disease"),
+        ("attack", "patients.csv", "--kind", "linkage", *QUASI, "--outside", URL),
+        ("check", "patients.csv", *QUASI, "--population", URL),
+        ("check", "patients.csv", *QUASI, "--chart", URL),
+        ("check", "s3://reader:hunter2@bucket/visits.csv", *QUASI),
+        ("check", "host=db user=reader password=hunter2", *QUASI),
+    ],
+)
+def test_no_command_shows_a_password(folder: Path, given: tuple[str, ...]) -> None:
+    done = run(folder, *given, "--json")
+    refused(done, "must be")
+    assert "hunter2" not in done.stderr
+    assert "reader" not in done.stderr

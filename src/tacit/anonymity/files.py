@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from tacit.anonymity.moments import moment
 from tacit.errors import InvalidError, show
+from tacit.query.locations import holds_secret, scheme
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,6 +23,7 @@ _ARRAYS = frozenset(
      "BOOLEAN", "VARCHAR")
 )  # fmt: skip
 _LONGEST, _SHOWN = 300, 60
+_COLON = re.compile(r":/+")  # a Path makes one slash of two
 _MOMENTS = ("DATE", "TIME", "INTERVAL")
 
 Cells = Sequence[object] | npt.NDArray[Any]
@@ -34,6 +37,8 @@ def a_path(given: object, argument: str = "the path") -> Path:
     """
     if not isinstance(given, (str, Path)):
         raise InvalidError(argument, show(given), "the path of a file")
+    if is_hidden(given) and not is_there(Path(given)):
+        raise InvalidError(argument, called(given), "the path of a file")
     return Path(given)
 
 
@@ -46,9 +51,22 @@ def is_there(path: Path) -> bool:
 
 
 def called(path: object) -> str:
-    """Return a path as it is named in a message; of a very long one, how it begins."""
+    """Return a path as it is named in a message: of a very long one how it begins, and of a URL its scheme alone.
+
+    >>> called("visits.csv"), called("postgresql://reader:secret@db/clinic")
+    ("'visits.csv'", "a URL that begins with 'postgresql:'")
+    """
     text = str(path)
+    if is_hidden(text):
+        found = scheme(_COLON.sub("://", text))
+        return "a path that holds a password or a key" if found is None else f"a URL that begins with '{found}:'"
     return repr(text) if len(text) <= _LONGEST else f"{text[:_SHOWN]!r}… ({len(text):,} characters)"
+
+
+def is_hidden(path: object) -> bool:
+    """Return whether a path must not be shown: it is a URL, or a password or a key stands in it."""
+    written = _COLON.sub("://", str(path))
+    return scheme(written) is not None or holds_secret(written)
 
 
 def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
@@ -70,7 +88,7 @@ def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
             connection.execute("SET TimeZone = 'UTC'")
             return _fetched(_relation(connection, _pattern(connection, path.absolute()), path, sep))
         except duckdb.Error:
-            raise InvalidError("the table", f"{str(path)!r}, which cannot be read", "a CSV or Parquet file") from None
+            raise InvalidError("the table", f"{called(path)}, which cannot be read", "a CSV or Parquet file") from None
 
 
 def _pattern(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
@@ -80,7 +98,7 @@ def _pattern(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
         return pattern
     fits = connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()
     if [Path(file) for (file,) in fits] != [path]:
-        raise InvalidError("the table", repr(str(path)), "a file whose name has none of * ? [ in it; rename it")
+        raise InvalidError("the table", called(path), "a file whose name has none of * ? [ in it; rename it")
     return pattern
 
 

@@ -204,7 +204,7 @@ def check(
     persons = None
     if unit is not None:
         persons = there.persons(columns, groups, unit) if there else spread(groups, rows.column(unit)).different
-    whole = None if reference is None else read(reference, sep=sep)
+    whole = None if reference is None else read(reference, sep=sep, argument="reference")
     diversities = {
         name: _diversity(
             spread(groups, rows.column(name), None if whole is None else whole.column(name), rows.weights), groups, tree
@@ -271,7 +271,7 @@ def _report(
     inside = np.asarray(in_class, dtype=np.int64)
     outside = inside
     if population is not None:
-        outside = population_sizes(columns, groups, inside, read(population, sep=sep), unit)
+        outside = population_sizes(columns, groups, inside, read(population, sep=sep, argument="population"), unit)
     return Report(
         rows.stands_for,
         int(inside.min(initial=rows.stands_for)) if len(groups) else 0,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,14 +21,21 @@ import numpy.typing as npt
 
 from tacit.anonymity import moments
 from tacit.anonymity.cells import text
-from tacit.anonymity.files import read_columns
+from tacit.anonymity.files import called, is_hidden, is_there, read_columns
 from tacit.anonymity.moments import unpacked
+from tacit.engines.sources import home_of
 from tacit.errors import InvalidError, show
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Texts: TypeAlias = "tuple[str | None, ...]"
+
+_IN_MEMORY = (
+    "a table in memory, or a CSV or Parquet file: read the columns that are needed from the database first, and give "
+    "those (a table to be checked may stay in a database; one to be anonymized or attacked, a population and a "
+    "reference may not)"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,18 +120,22 @@ def _coded_numbers(name: str, numbers: npt.NDArray[Any]) -> Column:
     return Column(name, short.texts, short.values, short.codes[codes.reshape(-1)])
 
 
-def read(source: object, *, sep: str | None = None) -> Table:
+def read(source: object, *, sep: str | None = None, argument: str = "the table") -> Table:
     """Return any table as one of ours.
 
     Args:
         source: a pandas or polars frame, an Arrow table, a dictionary of columns, or the path of a CSV or Parquet file.
         sep: what separates the cells of a CSV file; found out where it is not given.
+        argument: what a message calls it.
 
     Raises:
         InvalidError: it is none of these, or has two columns of one name.
     """
     if isinstance(source, Table):
         return source
+    if home_of(source) != "duckdb" or _is_location(source):
+        got = called(source) if isinstance(source, (str, PathLike)) else show(source)
+        raise InvalidError(argument, got, _IN_MEMORY)
     if isinstance(source, (str, Path)):
         return _from_columns(read_columns(Path(source), sep), _backend())
     if isinstance(source, Mapping):
@@ -132,7 +144,7 @@ def read(source: object, *, sep: str | None = None) -> Table:
         frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]
     except TypeError:
         wanted = "a frame of pandas or polars, an Arrow table, columns by name, or the path of a CSV or Parquet file"
-        raise InvalidError("the table", show(source), wanted) from None
+        raise InvalidError(argument, show(source), wanted) from None
     except nw.exceptions.DuplicateError:
         raise InvalidError(
             "the table", "two columns of one name", "a table whose columns have different names"
@@ -141,6 +153,11 @@ def read(source: object, *, sep: str | None = None) -> Table:
     if not all(isinstance(name, str) for name in names):
         raise InvalidError("the table", "a column whose name is no text", "a table whose columns are named by texts")
     return Table(names, len(frame), str(frame.implementation), cache(lambda name: from_series(name, frame[name])))
+
+
+def _is_location(source: object) -> bool:
+    """Return whether a text says where a database is, and is no file."""
+    return isinstance(source, (str, Path)) and is_hidden(source) and not is_there(Path(source))
 
 
 def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tacit.anonymity.drafts import load
-from tacit.anonymity.files import is_there
+from tacit.anonymity.files import called, is_there
 from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.cli.microdata_options import SEPARATORS
 from tacit.errors import InvalidError, show
@@ -29,7 +29,7 @@ def rules(given: Sequence[str], sep: str | None) -> dict[str, Rule]:
         more: Mapping[str, Rule] = _load(one) if _is_toml(one) else {column: read_hierarchy(file, sep)}
         for name, made in more.items():
             if name in held:
-                raise InvalidError("--hierarchies", f"two for {name!r}", "one for each column")
+                raise InvalidError("--hierarchies", f"two for {called(name)}", "one for each column")
             held[name] = made
     return held
 
@@ -67,7 +67,9 @@ def groups(path: str | None, sep: str | None) -> Hierarchy | None:
     """Read groups of sensitive values, which stand between the values and the top of their hierarchy."""
     made = None if path is None else read_hierarchy(path, sep)
     if made is not None and made.height < _GROUPED:
-        raise InvalidError("--groups", f"{path!r}, which has none", "a hierarchy of values, their groups and a top")
+        raise InvalidError(
+            "--groups", f"{called(path)}, which has none", "a hierarchy of values, their groups and a top"
+        )
     return made
 
 
@@ -90,7 +92,7 @@ def chosen_rules(given: Sequence[str], sep: str | None, quasi: Sequence[str]) ->
             raise InvalidError("--hierarchies", f"none for {lacks!r}", "one for each --quasi")
         idle = next((name for name in named if name not in quasi), None)
         if idle is not None:
-            raise InvalidError("--hierarchies", f"one for {idle!r}, which is no --quasi", "for quasi-identifiers")
+            raise InvalidError("--hierarchies", f"one for {called(idle)}, which is no --quasi", "for quasi-identifiers")
     return {name: held[name] for name in quasi or held}
 
 
@@ -105,7 +107,7 @@ def read_hierarchy(path: str, sep: str | None) -> Hierarchy:
         return hierarchy(path, sep=sign)
     except (OSError, UnicodeError, csv.Error, TypeError):
         want = f"a text file in UTF-8 with cells apart by {sign!r}"
-        raise InvalidError("a hierarchy", f"{path!r}, which cannot be read", want) from None
+        raise InvalidError("a hierarchy", f"{called(path)}, which cannot be read", want) from None
 
 
 def _require_cells(path: str, sign: str) -> None:
@@ -113,7 +115,7 @@ def _require_cells(path: str, sign: str) -> None:
     with Path(path).open(encoding="utf-8-sig") as file:
         first = file.readline()
     if sign not in first and any(other in first for other in SEPARATORS):
-        got = f"{path!r}, whose first line has no {sign!r}"
+        got = f"{called(path)}, whose first line has no {sign!r}"
         raise InvalidError(
             "a hierarchy", got, "a file of several cells a line; say what parts them with --hierarchy-sep"
         )

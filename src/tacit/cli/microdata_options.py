@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from tacit.anonymity.attacks import Kind
-from tacit.anonymity.files import called, is_there
+from tacit.anonymity.files import called, is_hidden, is_there
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
 from tacit.anonymity.pushed import is_elsewhere
 from tacit.anonymity.tables import read
@@ -45,18 +45,32 @@ def there(files: Iterable[str | None]) -> list[str]:
     return [path for path in files if path is not None and is_there(Path(path))]
 
 
+def require_paths(files: Mapping[str, str | None]) -> None:
+    """Raise if a URL is given where a file is written, without showing what it holds."""
+    for option, path in files.items():
+        if path is not None and is_hidden(path):
+            raise InvalidError(f"--{option}", called(path), "the path of a file to write")
+
+
 def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
     """Raise if a table is not there, or if a separator is given for no CSV file."""
-    given = [path for path in tables if path is not None and not is_elsewhere(path)]
+    given = [path for path in tables if path is not None and not is_elsewhere(path) and not _is_far(path)]
     for path in given:
         found = is_there(Path(path))
         if not found or not Path(path).is_file():
             got = "which is a folder" if found and Path(path).is_dir() else "which does not exist"
             raise NoSourceError(f"{called(path)}, {got}", "a CSV or Parquet file")
         if Path(path).stat().st_size == 0:
-            raise InvalidError("the table", f"{path!r}, an empty file", "a CSV file with a line of names, or Parquet")
+            raise InvalidError(
+                "the table", f"{called(path)}, an empty file", "a CSV file with a line of names, or Parquet"
+            )
     if all(path.lower().endswith(".parquet") for path in given):
         refuse({"sep": sep}, "without a CSV file")
+
+
+def _is_far(path: str) -> bool:
+    """Return whether a text says where a database is; what reads tables says what to do about it."""
+    return is_hidden(path) and not is_there(Path(path))
 
 
 @contextmanager
@@ -86,7 +100,7 @@ def _hint(wrong: InvalidError, tables: Sequence[str], sep: str | None) -> str | 
         names = read(path, sep=sep).names
         if len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
             asked = "say with --sep what separates its cells, and see that all rows have as many"
-            return f"the whole first line of {path!r} was read as the name of one column: {asked}"
+            return f"the whole first line of {called(path)} was read as the name of one column: {asked}"
     return None
 
 

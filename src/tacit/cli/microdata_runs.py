@@ -40,6 +40,7 @@ class Read:
 def check(read: Read, *, population: str | None, chart: str | None, force: bool, json: bool) -> None:
     """Print how anonymous a table is."""
     tables = (read.table, population)
+    options.require_paths({"chart": chart})
     charts.check(chart)
     outputs.check({"chart": chart}, options.there(tables), force=force)
     options.require_tables(tables, read.sep)
@@ -100,6 +101,7 @@ def draft(read: Read, *, json: bool) -> None:
 def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | None, force: bool, json: bool) -> None:
     """Recode a table and write what was found; files and options are looked at before the search."""
     read = asked.read
+    options.require_paths({"out": out, "save": save, "chart": chart})
     charts.check(chart)
     outputs.check({"out": out, "save": save, "chart": chart}, options.there(asked.files()), force=force)
     if out is not None and not out.lower().endswith(_TABLES):
