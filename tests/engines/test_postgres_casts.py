@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from math import inf
 
 import psycopg
@@ -12,11 +13,12 @@ import pytest
 
 from contract.plans import key, plan, table
 from postgres_server import Database, database
+from tacit import anonymity
 from tacit.engines.postgres import open_postgres
 from tacit.engines.postgres_casts import CASTS, kind_of, read
 from tacit.engines.postgres_dialect import POSTGRES
 from tacit.engines.statements.words import column
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, SourceError
 from tacit.query import functions_cast
 from tacit.query.expressions import Column, Kind, Value
 from tacit.query.plan import Measure
@@ -248,3 +250,65 @@ def test_units_of_types_that_agree_can_be_joined(one: str, two: str, kind: Kind)
 def test_others_cannot(one: str, two: str, kind: Kind) -> None:
     with pytest.raises(InvalidError, match="compared exactly"):
         POSTGRES.alike((column("a"), one), (column("b"), two), kind)
+
+
+@pytest.mark.parametrize(
+    "type_sql",
+    [
+        "CREATE TYPE feeling AS ENUM ('ann', 'bob')",
+        "CREATE TYPE citext AS (a text)",
+        "CREATE TYPE citext AS ENUM ('ann', 'bob')",
+    ],
+)
+def test_a_type_that_somebodys_function_casts_cannot_be_used(type_sql: str) -> None:
+    name = type_sql.split()[2]
+    with database() as made:
+        made.run(f"{type_sql}; CREATE DOMAIN over AS {name}; CREATE TABLE t (u bigint, c {name}, d over)")
+        made.grant("t")
+        before = open_postgres(made.reader)
+        made.run(
+            f"CREATE FUNCTION told({name}) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
+            "$$ BEGIN RAISE 'somebody is here'; END $$"
+        )
+        made.run(f"CREATE CAST ({name} AS text) WITH FUNCTION told({name})")
+        opened = open_postgres(made.reader)
+        assert dict(opened.schema()) == {"u": "integer"}
+        assert opened.unusable == ("c", "d")
+        opened.close()
+        if "ENUM" in type_sql:
+            assert dict(before.schema()) == {"u": "integer", "c": "text", "d": "text"}
+            with pytest.raises(SourceError):  # and the cast that came later is seen
+                before.measure(plan(table(kinds={"u": "integer"}), Measure(value=None)))
+        before.close()
+
+
+def test_the_text_of_the_extension_citext_is_text() -> None:
+    with database() as made:
+        try:
+            made.run("CREATE EXTENSION citext")
+        except psycopg.errors.FeatureNotSupported:
+            pytest.skip("this server has no citext")
+        made.run("CREATE TABLE t (c citext)")
+        made.grant("t")
+        opened = open_postgres(made.reader)
+        assert dict(opened.schema()) == {"c": "text"}
+        opened.close()
+
+
+def test_numbers_with_fractions_and_long_ones_are_tallied() -> None:
+    with database() as made:
+        made.run("CREATE TABLE t (c numeric)")
+        made.run("INSERT INTO t VALUES (1.50), (1.5), (2), (-3), ('Infinity'), ('-Infinity'), ('NaN'), (NULL)")
+        made.run("INSERT INTO t VALUES (1e5000), (-0.25)")
+        made.grant("t")
+        opened = open_postgres(made.reader)
+        expected = {Decimal("1.5"): 2, 2: 1, -3: 1, inf: 1, -inf: 1, None: 2, Decimal("1e5000"): 1, Decimal("-0.25"): 1}
+        assert dict(opened.tally(["c"])) == expected
+        opened.close()
+
+
+def test_a_table_of_prices_can_be_checked_before_it_is_published() -> None:
+    with database() as made:
+        made.run("CREATE TABLE pay (zip text, cost numeric(8,2)); INSERT INTO pay VALUES ('1', 1.5), ('1', 1.5)")
+        made.grant("pay")
+        assert "k = 2" in str(anonymity.check(made.reader, relation="pay", quasi=["zip", "cost"]))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from tacit.engines.postgres_rights import FOREIGN, ROLE, check_rights, check_role
@@ -39,6 +40,7 @@ _URL = "a URL such as postgresql://user@host/database or postgresql:///?service=
 _REACH = 15
 _OLDEST = 16
 _MOST_NAMES = 20
+_LONG_NUMBER = 4000
 _OPENED = ("r", "p", "m")
 _ALIVE = {
     "connect_timeout": _REACH,
@@ -162,11 +164,11 @@ def _whole_loader() -> type:
     psycopg = driver()
 
     class Whole(psycopg.adapt.Loader):  # type: ignore[name-defined, misc]
-        """Reads a NUMERIC, all of which are whole here, as an integer."""
+        """Reads a NUMERIC as an integer if it is written as one and not too long for that, else as a Decimal."""
 
-        def load(self, data: bytes) -> int | None:
+        def load(self, data: bytes) -> int | Decimal:
             text = bytes(data).decode()
-            return int(text)
+            return int(text) if text.lstrip("-").isdecimal() and len(text) < _LONG_NUMBER else Decimal(text)
 
     return Whole
 
@@ -196,7 +198,12 @@ WITH RECURSIVE held AS (
     SELECT attnum, attname, attgenerated, t.typbasetype, t.typtypmod
     FROM held JOIN pg_type t ON t.oid = held.type WHERE t.typtype = 'd')
 SELECT attname::text, attgenerated::text, t.typname::text, t.typtype::text, format_type(held.type, modifier),
-    n.nspname = 'pg_catalog'
+    n.nspname = 'pg_catalog',
+    EXISTS (SELECT FROM pg_cast c WHERE c.castsource = t.oid AND c.castmethod <> 'b'),
+    EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid WHERE d.classid = 'pg_type'::regclass
+        AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'citext')
+        AND EXISTS (SELECT FROM pg_cast c WHERE c.castsource = t.oid AND c.casttarget = 'text'::regtype
+        AND c.castmethod = 'b')
 FROM held JOIN pg_type t ON t.oid = held.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY attnum"""
 
@@ -276,11 +283,17 @@ def types_of(connection: Connection, number: int) -> dict[str, str]:
     return {name: _type(*rest) for name, *rest in _rows(connection, _COLUMNS, number)}
 
 
-def _type(generated: str, name: str, sort: str, written: str, ours: bool) -> str:  # noqa: FBT001 - a row of the catalog
+def _type(generated: str, name: str, sort: str, written: str, *facts: bool) -> str:
+    """Return how a type is called here; one whose values would be read by somebody's functions is none that is used.
+
+    The facts are: whether it is PostgreSQL's own, whether a function casts it, whether it is that of the extension
+    citext, which is text as it stands.
+    """
+    ours, cast_by_function, is_citext = facts
     if generated == "v":
         return "computed when read"
     if sort == "e":
-        return "enum"
-    if ours and name == "numeric":
-        return written
-    return name if ours or name == "citext" else written
+        return f"{written}, which a function casts" if cast_by_function else "enum"
+    if name == "citext":
+        return name if is_citext else f"{written}, which is not of the extension citext"
+    return name if ours and name != "numeric" else written
