@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 import tacit as tc
+from tacit.anonymity import pushed
 from tacit.anonymity.pushed import Elsewhere
 
 ALIKE = {
@@ -91,3 +92,32 @@ def test_no_message_shows_a_password(of: str, secret: str | Path) -> None:
         assert "read the columns that are needed from the database first" in message
     if of in {"population", "reference"}:
         assert message.startswith(f"{of} must be a table in memory")
+
+
+def two_tables(folder: Path) -> str:
+    with duckdb.connect(str(folder / "two.duckdb")) as connection:
+        connection.execute('CREATE TABLE visits AS SELECT 1 AS q; CREATE TABLE "a (table = ""b" AS SELECT 1 AS q')
+    return str(folder / "two.duckdb")
+
+
+@pytest.mark.parametrize("relation", [None, "visit"])
+def test_the_table_of_a_database_is_asked_for_as_relation(tmp_path: Path, relation: str | None) -> None:
+    with pytest.raises(tc.InvalidError) as refused:
+        tc.anonymity.check(two_tables(tmp_path), quasi=["q"], relation=relation)
+    assert refused.value.argument == "relation"
+    assert refused.value.want.endswith("'visits' (relation= in Python, --table for `tacit check`)")
+
+
+def test_a_frame_of_spark_has_no_tables_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(_: object, *, table: str | None) -> None:
+        raise tc.InvalidError("table", repr(table), "left out: only a session has tables by name")
+
+    monkeypatch.setattr(pushed, "open_source", opened)
+    with pytest.raises(tc.InvalidError, match="^relation must be left out: only a session has tables by name"):
+        Elsewhere(object(), "visits").tallied(["q"], [], None)
+
+
+@pytest.mark.parametrize("relation", [None, "visits"])
+def test_a_database_file_that_is_not_there_is_said_so(tmp_path: Path, relation: str | None) -> None:
+    with pytest.raises(tc.InvalidError, match=r"no\.duckdb', which does not exist"):
+        tc.anonymity.check(tmp_path / "no.duckdb", quasi=["q"], relation=relation)

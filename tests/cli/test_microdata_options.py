@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from cli_runs import Done, run
@@ -251,3 +252,14 @@ def test_no_command_shows_a_password(folder: Path, given: tuple[str, ...]) -> No
     refused(done, "must be")
     assert "hunter2" not in done.stderr
     assert "reader" not in done.stderr
+
+
+@pytest.mark.parametrize(("table", "named"), [("patients.csv", "zip"), ("two.duckdb", "visit"), ("two.duckdb", None)])
+def test_the_table_of_a_database_is_called_by_its_option(folder: Path, table: str, named: str | None) -> None:
+    with duckdb.connect(str(folder / "two.duckdb")) as connection:
+        connection.execute("CREATE TABLE visits AS SELECT 1 AS zip; CREATE TABLE others AS SELECT 1 AS zip")
+    words = () if named is None else ("--table", named)
+    done = run(folder, "check", table, "--quasi", "zip", *words, "--json")
+    refused(done, "--table must be ", "left out" if table == "patients.csv" else "one of 'others', 'visits'")
+    assert "relation must" not in done.stderr
+    assert "policy" not in done.stderr

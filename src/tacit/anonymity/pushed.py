@@ -14,7 +14,8 @@ where they are equal (0.0 and -0.0): their rows are added up, and of their perso
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -23,22 +24,37 @@ from pathlib import Path
 import numpy as np
 
 from tacit.anonymity.classes import Classes
-from tacit.anonymity.files import is_there
+from tacit.anonymity.files import called, is_there
 from tacit.anonymity.moments import moment
 from tacit.anonymity.tables import Column, Longs, Table, coded
 from tacit.engines.sources import home_of, open_source
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, NoSourceError, show
 
 _DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
+_OF_POLICIES = re.compile(r"(['\"]|more) \(table = \".*", re.DOTALL)  # how a policy names the table that is chosen
 
 
 def stays(table: object, relation: str | None) -> Elsewhere | None:
     """Return a table that stays where it is, opened; None for one that is read into memory."""
     if is_elsewhere(table):
         return Elsewhere(table, relation)
+    if isinstance(table, (str, PathLike)) and _DATABASES.search(str(table)) and not is_there(Path(table)):
+        raise NoSourceError(f"{called(table)}, which does not exist", "a DuckDB file that is there; check its name")
     if relation is not None:
         raise InvalidError("relation", show(relation), "left out: only a database has tables by name")
     return None
+
+
+@contextmanager
+def _by_relation() -> Iterator[None]:
+    """Name the table of a database as `check` does, where an engine names it as `tc.open` and a policy do."""
+    try:
+        yield
+    except InvalidError as wrong:
+        if wrong.argument != "table":
+            raise
+        want = _OF_POLICIES.sub(r"\1 (relation= in Python, --table for `tacit check`)", wrong.want)
+        raise InvalidError("relation", wrong.got, want) from None
 
 
 def is_elsewhere(table: object) -> bool:
@@ -92,7 +108,8 @@ class Elsewhere:
 
     def _tally(self, names: Sequence[str], different: str | None = None) -> tuple[dict[str, list[object]], Longs]:
         """Return the values of each column that come together, and how many rows or units have them."""
-        engine = open_source(self.source, table=self.relation)
+        with _by_relation():
+            engine = open_source(self.source, table=self.relation)
         try:
             found, kinds = engine.tally(names, different=different), engine.schema()
         finally:

@@ -68,6 +68,17 @@ def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
         refuse({"sep": sep}, "without a CSV file")
 
 
+@contextmanager
+def relation_hint() -> Iterator[None]:
+    """Call the table of a database by the option that names it."""
+    try:
+        yield
+    except InvalidError as wrong:
+        if wrong.argument != "relation":
+            raise
+        raise InvalidError("--table", wrong.got, wrong.want) from None
+
+
 def _is_far(path: str) -> bool:
     """Return whether a text says where a database is; what reads tables says what to do about it."""
     return is_hidden(path) and not is_there(Path(path))

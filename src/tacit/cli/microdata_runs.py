@@ -44,7 +44,7 @@ def check(read: Read, *, population: str | None, chart: str | None, force: bool,
     charts.check(chart)
     outputs.check({"chart": chart}, options.there(tables), force=force)
     options.require_tables(tables, read.sep)
-    with options.separator_hint(tables, read.sep), working("Checking"):
+    with options.relation_hint(), options.separator_hint(tables, read.sep), working("Checking"):
         report = anonymity.check(
             read.table,
             quasi=read.quasi,
