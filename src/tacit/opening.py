@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
 
 from tacit.engines import Engine
 from tacit.engines.opened import Opened
-from tacit.engines.sources import open_source, open_sources
+from tacit.engines.sources import home_of, open_source, open_sources
 from tacit.engines.statements.engine import StatementEngine
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
@@ -21,6 +22,7 @@ from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
+from tacit.query.locations import fill
 from tacit.query.policy import TablePolicy, _Row
 from tacit.session import Database
 
@@ -51,7 +53,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     Args:
         source: a policy file (.toml); Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or
             Arrow table; a PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or
-            a Spark Connect URL (`sc://host`) and a table.
+            a Spark Connect URL (`sc://host`) and a table. `${NAME}` in a path or URL stands for an environment
+            variable, whose value no message shows.
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: in how many groups of one answer a unit may count.
         max_rows: as how many rows a unit may count in one group.
@@ -78,12 +81,13 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         if any(part is not None for part in (*said, analysts, data_version)):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
         return _from_file(source, ledger, analyst or "", accept=accept)
-    engine = open_source(source, table=table)
-    called = name or engine.name
+    main = filled(source, table)
+    engine = open_source(main.source, table=table, written=main.written)
+    called = name or own_name(engine.name, main)
     engines = {called: engine}
     if public is not None:
         engine.close()
-        engines = open_sources({called: Opened(source=source, table=table), **_public(public, called)})
+        engines = open_sources({called: main, **_public(public, called)})
         engine = engines[called]
     policy = policy_build.build(
         called,
@@ -119,7 +123,26 @@ def _public(public: object, called: str) -> dict[str, Opened]:
             raise InvalidError(
                 "public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}"
             )
-    return {name: Opened(source=source, public=True) for name, source in public.items()}
+    return {name: replace(filled(source, None), public=True) for name, source in public.items()}
+
+
+def filled(source: object, table: str | None) -> Opened:
+    """Return a source with its environment variables filled in; what was written is kept for messages.
+
+    Raises:
+        InvalidError: a variable is not set.
+    """
+    written = str(source) if isinstance(source, (str, PathLike)) else ""
+    if "${" not in written:
+        return Opened(source=source, table=table)
+    return Opened(source=fill(written, os.environ), table=table, written=written)
+
+
+def own_name(name: str, one: Opened) -> str:
+    """Return a table's own name, or "data" for one that is the value of a variable, which is not shown."""
+    if one.written is None or one.table is not None or home_of(one.source) == "postgres":
+        return name
+    return "data" if name in str(one.source) and name not in one.written else name
 
 
 def _from_file(

@@ -50,10 +50,11 @@ class Asked:
 
 def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
-    engine = open_source(source, table=table)
+    one = opening.filled(source, table)
+    engine = open_source(one.source, table=table, written=one.written)
     try:
-        tables = {engine.name: (source, engine.schema())}
-        print(skeleton(tables, table=table, typed=not _is_csv(source), unusable=engine.unusable), end="")
+        tables = {opening.own_name(engine.name, one): (source, engine.schema())}
+        print(skeleton(tables, table=table, typed=not _is_csv(str(one.source)), unusable=engine.unusable), end="")
     finally:
         engine.close()
     if sys.stderr.isatty():

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from tacit.errors import InvalidError
+
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://|spark:")
 _FILES_OF_SPARK = re.compile(r"spark:((?![^/]*://)(?:[^`]*/.*|.*\.parquet))", re.DOTALL)
@@ -59,6 +61,26 @@ def scheme(location: str) -> str | None:
     """
     found = _URL.match(location)
     return None if found is None else found[0].partition(":")[0]
+
+
+def fill(location: str, environment: Mapping[str, str]) -> str:
+    """Return a location with its variables filled in; a path stays relative. It shows no more than their names.
+
+    >>> fill("${YEAR}/visits.parquet", {"YEAR": "2026"})
+    '2026/visits.parquet'
+
+    Raises:
+        InvalidError: a variable is not set, or not written as ${NAME}.
+    """
+    if "${" in _REFERENCE.sub("", location):
+        want = "one that names each environment variable as ${NAME}, in letters, digits and underscores"
+        raise InvalidError("source", "one with ${ that begins no such name", want)
+    unset = [name for name in dict.fromkeys(_REFERENCE.findall(location)) if not environment.get(name)]
+    if unset:
+        several = "s" if len(unset) > 1 else ""
+        got = f"one that names the environment variable{several} {', '.join(unset)}, not set or empty"
+        raise InvalidError("source", got, "one whose environment variables are set: set them and open again")
+    return _REFERENCE.sub(lambda match: environment[match[1]], location)
 
 
 def resolve(location: str, folder: Path, environment: Mapping[str, str]) -> str:
