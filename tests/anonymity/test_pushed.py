@@ -113,7 +113,7 @@ def test_a_frame_of_spark_has_no_tables_by_name(monkeypatch: pytest.MonkeyPatch)
         raise tc.InvalidError("table", repr(table), "left out: only a session has tables by name")
 
     monkeypatch.setattr(pushed, "open_source", opened)
-    with pytest.raises(tc.InvalidError, match="^relation must be left out: only a session has tables by name"):
+    with pytest.raises(tc.InvalidError, match=r"^relation must be left out: only a session has tables by name"):
         Elsewhere(object(), "visits").tallied(["q"], [], None)
 
 

@@ -263,3 +263,10 @@ def test_the_table_of_a_database_is_called_by_its_option(folder: Path, table: st
     refused(done, "--table must be ", "left out" if table == "patients.csv" else "one of 'others', 'visits'")
     assert "relation must" not in done.stderr
     assert "policy" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("check",), ("anonymize", "--k", "3")])
+def test_a_policy_file_is_no_table(folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "policy.toml").write_text('source = "patients.csv"\nunit = "zip"\n')
+    done = run(folder, *command, "policy.toml", "--quasi", "zip", "--json")
+    refused(done, "'policy.toml'", "give what it names as its source", "--table")

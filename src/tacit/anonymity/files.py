@@ -24,6 +24,10 @@ _ARRAYS = frozenset(
 )  # fmt: skip
 _LONGEST, _SHOWN = 300, 60
 _COLON = re.compile(r":/+")  # a Path makes one slash of two
+_NO_POLICY = (
+    "the data themselves: of a policy file, give what it names as its source, with relation= in Python and --table for "
+    "`tacit check` where that is a database"
+)
 _MOMENTS = ("DATE", "TIME", "INTERVAL")
 
 Cells = Sequence[object] | npt.NDArray[Any]
@@ -77,6 +81,8 @@ def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
     """
     import duckdb  # noqa: PLC0415 - heavy
 
+    if path.suffix.lower() == ".toml":
+        raise InvalidError("the table", f"{called(path)}, which says where data are and holds none", _NO_POLICY)
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidError("the table", called(path), "a file that ends in .csv, .tsv, .txt or .parquet")
     if not is_there(path):
