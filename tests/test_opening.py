@@ -4,12 +4,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
 import tacit as tc
 from tacit.cli import questions
 from tacit.errors import InvalidError, NoSourceError
+from tacit.session import Database
 
 PEOPLE = pd.DataFrame({"id": range(100), "region": ["a", "b"] * 50})
 REGIONS = pd.DataFrame({"region": ["a", "b"], "size": ["large", "small"]})
@@ -69,3 +71,70 @@ def test_init_fills_variables_in_and_writes_their_names(
     assert tomllib.loads(text)["tables"]["data"]["source"] == "${HIDDEN_FILE}"
     assert "This source has no types" in text
     assert "hunter2" not in text
+
+
+def database(path: Path, **tables: pd.DataFrame) -> str:
+    """Write a DuckDB file."""
+    with duckdb.connect(path) as connection:
+        for name, rows in tables.items():
+            connection.register("rows", rows)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")  # noqa: S608 - ours
+    return str(path)
+
+
+def policy(folder: Path, source: str, *, people: str = "", regions: str = "") -> Path:
+    """Write a policy of a private and a public table."""
+    file = folder / "policy.toml"
+    file.write_text(
+        f"""
+budget = {{ epsilon = 100 }}
+
+[tables.people]
+source = "{source}"
+unit = "id"
+max_groups = 1
+max_rows = 1
+{people}
+
+[public.regions]
+source = "{source}"
+{regions}
+"""
+    )
+    return file
+
+
+def counted(db: Database) -> dict[object, object]:
+    with db:
+        return {row[0]: row[1] for row in db.sql(JOINED, epsilon=50).rows()}
+
+
+def test_a_table_is_found_by_its_name_in_the_policy(tmp_path: Path) -> None:
+    source = database(tmp_path / "clinic.duckdb", people=PEOPLE, regions=REGIONS, other=REGIONS)
+    expected = pytest.approx({"large": 50, "small": 50}, abs=5)
+    assert counted(tc.open(policy(tmp_path, source))) == expected
+    assert counted(tc.open(source, table="people", public={"regions": source}, **TERMS)) == expected
+
+
+def test_files_with_one_table_and_with_several_stand_together(tmp_path: Path) -> None:
+    """The only table of a file is meant, whatever it is called, though another file needs names."""
+    several = database(tmp_path / "clinic.duckdb", people=PEOPLE, other=REGIONS)
+    alone = database(tmp_path / "places.duckdb", areas=REGIONS)
+    file = policy(tmp_path, several)
+    file.write_text(alone.join(file.read_text().rsplit(several, 1)))
+    assert counted(tc.open(file)) == pytest.approx({"large": 50, "small": 50}, abs=5)
+
+
+def test_a_private_table_is_not_taken_for_a_public_one(tmp_path: Path) -> None:
+    """Where the private table is the only one, a public one that is missing must not be it."""
+    source = database(tmp_path / "clinic.duckdb", people=PEOPLE)
+    with pytest.raises(InvalidError, match="got 'regions'"):
+        tc.open(policy(tmp_path, source))
+    with pytest.raises(InvalidError, match="got 'regions'"):
+        tc.open(source, public={"regions": tmp_path / ".." / tmp_path.name / "clinic.duckdb"}, **TERMS)
+
+
+def test_a_table_that_the_database_has_not_is_said_with_those_that_it_has(tmp_path: Path) -> None:
+    source = database(tmp_path / "clinic.duckdb", persons=PEOPLE, regions=REGIONS)
+    with pytest.raises(InvalidError, match=r"one of 'persons', 'regions' .*got 'people'"):
+        tc.open(policy(tmp_path, source))

@@ -12,16 +12,20 @@ Tables of several engines can stand in one policy; those that are joined lie in 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tacit.engines.duckdb import open_duckdb, open_tables
 from tacit.engines.opened import Opened
 from tacit.engines.statements.engine import StatementEngine
+from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.query.locations import scheme
 
 Home: TypeAlias = Literal["duckdb", "postgres", "spark"]
 
+_DATABASES = (".duckdb", ".ddb", ".db")
 _SPARK_TYPES = ("SparkSession", "DataFrame")
 
 
@@ -63,17 +67,89 @@ def open_source(source: object, *, table: str | None = None, written: str | None
 
 
 def open_sources(sources: Mapping[str, Opened]) -> dict[str, StatementEngine]:
-    """Open several tables by their names, those of one kind in one engine, and return the engine of each."""
+    """Open several tables by their names, those of one kind in one engine, and return the engine of each.
+
+    Where a database has several tables and none is said, the one of that name is meant. A public table of a server, or
+    of a database that is opened for others too, is never just the only one there is: that may be a private one.
+    """
     engines: dict[str, StatementEngine] = {}
+    asked = {name: replace(one, table=name) if _by_name(one, sources) else one for name, one in sources.items()}
     try:
-        for home in dict.fromkeys(home_of(one.source) for one in sources.values()):
-            own = {name: one for name, one in sources.items() if home_of(one.source) == home}
-            engines |= dict.fromkeys(own, _open(home, own))
+        for home in dict.fromkeys(home_of(one.source) for one in asked.values()):
+            own = {name: one for name, one in asked.items() if home_of(one.source) == home}
+            engines |= dict.fromkeys(own, _open_by_names(home, own))
     except BaseException:
         for engine in engines.values():
             engine.close()
         raise
     return engines
+
+
+def _by_name(one: Opened, sources: Mapping[str, Opened]) -> bool:
+    """Return whether a table is to be looked for by its name, even if there is only one."""
+    if one.table is not None or not is_database(one.source):
+        return False
+    home = home_of(one.source)
+    shared = home == "postgres" or sum(_same(one.source, other.source) for other in sources.values()) > 1
+    return home == "spark" or (one.public and shared)
+
+
+def _same(source: object, other: object) -> bool:
+    """Return whether two databases are one, as far as their paths tell."""
+    if not isinstance(source, (str, PathLike)) or not isinstance(other, (str, PathLike)):
+        return source is other
+    return _place(str(source)) == _place(str(other))
+
+
+def _place(path: str) -> Path:
+    try:
+        return Path(path).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError):  # no such path, nor a home; opening it says so
+        return Path(path)
+
+
+def is_database(source: object) -> bool:
+    """Return whether a source holds tables by name: a PostgreSQL URL, a DuckDB file, a Spark session or server.
+
+    >>> is_database("postgresql://reader@db/clinic"), is_database("clinic.duckdb"), is_database("visits.parquet")
+    (True, True, False)
+    >>> is_database("sc://cluster"), is_database("spark:sales.visits")
+    (True, False)
+    """
+    if isinstance(source, (str, PathLike)):
+        text = str(source)
+        if home_of(source) == "spark":
+            return text.startswith("sc://") or text in ("spark:", "spark://")
+        return home_of(source) == "postgres" or (scheme(text) is None and text.lower().endswith(_DATABASES))
+    return home_of(source) == "spark" and not hasattr(source, "sparkSession")
+
+
+def _open_by_names(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:
+    """Open tables; if a database has several and none is said, those of the names."""
+    try:
+        return _open(home, sources)
+    except InvalidError as error:
+        if not _is_unsaid(error):
+            raise
+        said = {name: replace(one, table=name) if _has_several(one) else one for name, one in sources.items()}
+        if said == sources:
+            raise
+    return _open(home, said)
+
+
+def _has_several(one: Opened) -> bool:
+    """Return whether it must be said which table of a database is meant."""
+    if one.table is not None or not is_database(one.source):
+        return False
+    try:
+        open_source(one.source, written=one.written).close()
+    except (InvalidError, SourceError) as error:
+        return _is_unsaid(error)
+    return False
+
+
+def _is_unsaid(error: TacitError) -> bool:
+    return isinstance(error, InvalidError) and (error.argument, error.got) == ("table", "none")
 
 
 def _open(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:

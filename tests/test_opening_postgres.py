@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tacit as tc
+from postgres_server import PASSWORD, Database, database
+from tacit.errors import InvalidError
+from test_opening import PEOPLE, REGIONS, TERMS, counted, policy
+
+
+@pytest.fixture
+def clinic() -> Iterator[Database]:
+    with database() as made:
+        made.fill("people", {"id": "integer", "region": "text"}, PEOPLE.to_dict("records"))
+        yield made
+
+
+def with_regions(clinic: Database) -> None:
+    clinic.fill("regions", {"region": "text", "size": "text"}, REGIONS.to_dict("records"))
+
+
+def test_a_table_of_the_same_database_is_found_by_its_name(
+    clinic: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_regions(clinic)
+    monkeypatch.setenv("CLINIC", clinic.reader)
+    expected = pytest.approx({"large": 50, "small": 50}, abs=5)
+    keys = 'columns = { region = { keys = ["a", "b"] } }'
+    assert counted(tc.open(policy(tmp_path, "${CLINIC}", people=keys))) == expected
+    assert counted(tc.open("${CLINIC}", table="people", public={"regions": "${CLINIC}"}, **TERMS)) == expected
+    assert counted(tc.open(clinic.reader, table="people", public={"regions": clinic.reader}, **TERMS)) == expected
+
+
+def test_a_private_table_is_not_taken_for_a_public_one(
+    clinic: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only table that the role may read is the private one; the public one is asked for by name."""
+    monkeypatch.setenv("CLINIC", clinic.reader)
+    with pytest.raises(InvalidError, match="got 'regions'") as caught:
+        tc.open(policy(tmp_path, "${CLINIC}"))
+    assert PASSWORD not in str(caught.value)
