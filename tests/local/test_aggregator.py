@@ -197,3 +197,44 @@ def test_warner_counts_both_answers() -> None:
     e = survey.estimate(survey.randomize([True] * 300 + [False] * 700))
     assert e.domain == (False, True)
     assert e.counts.sum() == pytest.approx(1000)
+
+
+def test_reports_that_are_all_dropped_are_said_so() -> None:
+    oracle, other = GRR(domain=WORDS, epsilon=1), GRR(domain=WORDS, epsilon=2)
+    total = oracle.aggregator()
+    with pytest.raises(InvalidError) as nothing:
+        total.estimate()
+    assert nothing.value.got == "none"
+    total.add_bytes([b"hostile", some(other, 3).to_bytes()])
+    with pytest.raises(InvalidError, match="2 dropped: malformed, or made for other parameters") as dropped:
+        total.estimate()
+    assert oracle.digest in str(dropped.value)
+
+
+def test_what_is_missing_of_a_table_is_named(tmp_path: Path) -> None:
+    oracle = GRR(domain=WORDS, epsilon=1)
+    total = oracle.aggregator()
+    pq.write_table(some(oracle, 4).to_arrow().rename_columns(["record", "parameters"]), tmp_path / "a.parquet")
+    for name in ("nowhere.parquet", "nowhere-*.parquet", "\0"):
+        with pytest.raises(SourceError, match=r"There is no file .*nothing was added"):
+            total.add_parquet(str(tmp_path / name))
+    with pytest.raises(InvalidError, match=r"'report' must .*no such column among 'record', 'parameters'"):
+        total.add_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidError) as refused:
+        total.add_parquet("s3://reader:hunter2@bucket/a.parquet")
+    assert "hunter2" not in str(refused.value)
+    assert (total.n, total.dropped) == (0, 0)
+    assert total.add_parquet(tmp_path / "a.parquet", column="record") == 4
+
+
+def test_a_frame_is_no_table_until_it_is_registered() -> None:
+    oracle = GRR(domain=WORDS, epsilon=1)
+    total, frame, connection = oracle.aggregator(), some(oracle, 4).to_arrow(), duckdb.connect()
+    with pytest.raises(InvalidError, match=r"connection\.register"):
+        total.add_table(frame)
+    with pytest.raises(InvalidError, match="the name of a table"):
+        total.add_table(connection)
+    connection.register("reports", frame)
+    assert total.add_table(connection, "reports") == 4
+    with pytest.raises(InvalidError, match=r"estimate\(\)"):
+        oracle.estimate(total)  # type: ignore[arg-type]

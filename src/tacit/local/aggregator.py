@@ -74,6 +74,9 @@ class Aggregator:
         Args:
             reports: from `randomize` or one of the readers of `Reports`.
         """
+        if isinstance(reports, Aggregator):
+            want = "Reports; a tally is estimated by its own estimate(), and added to another by merge()"
+            raise InvalidError("reports", "an Aggregator", want)
         if not isinstance(reports, Reports):
             raise InvalidError("reports", show(reports), "Reports; see Reports.from_bytes, from_json_lines, from_arrow")
         if (reports.code, reports.digest, reports.width) != self._kind:
@@ -151,7 +154,7 @@ class Aggregator:
     def add_table(
         self,
         connection: duckdb.DuckDBPyConnection,
-        table: str,
+        table: str | None = None,
         *,
         column: str = "report",
         parameters: str = "parameters",
@@ -159,13 +162,15 @@ class Aggregator:
         """Add a DuckDB table of reports; drop and count what is malformed.
 
         Args:
-            connection: where the table is; a result that it still holds is ended.
+            connection: where the table is; a result that it still holds is ended. A frame becomes a table of it by
+                `connection.register("reports", frame)`.
             table: its name.
             column: the column of records.
             parameters: the column of digests, as `Reports.to_arrow` writes it.
         """
-        from tacit.local.tables import quoted  # noqa: PLC0415 - needs DuckDB
+        from tacit.local.tables import quoted, require_connection  # noqa: PLC0415 - needs DuckDB
 
+        require_connection(connection)
         return self._add_table(connection, quoted(table), column, parameters)
 
     def add_spark(self, frame: object, *, column: str = "report", parameters: str = "parameters") -> int:
@@ -214,10 +219,17 @@ class Aggregator:
     def estimate(self) -> Estimate:
         """Return unbiased counts of every value, with what is needed for their errors."""
         if self.n == 0:
-            raise InvalidError("reports", "none", "at least one that is well-formed, before anything can be estimated")
+            raise InvalidError("reports", self._none(), "at least one that counts, before anything can be estimated")
         decoded = self.protocol._decode(self._cells, self.n)  # noqa: SLF001
         values = self.protocol._domain.values  # noqa: SLF001
         return Estimate(domain=values, n=self.n, decoded=decoded, dropped=self.dropped)
+
+    def _none(self) -> str:
+        """Say that no report counts, and why."""
+        if not self.dropped:
+            return "none"
+        why = f"malformed, or made for other parameters than those of digest {self.protocol.digest}"
+        return f"none that does ({self.dropped:,} dropped: {why}; see that clients have the same parameters())"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally to a file, with the parameters; whole or not at all.

@@ -11,18 +11,36 @@ import numpy.typing as npt
 
 from tacit.engines.duckdb_sources import connect
 from tacit.errors import InvalidError, SourceError, show
+from tacit.query.locations import holds_secret, scheme
 
 _BATCH_BYTES = 1 << 24
 _ENGINE = (duckdb.Error, UnicodeError, RuntimeError, MemoryError)  # it quotes a damaged file, as text that is none
 _FAILED = "The table of reports could not be read; nothing was added. Check its name, its columns and its files."
+_MOST_NAMES, _LONGEST = 10, 300
 
 
 def parquet(path: str | os.PathLike[str]) -> tuple[duckdb.DuckDBPyConnection, str]:
     """Return a database in memory and how it names these files."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidError("path", show(path), "the path of a Parquet file, or a glob of such")
-    text = os.fspath(path).replace("'", "''")
-    return connect(None, None), f"read_parquet('{text}')"
+    text = os.fspath(path)
+    connection = connect(None, None)
+    _require_files(connection, text)
+    quotes = text.replace("'", "''")
+    return connection, f"read_parquet('{quotes}')"
+
+
+def _require_files(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Raise unless there is a file, or one that fits the glob; a URL is not shown, for it may hold a password."""
+    if holds_secret(path) or scheme(path) not in (None, "file"):
+        want = "the path of a Parquet file, or a glob of such"
+        raise InvalidError("path", "a URL, or a path with a password in it", want)
+    try:
+        found = os.path.lexists(path) or connection.execute("FROM glob(?) LIMIT 1", [path]).fetchone() is not None
+    except (ValueError, *_ENGINE):  # a name that no file can have
+        found = False
+    if not found:
+        raise SourceError(f"There is no file {path[-_LONGEST:]!r}; nothing was added. Check its folder and its name.")
 
 
 def quoted(name: object) -> str:
@@ -52,18 +70,36 @@ def read(
     yield np.empty((0, width), dtype=np.uint8), total - seen
 
 
-def _require_binary(connection: object, source: str, columns: tuple[str, str]) -> None:
-    """Refuse columns that hold no bytes; others would fail half-way, or match by their text."""
+def require_connection(connection: object) -> None:
+    """Raise unless it is a connection of DuckDB."""
     if not isinstance(connection, duckdb.DuckDBPyConnection):
-        raise InvalidError("connection", show(connection), "an open DuckDB connection")
+        frames = 'of a frame make a table with connection.register("reports", frame); Spark\'s go to add_spark'
+        raise InvalidError(
+            "connection", show(connection), f"an open DuckDB connection, then the table's name ({frames})"
+        )
+
+
+def _require_binary(connection: duckdb.DuckDBPyConnection, source: str, columns: tuple[str, str]) -> None:
+    """Refuse columns that hold no bytes; others would fail half-way, or match by their text."""
     for column in columns:
         try:
             found = connection.execute(f"DESCRIBE SELECT {quoted(column)} FROM {source}").fetchone()  # noqa: S608
         except _ENGINE:
-            raise SourceError(_FAILED) from None
+            raise _lacks(connection, source, column) from None
         kind = str(found[1]) if found else "nothing"
         if kind != "BLOB":
             raise InvalidError(f"column {column!r}", f"one of {kind}", "a column of binary values (BLOB)")
+
+
+def _lacks(connection: duckdb.DuckDBPyConnection, source: str, column: str) -> InvalidError | SourceError:
+    """Return the error for a column that cannot be found; names of columns are no reports."""
+    try:
+        names = [str(name) for name, *_ in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]  # noqa: S608
+    except _ENGINE:
+        return SourceError(_FAILED)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    got = f"no such column among {', '.join(map(repr, names[:_MOST_NAMES]))}{more}"
+    return InvalidError(f"column {column!r}", got, "one of the table: name it with column= or parameters=")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:
