@@ -138,3 +138,17 @@ def test_a_table_that_the_database_has_not_is_said_with_those_that_it_has(tmp_pa
     source = database(tmp_path / "clinic.duckdb", persons=PEOPLE, regions=REGIONS)
     with pytest.raises(InvalidError, match=r"one of 'persons', 'regions' .*got 'people'"):
         tc.open(policy(tmp_path, source))
+
+
+def test_a_public_table_of_another_name_is_given_as_a_pair(tmp_path: Path) -> None:
+    source = database(tmp_path / "clinic.duckdb", people=PEOPLE, areas=REGIONS)
+    expected = pytest.approx({"large": 50, "small": 50}, abs=5)
+    assert counted(tc.open(source, table="people", public={"regions": (source, "areas")}, **TERMS)) == expected
+    assert counted(tc.open(PEOPLE, name="people", public={"regions": (REGIONS, None)}, **TERMS)) == expected
+
+
+@pytest.mark.parametrize("wrong", [("hunter2", 7), ("hunter2", ""), ("hunter2",), ("hunter2", "b", "c"), ()])
+def test_another_tuple_is_no_public_table_and_is_not_shown(wrong: object) -> None:
+    with pytest.raises(InvalidError, match=r"public\['regions'\] must be a source, or a pair") as caught:
+        tc.open(PEOPLE, name="people", public={"regions": wrong}, **TERMS)
+    assert "hunter2" not in str(caught.value)

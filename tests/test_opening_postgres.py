@@ -42,3 +42,11 @@ def test_a_private_table_is_not_taken_for_a_public_one(
     with pytest.raises(InvalidError, match="got 'regions'") as caught:
         tc.open(policy(tmp_path, "${CLINIC}"))
     assert PASSWORD not in str(caught.value)
+
+
+def test_a_public_table_of_another_name_is_given_as_a_pair(clinic: Database) -> None:
+    with_regions(clinic)
+    clinic.run("ALTER TABLE regions RENAME TO areas")
+    public = {"regions": (clinic.reader, "public.areas")}
+    opened = tc.open(clinic.reader, table="people", public=public, **TERMS)
+    assert counted(opened) == pytest.approx({"large": 50, "small": 50}, abs=5)

@@ -26,6 +26,8 @@ from tacit.query.locations import fill
 from tacit.query.policy import TablePolicy, _Row
 from tacit.session import Database
 
+_PAIR = 2
+
 
 def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy has many parts
     source: object,
@@ -63,8 +65,10 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         keys: of columns to group by, their public values.
         hidden: columns that no question may name.
         types: kinds that are to hold instead of the source's.
-        public: tables that are not private, by their names in SQL, to be joined: files or tables in memory, like
-            `source`. They are read whole; their values are public keys, and their least and largest ones bounds.
+        public: tables that are not private, by their names in SQL, to be joined: sources like `source`. Of a database
+            the table of that name is meant, or another one by a pair of source and table:
+            `public={"regions": (url, "geo.regions")}`. They are read whole; their values are public keys, and their
+            least and largest ones bounds.
         neighbours: "add/remove" (the default) or "change one".
         budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
         ledger: where spending is recorded; in memory by default, and then for this process alone.
@@ -123,7 +127,16 @@ def _public(public: object, called: str) -> dict[str, Opened]:
             raise InvalidError(
                 "public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}"
             )
-    return {name: replace(filled(source, None), public=True) for name, source in public.items()}
+    return {name: _public_one(name, given) for name, given in public.items()}
+
+
+def _public_one(name: str, given: object) -> Opened:
+    """Return one public table's source, alone or in a pair with the table's name there."""
+    source, table = given if isinstance(given, tuple) and len(given) == _PAIR else (given, None)
+    if isinstance(source, tuple) or not (table is None or (isinstance(table, str) and table)):
+        want = 'a source, or a pair of a source and a table\'s name, such as (url, "regions")'
+        raise InvalidError(f"public[{name!r}]", "another tuple", want)
+    return replace(filled(source, table), public=True)
 
 
 def filled(source: object, table: str | None) -> Opened:
