@@ -10,7 +10,7 @@ import pytest
 
 import tacit as tc
 from tacit.cli import questions
-from tacit.errors import InvalidError, NoSourceError
+from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.session import Database
 
 PEOPLE = pd.DataFrame({"id": range(100), "region": ["a", "b"] * 50})
@@ -152,3 +152,24 @@ def test_another_tuple_is_no_public_table_and_is_not_shown(wrong: object) -> Non
     with pytest.raises(InvalidError, match=r"public\['regions'\] must be a source, or a pair") as caught:
         tc.open(PEOPLE, name="people", public={"regions": wrong}, **TERMS)
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_error_begins_with_the_table_of_the_policy(tmp_path: Path) -> None:
+    """With its type and its parts as they were, also if the tables are opened together."""
+    source = database(tmp_path / "clinic.duckdb", people=PEOPLE, areas=REGIONS)
+    with pytest.raises(InvalidError, match=r"^public\.regions: table must be one of") as table:
+        tc.open(policy(tmp_path, source))
+    assert (type(table.value), table.value.argument) == (InvalidError, "table")
+    with pytest.raises(NoSourceError, match=r"^tables\.people: The source must be") as missing:
+        tc.open(policy(tmp_path, "none.parquet"))
+    assert missing.value.argument == "source"
+    file = policy(tmp_path, source)
+    file.write_text((tmp_path / "none.parquet").as_posix().join(file.read_text().rsplit(source, 1)))
+    with pytest.raises(NoSourceError, match=r"^public\.regions: The source must be"):
+        tc.open(file)
+    with pytest.raises(NoSourceError, match=r"^public\['regions'\]: The source must be"):
+        tc.open(PEOPLE, name="people", public={"regions": tmp_path / "none.parquet"}, **TERMS)
+    (tmp_path / "broken.parquet").write_bytes(b"not a file of Parquet")
+    with pytest.raises(SourceError, match=r"^tables\.people(, public\.regions)?: ") as broken:
+        tc.open(policy(tmp_path, "broken.parquet"))
+    assert type(broken.value) is SourceError

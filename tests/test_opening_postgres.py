@@ -7,7 +7,7 @@ import pytest
 
 import tacit as tc
 from postgres_server import PASSWORD, Database, database
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, NoSourceError, SourceError
 from test_opening import PEOPLE, REGIONS, TERMS, counted, policy
 
 
@@ -50,3 +50,17 @@ def test_a_public_table_of_another_name_is_given_as_a_pair(clinic: Database) -> 
     public = {"regions": (clinic.reader, "public.areas")}
     opened = tc.open(clinic.reader, table="people", public=public, **TERMS)
     assert counted(opened) == pytest.approx({"large": 50, "small": 50}, abs=5)
+
+
+def test_an_error_begins_with_the_table_of_the_policy(
+    clinic: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_regions(clinic)
+    clinic.run(f"GRANT INSERT ON regions TO {clinic.role}")
+    monkeypatch.setenv("CLINIC", clinic.reader)
+    with pytest.raises(NoSourceError, match=r"^public\.regions: .*a role that may INSERT"):
+        tc.open(policy(tmp_path, "${CLINIC}"))
+    monkeypatch.setenv("CLINIC", clinic.reader.replace(PASSWORD, "wrong-hunter2").replace(clinic.role, "nobody"))
+    with pytest.raises(SourceError, match=r"^tables\.people, public\.regions: The PostgreSQL server") as caught:
+        tc.open(policy(tmp_path, "${CLINIC}"))
+    assert "hunter2" not in str(caught.value)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tacit.engines import Engine
 from tacit.engines.opened import Opened
-from tacit.engines.sources import home_of, open_source, open_sources
+from tacit.engines.sources import home_of, open_source, open_sources, placed
 from tacit.engines.statements.engine import StatementEngine
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
@@ -24,6 +24,7 @@ from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
 from tacit.query.locations import fill
 from tacit.query.policy import TablePolicy, _Row
+from tacit.query.toml_lines import spell
 from tacit.session import Database
 
 _PAIR = 2
@@ -89,9 +90,10 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     engine = open_source(main.source, table=table, written=main.written)
     called = name or own_name(engine.name, main)
     engines = {called: engine}
+    places = {one: f"public[{one!r}]" for one in public} if isinstance(public, Mapping) else {}
     if public is not None:
         engine.close()
-        engines = open_sources({called: main, **_public(public, called)})
+        engines = open_sources({called: main, **_public(public, called)}, places)
         engine = engines[called]
     policy = policy_build.build(
         called,
@@ -109,7 +111,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     book = _ledger(ledger, budget, [policy], terms)
     tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
     for own in public or ():
-        tables[own] = engines[own].public(own, engines[own].schema(own), policy.neighbours), engines[own]
+        with placed(places[own]):
+            tables[own] = engines[own].public(own, engines[own].schema(own), policy.neighbours), engines[own]
     version = policy_build.version(policy)
     return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
 
@@ -167,14 +170,18 @@ def _from_file(
         name: Opened(source=one.location(), table=one.table, written=one.source, public=name in file.public)
         for name, one in listed.items()
     }
-    engines: Mapping[str, StatementEngine] = open_sources(opened)
+    places = {name: spell((one.section, name)) for name, one in listed.items()}
+    engines: Mapping[str, StatementEngine] = open_sources(opened, places)
     tables: dict[str, tuple[TablePolicy, Engine]] = {}
     for name, one in listed.items():
         engine = engines[name]
-        policy = one.build(engine.schema(name))
+        with placed(places[name]):
+            schema = engine.schema(name)
+        policy = one.build(schema)
         if name in file.public:
             kinds = {column: said.kind for column, said in policy.columns.items()}
-            policy = engine.public(name, kinds, file.neighbours)
+            with placed(places[name]):
+                policy = engine.public(name, kinds, file.neighbours)
         tables[name] = (policy, engine)
     place = file.ledger_location() if ledger is None else ledger
     terms = Terms(analysts=file.analysts, version=file.data_version or None, accept=accept)

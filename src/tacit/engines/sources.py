@@ -11,7 +11,8 @@ Tables of several engines can stand in one policy; those that are joined lie in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -66,18 +67,20 @@ def open_source(source: object, *, table: str | None = None, written: str | None
             return open_duckdb(source, table=table, written=written)
 
 
-def open_sources(sources: Mapping[str, Opened]) -> dict[str, StatementEngine]:
+def open_sources(sources: Mapping[str, Opened], places: Mapping[str, str] | None = None) -> dict[str, StatementEngine]:
     """Open several tables by their names, those of one kind in one engine, and return the engine of each.
 
     Where a database has several tables and none is said, the one of that name is meant. A public table of a server, or
     of a database that is opened for others too, is never just the only one there is: that may be a private one.
+
+    `places` says where tables are written, such as "tables.visits" of a policy: what is wrong with one begins with it.
     """
     engines: dict[str, StatementEngine] = {}
     asked = {name: replace(one, table=name) if _by_name(one, sources) else one for name, one in sources.items()}
     try:
         for home in dict.fromkeys(home_of(one.source) for one in asked.values()):
             own = {name: one for name, one in asked.items() if home_of(one.source) == home}
-            engines |= dict.fromkeys(own, _open_by_names(home, own))
+            engines |= dict.fromkeys(own, _open_by_names(home, own, places or {}))
     except BaseException:
         for engine in engines.values():
             engine.close()
@@ -124,17 +127,50 @@ def is_database(source: object) -> bool:
     return home_of(source) == "spark" and not hasattr(source, "sparkSession")
 
 
-def _open_by_names(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:
+def _open_by_names(home: Home, sources: Mapping[str, Opened], places: Mapping[str, str]) -> StatementEngine:
     """Open tables; if a database has several and none is said, those of the names."""
     try:
         return _open(home, sources)
-    except InvalidError as error:
-        if not _is_unsaid(error):
+    except (InvalidError, SourceError) as error:
+        unsaid = [name for name, one in sources.items() if _is_unsaid(error) and _has_several(one)]
+        if not unsaid:
+            at_fault = _at_fault(error, sources)
+            _place_error(error, ", ".join(places[name] for name in at_fault if name in places))
             raise
-        said = {name: replace(one, table=name) if _has_several(one) else one for name, one in sources.items()}
-        if said == sources:
-            raise
-    return _open(home, said)
+    said = {name: replace(one, table=name) if name in unsaid else one for name, one in sources.items()}
+    return _open_by_names(home, said, places)
+
+
+def _at_fault(error: TacitError, sources: Mapping[str, Opened]) -> list[str]:
+    """Return the table that an error is about: the first that fails alone; if none does, or the server, all."""
+    is_server = len({_identity(one.source) for one in sources.values()}) == 1 and not isinstance(error, InvalidError)
+    if len(sources) == 1 or is_server:
+        return list(sources)
+    for name, one in sources.items():
+        try:
+            open_source(one.source, table=one.table, written=one.written).close()
+        except (InvalidError, SourceError):
+            return [name]
+    return list(sources)
+
+
+def _identity(source: object) -> object:
+    return str(source) if isinstance(source, (str, PathLike)) else id(source)
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Let errors about a source begin with the place where it is written, as for `open_sources`."""
+    try:
+        yield
+    except (InvalidError, SourceError) as error:
+        _place_error(error, place)
+        raise
+
+
+def _place_error(error: TacitError, place: str) -> None:
+    if place:
+        error.args = (f"{place}: {error}",)
 
 
 def _has_several(one: Opened) -> bool:
