@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -74,7 +75,7 @@ SECRETS = [URL, Path(URL), "host=db user=reader password=hunter2", "s3://key:hun
 @pytest.mark.parametrize("of", ["anonymize", "attack", "draft", "population", "reference", "hierarchy", "write"])
 def test_no_message_shows_a_password(of: str, secret: str | Path) -> None:
     rows, k = {"q": ["a", "a"], "s": [1, 2]}, tc.KAnonymity(2)
-    asked = {
+    asked: dict[str, Callable[[], object]] = {
         "anonymize": lambda: tc.anonymity.anonymize(secret, quasi=["q"], require=k),
         "attack": lambda: tc.anonymity.attack(secret, kind="homogeneity", quasi=["q"], sensitive="s"),
         "draft": lambda: tc.anonymity.draft(secret, ["q"]),

@@ -30,6 +30,10 @@ Ints = npt.NDArray[np.int64]
 _SAVED = "tacit.local.tally"
 _VERSION = 1
 _BATCH = 1 << 16
+_REPORTS = (
+    "Reports; see Reports.from_bytes, from_json_lines, from_arrow (an Aggregator is estimated by its own estimate(), "
+    "and added to another by merge())"
+)
 _MOST = 1 << 53  # reports; estimates are floats
 
 
@@ -74,11 +78,8 @@ class Aggregator:
         Args:
             reports: from `randomize` or one of the readers of `Reports`.
         """
-        if isinstance(reports, Aggregator):
-            want = "Reports; a tally is estimated by its own estimate(), and added to another by merge()"
-            raise InvalidError("reports", "an Aggregator", want)
         if not isinstance(reports, Reports):
-            raise InvalidError("reports", show(reports), "Reports; see Reports.from_bytes, from_json_lines, from_arrow")
+            raise InvalidError("reports", show(reports), _REPORTS)
         if (reports.code, reports.digest, reports.width) != self._kind:
             raise InvalidError("reports", f"{reports.protocol} reports for other parameters", "made for this protocol")
         return self._add(reports.records)
