@@ -4,6 +4,10 @@ Types are called as in `pg_type`; an enumeration is `enum`, and a domain is its 
 outside the years 1 to 9999, among them ±infinity, become NULL, timestamps lose their zone in UTC, and a NUMERIC becomes
 the nearest double, which is ±inf or 0 where it is too large or too small; its NaN is NULL. Text that a policy reads as
 a number or a day is held against a pattern first, and then asked whether it is valid, before it is cast.
+
+PostgreSQL needs up to 8 bytes of memory for each byte of a text that it matches, trims or writes in small letters, and
+raises where that is more than a gigabyte; bytes it trims in place. So the length of a text is asked first. Blanks and
+zeros around a long integer are cut off as bytes. A real that is written with more than 100 million bytes is NULL.
 """
 
 from __future__ import annotations
@@ -144,18 +148,52 @@ _READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
     }
 )
 
-_INTEGER = r"[\t\n\v\f\r ]*[+-]?[0-9]+[\t\n\v\f\r ]*"
+_BLANKS = r"[\t\n\v\f\r ]*"
+_INTEGER = "[+-]?[0-9]+"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _REAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def _valid(pattern: str, type_name: str, more: str = "") -> str:
-    return f"x ~ '^({pattern})$'{more} THEN CASE WHEN PG_INPUT_IS_VALID(x, '{type_name}') THEN CAST(x AS {type_name})"
+_SHORT = 100
+"""Longer than every day and every truth, and than integers without what may be cut off."""
+
+_LONG = 100_000_000
+
+
+def _valid(pattern: str, type_name: str, more: str = "", most: int = _SHORT) -> str:
+    return (
+        f"OCTET_LENGTH(x) <= {most} THEN CASE WHEN x ~ '^({pattern})$'{more} "
+        f"THEN CASE WHEN PG_INPUT_IS_VALID(x, '{type_name}') THEN CAST(x AS {type_name})"
+    )
 
 
 def _text_to_integer(text: SQL) -> SQL:
-    return filled(f"CASE WHEN {_valid(_INTEGER, 'bigint')} END END", x=text)
+    """Of a long text, blanks around it are cut off, then its sign, and then its zeros but one."""
+    trimmed = filled(r"BTRIM(CONVERT_TO(x, 'UTF8'), CAST('\x090a0b0c0d20' AS BYTEA))", x=text)
+    unsigned = filled("SUBSTRING(t, 2)", t=trimmed)
+    return filled(
+        rf"""CASE WHEN OCTET_LENGTH(x) <= {_SHORT} THEN whole ELSE CASE SUBSTRING(t, 1, 1)
+        WHEN CAST('\x2d' AS BYTEA) THEN negative WHEN CAST('\x2b' AS BYTEA) THEN positive ELSE plain END END""",
+        x=text,
+        t=trimmed,
+        whole=filled(f"CASE WHEN {_valid(f'{_BLANKS}{_INTEGER}{_BLANKS}', 'bigint')} END END END", x=text),
+        negative=_digits_to_integer(unsigned, "-0"),
+        positive=_digits_to_integer(unsigned, "0"),
+        plain=_digits_to_integer(trimmed, "0"),
+    )
+
+
+def _digits_to_integer(digits: SQL, first: str) -> SQL:
+    """Return the integer that is written in bytes of which all should be digits, some text in place of its zeros."""
+    left = filled(r"LTRIM(d, CAST('\x30' AS BYTEA))", d=digits)
+    return filled(
+        f"""CASE WHEN OCTET_LENGTH(d) > 0 AND OCTET_LENGTH(b) < {_SHORT} THEN CASE WHEN x ~ '^({_INTEGER})$'
+        THEN CASE WHEN PG_INPUT_IS_VALID(x, 'bigint') THEN CAST(x AS BIGINT) END END END""",
+        d=digits,
+        b=left,
+        x=filled(f"CAST('{first}' || CONVERT_FROM(b, 'UTF8') AS TEXT)", b=left),
+    )
 
 
 def _text_to_real(text: SQL) -> SQL:
@@ -168,22 +206,24 @@ def _text_to_real(text: SQL) -> SQL:
     digits = "LENGTH(LTRIM(SUBSTRING(x, '^[+-]?([0-9]*)'), '0'))"
     zeros = r"COALESCE(LENGTH(SUBSTRING(x, '[.](0*)')), 0)"
     return filled(
-        f"""CASE WHEN {_valid(_REAL, "double precision")}
+        f"""CASE WHEN {_valid(_REAL, "double precision", most=_LONG)}
         WHEN LENGTH(LTRIM({exponent}, '+-0')) > 18 THEN CASE WHEN LEFT({exponent}, 1) = '-' THEN zero END
         WHEN CAST({exponent} AS BIGINT) + CASE WHEN {digits} > 0 THEN {digits} ELSE -{zeros} END <= 0 THEN zero
-        END END""",
+        END END END""",
         x=text,
     )
 
 
 def _text_to_boolean(text: SQL) -> SQL:
     return filled(
-        "CASE WHEN LOWER(x) IN ('true', 't', '1') THEN TRUE WHEN LOWER(x) IN ('false', 'f', '0') THEN FALSE END", x=text
+        f"""CASE WHEN OCTET_LENGTH(x) > {_SHORT} THEN NULL
+        WHEN LOWER(x) IN ('true', 't', '1') THEN TRUE WHEN LOWER(x) IN ('false', 'f', '0') THEN FALSE END""",
+        x=text,
     )
 
 
 def _text_to_moment(type_name: str, pattern: str) -> Callable[[SQL], SQL]:
-    return lambda text: filled(f"CASE WHEN {_valid(pattern, type_name, more=_AFTER_0)} END END", x=text)
+    return lambda text: filled(f"CASE WHEN {_valid(pattern, type_name, more=_AFTER_0)} END END END", x=text)
 
 
 _AFTER_0 = " AND x >= '0001'"
