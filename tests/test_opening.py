@@ -7,9 +7,11 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tacit as tc
 from tacit.cli import questions
+from tacit.cli.main import app
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.session import Database
 
@@ -173,3 +175,15 @@ def test_an_error_begins_with_the_table_of_the_policy(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^tables\.people(, public\.regions)?: ") as broken:
         tc.open(policy(tmp_path, "broken.parquet"))
     assert type(broken.value) is SourceError
+
+
+def test_what_may_be_opened_is_said_in_full() -> None:
+    """Where a source is none, and where `tacit init` asks for one."""
+    with pytest.raises(NoSourceError) as caught:
+        tc.open(["people.csv"], **TERMS)
+    asked = CliRunner().invoke(app, ["init", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    for text in (str(caught.value), asked):
+        for kind in ("Parquet", "CSV", "DuckDB", "postgres", "Spark", "spark:table", "sc://host"):
+            assert kind.lower() in text.lower()
+    with pytest.raises(InvalidError, match="only a database has tables by name"):
+        tc.open(PEOPLE, table="people", **TERMS)

@@ -74,9 +74,13 @@ def demo(
 
 @app.command()
 def init(
-    source: Annotated[str, typer.Argument(help="Parquet or CSV files, or a DuckDB file.")],
+    source: Annotated[
+        str, typer.Argument(help="Parquet or CSV files, a DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
+    ],
     *,
-    table: Annotated[str | None, typer.Option(help="The table's name in a DuckDB file.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table's name in a DuckDB file, in PostgreSQL or in Spark.")
+    ] = None,
 ) -> None:
     """Write a policy to fill in, from the schema alone; no row is read."""
     from tacit.cli import questions  # noqa: PLC0415 - heavy

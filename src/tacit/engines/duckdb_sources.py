@@ -35,7 +35,10 @@ _WRITTEN_ORDER = "join_order,build_side_probe_side"
 _MOST_NAMES = 20
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
-_SOURCES = "a Parquet, CSV or DuckDB file, a glob of the first two, or a pandas, polars or Arrow table"
+_SOURCES = (
+    "a Parquet, CSV or DuckDB file, a glob of the first two, a pandas, polars or Arrow table, postgresql://… with a "
+    "table, or a Spark DataFrame, a session or sc://host with a table, or spark:table"
+)
 
 
 def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckdb.DuckDBPyConnection:
@@ -147,7 +150,9 @@ def _stem(path: Path) -> str:
 
 def _no_table(table: str | None) -> None:
     if table is not None:
-        raise InvalidError("table", show(table), "left out: only a DuckDB file has tables by name")
+        raise InvalidError(
+            "table", show(table), "left out: only a database has tables by name (a DuckDB file, PostgreSQL, Spark)"
+        )
 
 
 def _attach_database(view: str, connection: duckdb.DuckDBPyConnection, file: Path, table: str | None) -> str:

@@ -20,6 +20,7 @@ from tacit.query.expressions import Kind
 from tacit.query.policy_values import MOST_REACH
 
 _PROBABILITY = "a number from 0 to less than 1"
+_SOURCE = "the path of a Parquet, CSV or DuckDB file, a glob of the first two, or postgresql://…, spark:… or sc://…, in quotes"
 _REACH = f"a whole number from 1 to {MOST_REACH:,}"
 
 
@@ -71,7 +72,7 @@ class TableModel(_Model):
     """What is public about a table."""
 
     source: _Text = Field(
-        description="the path of a Parquet, CSV or DuckDB file, or a glob of the first two, in quotes",
+        description=_SOURCE,
         examples=['source = "visits.parquet"'],
     )
     table: _Text | None = Field(
@@ -104,7 +105,7 @@ class PublicModel(_Model):
     """A table that is not private."""
 
     source: _Text = Field(
-        description="the path of a Parquet, CSV or DuckDB file, or a glob of the first two, in quotes",
+        description=_SOURCE,
         examples=['source = "regions.csv"'],
     )
     table: _Text | None = Field(
