@@ -441,3 +441,25 @@ def test_the_environment_says_what_a_url_leaves_out(visits: Database, monkeypatc
         monkeypatch.setenv({"dbname": "PGDATABASE"}.get(name, f"PG{name.upper()}"), str(value))
     assert counted(open_postgres("postgresql://")) == 2
     assert os.environ["PGPASSWORD"] == PASSWORD
+
+
+def test_nothing_that_shows_an_engine_shows_its_url(visits: Database) -> None:
+    opened = open_postgres(visits.reader)
+    shown = f"{opened!r} {vars(opened)!r} {[str(one) for one in vars(opened).values()]} {opened._url} {opened._held}"
+    assert PASSWORD not in shown
+    assert "a URL that is not shown" in shown
+    assert counted(opened) == 2
+
+
+def test_a_table_that_is_renamed_into_the_name_is_answered(visits: Database) -> None:
+    """It is a table that the role may only read, with the same columns: a steward swaps in a new load like this."""
+    opened = open_postgres(visits.reader, table="visits")
+    assert opened.measure(question()) == [[2]]
+    visits.run("CREATE TABLE loaded AS SELECT i::bigint AS patient, 'n' AS region FROM generate_series(1, 5) AS i")
+    visits.grant("loaded")
+    visits.run("ALTER TABLE visits RENAME TO before; ALTER TABLE loaded RENAME TO visits")
+    assert opened.measure(question()) == [[5]]
+    visits.run(f"GRANT INSERT ON visits TO {visits.role}")
+    with pytest.raises(SourceError):
+        opened.measure(question())
+    opened.close()

@@ -25,7 +25,7 @@ from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
 from tacit.engines.postgres_dialect import POSTGRES, number_of
 from tacit.engines.postgres_rights import check_rights, check_role
-from tacit.engines.postgres_sources import Place, checked_url
+from tacit.engines.postgres_sources import Place, Url, checked_url
 from tacit.engines.statements.bins import BinStatement
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, S, StatementEngine
@@ -52,7 +52,7 @@ class PostgresEngine(StatementEngine):
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, connection: Connection, places: Mapping[str, Place], timeout: float) -> None:
+    def __init__(self, url: Url, connection: Connection, places: Mapping[str, Place], timeout: float) -> None:
         """Take over a connection, and the tables by their names; the first is the engine's."""
         views = {name: place.written for name, place in places.items()}
         super().__init__(next(iter(places)), views, {name: place.types for name, place in places.items()})

@@ -94,7 +94,21 @@ def quoted(name: str) -> str:
     return f'"{doubled}"'
 
 
-def checked_url(source: object) -> str:
+class Url:
+    """A URL, which is for the driver alone: whatever shows an engine or its attributes does not show it."""
+
+    __slots__ = ("reveal",)
+
+    def __init__(self, written: str) -> None:
+        """Keep it where neither `vars` nor `repr` nor a pickle finds it."""
+        self.reveal = lambda: written
+
+    def __repr__(self) -> str:
+        """Return that it is not shown."""
+        return "<a URL that is not shown>"
+
+
+def checked_url(source: object) -> Url:
     """Return a source that is a URL of PostgreSQL, or raise NoSourceError, which shows its scheme alone."""
     if not isinstance(source, str) or scheme(source) not in SCHEMES:
         found = scheme(source) if isinstance(source, str) else None
@@ -107,7 +121,7 @@ def checked_url(source: object) -> str:
         readable = False
     if not readable:
         raise NoSourceError(f"the URL {scheme(source)}://…, which cannot be read", _URL)
-    return source
+    return Url(source)
 
 
 def driver() -> Any:  # noqa: ANN401 - a module
@@ -120,13 +134,13 @@ def driver() -> Any:  # noqa: ANN401 - a module
     return psycopg
 
 
-def connected(url: str) -> Connection:
+def connected(url: Url) -> Connection:
     """Return a new connection, or raise SourceError with a constant text."""
     psycopg, connection = driver(), None
     try:
-        given = psycopg.conninfo.conninfo_to_dict(url)
+        given = psycopg.conninfo.conninfo_to_dict(url.reveal())
         terms = {name: value for name, value in _ALIVE.items() if name not in given or name in _PINNED}
-        connection = psycopg.connect(url, **terms, prepare_threshold=None, cursor_factory=psycopg.RawCursor)
+        connection = psycopg.connect(url.reveal(), **terms, prepare_threshold=None, cursor_factory=psycopg.RawCursor)
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.adapters.register_loader("numeric", _whole_loader())
