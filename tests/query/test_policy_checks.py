@@ -226,8 +226,8 @@ def test_what_is_no_toml_is_told_with_its_line(folder: Folder, text: str | bytes
     assert part in message
 
 
-def test_an_empty_file_lacks_what_is_required(folder: Folder) -> None:
-    assert [(line, where) for line, where, _ in folder.wrong("")] == [(1, "budget"), (1, "tables")]
+def test_a_file_of_comments_lacks_what_is_required(folder: Folder) -> None:
+    assert [(line, where) for line, where, _ in folder.wrong("# to be written")] == [(1, "budget"), (1, "tables")]
     ((line, where, message),) = folder.wrong("budget = { rho = 1 }\n\n[tables]\n")
     assert (line, where) == (3, "tables")
     assert "at least one table" in message

@@ -244,3 +244,11 @@ def test_a_huge_file_is_read_and_a_mistake_at_its_end_is_found(folder: Folder) -
     assert (line, where) == (text.count("\n") + 1, "tables.visits.columns.last.bounds")
     ((_, _, message),) = folder.wrong(text.replace('zip = { keys = ["key 0"', 'zip = { keys = ["one more", "key 0"'))
     assert "100,000" in message
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\t\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_what_a_failed_init_leaves(folder: Folder, content: bytes) -> None:
+    """What is missing in it is not listed: that would hide the cause."""
+    ((line, where, message),) = folder.wrong(content)
+    assert (line, where) == (None, "the file")
+    assert "is empty; did `tacit init` fail?" in message

@@ -8,6 +8,7 @@ No source is opened here, and no value of an environment variable is kept.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -32,6 +33,11 @@ from tacit.query.toml_lines import Path as Keys
 from tacit.query.toml_lines import line_of, spell
 
 Budget: TypeAlias = PureDP | ApproxDP | ZCDP | ApproxZCDP
+
+_EMPTY = (
+    "is empty; did `tacit init` fail? Run it again without a file after > and read what it says; a policy begins with "
+    "what it writes"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +122,8 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         content = file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InvalidError("policy", f"{show(str(file))}, {type(error).__name__}", "a file that can be read") from None
+    if not content.removeprefix(BOM_UTF8).strip():
+        raise PolicyError(str(file), [Mistake(None, "the file", _EMPTY)])
     raw, lines = read(str(file), content)
     text = _Text(path=file, folder=file.absolute().parent, lines=lines)
     model, found = problems(raw, os.environ if environment is None else environment)

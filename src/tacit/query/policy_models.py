@@ -20,7 +20,10 @@ from tacit.query.expressions import Kind
 from tacit.query.policy_values import MOST_REACH
 
 _PROBABILITY = "a number from 0 to less than 1"
-_SOURCE = "the path of a Parquet, CSV or DuckDB file, a glob of the first two, or postgresql://…, spark:… or sc://…, in quotes"
+_SOURCE = (
+    "the path of a Parquet, CSV or DuckDB file, a glob of the first two, "
+    "or postgresql://…, spark:… or sc://…, in quotes"
+)
 _REACH = f"a whole number from 1 to {MOST_REACH:,}"
 
 
