@@ -28,7 +28,7 @@ from tacit.anonymity.files import called, is_there
 from tacit.anonymity.moments import moment
 from tacit.anonymity.tables import Column, Longs, Table, coded
 from tacit.engines.sources import home_of, open_source
-from tacit.errors import InvalidError, NoSourceError, show
+from tacit.errors import InvalidError, show
 
 _DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
 _OF_POLICIES = re.compile(r"(['\"]|more) \(table = \".*", re.DOTALL)  # how a policy names the table that is chosen
@@ -39,7 +39,9 @@ def stays(table: object, relation: str | None) -> Elsewhere | None:
     if is_elsewhere(table):
         return Elsewhere(table, relation)
     if isinstance(table, (str, PathLike)) and _DATABASES.search(str(table)) and not is_there(Path(table)):
-        raise NoSourceError(f"{called(table)}, which does not exist", "a DuckDB file that is there; check its name")
+        raise InvalidError(
+            "the table", f"{called(table)}, which does not exist", "a file; check its folder and its name"
+        )
     if relation is not None:
         raise InvalidError("relation", show(relation), "left out: only a database has tables by name")
     return None
