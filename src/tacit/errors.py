@@ -15,11 +15,25 @@ that the caller chose, never a value of the data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sized
 from numbers import Number
 
 _LONGEST = 80
 _SCALARS = (Number, str)
+
+
+_SECRET = re.compile(r"(:/{1,2}[^/\s@:']*):[^\s@']+@")
+"""A password in a URL, whose second slash a path may have lost."""
+
+
+def hidden(text: str) -> str:
+    """Return a text without the passwords of the URLs in it.
+
+    >>> hidden("'postgresql://reader:secret@db/clinic', which is no file")
+    "'postgresql://reader:…@db/clinic', which is no file"
+    """
+    return _SECRET.sub(r"\1:…@", text)
 
 
 class TacitError(Exception):
@@ -36,6 +50,7 @@ class InvalidError(TacitError, ValueError):
 
     def __init__(self, argument: str, got: str, want: str) -> None:
         """Keep the three parts for machines; join them for people."""
+        got = hidden(got)
         self.argument, self.got, self.want = argument, got, want
         super().__init__(f"{argument} must be {want}, but got {got}; nothing was drawn, released or spent.")
 
@@ -75,6 +90,7 @@ class NoSourceError(InvalidError, SourceError):
     def __init__(self, got: str, want: str) -> None:
         """Keep the parts for machines; join them for people."""
         super().__init__("source", got, want)
+        got = self.got
         self.args = (f"The source must be {want}, but got {got}; nothing was read or spent.",)
 
     def __reduce__(self) -> tuple[type[NoSourceError], tuple[str, str]]:  # type: ignore[override]
@@ -89,9 +105,11 @@ def show(value: object) -> str:
 
     >>> show(-1), show("0.1"), show([5, 6, 7])
     ('-1', "'0.1' (text)", 'a list of 3')
+    >>> show("postgresql://reader:secret@db/clinic")
+    "'postgresql://reader:…@db/clinic' (text)"
     """
     if isinstance(value, str):
-        return f"{value[:_LONGEST]!r} (text)"
+        return f"{hidden(value)[:_LONGEST]!r} (text)"
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(end, _SCALARS) for end in value):  # noqa: PLR2004 - a pair
         return f"({', '.join(map(show, value))})"
     if value is None or isinstance(value, _SCALARS):
