@@ -12,7 +12,7 @@ may fail on a row like a view; it cannot be used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -101,7 +101,7 @@ class Url:
 
     def __init__(self, written: str) -> None:
         """Keep it where neither `vars` nor `repr` nor a pickle finds it."""
-        self.reveal = lambda: written
+        self.reveal: Callable[[], str] = lambda: written
 
     def __repr__(self) -> str:
         """Return that it is not shown."""
