@@ -123,7 +123,9 @@ def a_level_does(rows: list[Row], good: Test, limit: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("model", "good", "values", "persons"), CASES, ids=lambda one: "" if callable(one) else str(one)[:40])
+@pytest.mark.parametrize(
+    ("model", "good", "values", "persons"), CASES, ids=lambda one: "" if callable(one) else str(one)[:40]
+)
 @pytest.mark.parametrize(("method", "more"), WAYS, ids=str)
 def test_what_is_published_meets_the_requirement_and_what_is_refused_cannot(
     model: Model, good: Test, values: str, persons: str, method: Method, more: dict[str, Any]
