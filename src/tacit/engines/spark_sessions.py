@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from logging import LogRecord
 from socket import create_connection
 from threading import get_ident
@@ -96,6 +97,8 @@ def connected(url: str) -> SparkSession:
     if "session_id=" in url:
         raise NoSourceError("a Spark Connect URL with a session_id", "a URL without one: we make a session of our own")
     session, failed = None, _NOT_REACHED
+    if find_spec("pyspark") is not None and find_spec("grpc") is None:  # PySpark may end the process over this
+        raise SourceError(_NO_CONNECT)
     try:
         from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
 
