@@ -18,13 +18,13 @@ from statistics import median
 import query_data
 from peers import HERE
 from query_fresh import TUMULT
-from query_serve import Question
+from query_serve import STATISTICS, Question
 from report import Verdict, machine, table, verdict_table, write_section
 from rounds import short
 from serve import Missing
 
 ENGINES = ("duckdb", "postgres", "spark")
-ROUNDS = 5
+ROUNDS = 3
 CAP = 3600
 MOST = {"postgres": 2.0, "spark": 2.0}
 FASTER = 5.0
@@ -81,12 +81,12 @@ def race(engine: str, rows: int, rounds: int, versions: dict[str, str]) -> Race 
     return Race(engine, rows, *(reply["seconds"][name][1:] for name in ("plain", "tacit")))
 
 
-def tumult(path: Path, small: Path, versions: dict[str, str]) -> float | str:
-    """Return the seconds of Tumult's count alone, once it has answered on a small table."""
-    print("tumult, the count alone …", flush=True)
+def tumult(path: Path, small: Path, versions: dict[str, str], statistics: tuple[str, ...]) -> float | str:
+    """Return the seconds of Tumult's answer, once it has answered on a small table."""
+    print(f"tumult, {', '.join(statistics)} …", flush=True)
     try:
         versions |= TUMULT.ask("about")["versions"]
-        return TUMULT.ask("answer", Question(str(path), "unit", ("count",), 1.0), small=str(small))["seconds"]
+        return TUMULT.ask("answer", Question(str(path), "unit", statistics, 1.0), small=str(small))["seconds"]
     except Missing as missing:
         return str(missing)
 
@@ -106,19 +106,20 @@ def judge(races: list[Race | str], peer: float | str) -> list[Verdict]:
     ours = found.get("spark")
     faster = peer / median(ours.tacit) if ours and isinstance(peer, float) else None
     shown = peer if isinstance(peer, str) else "–" if faster is None else short(faster)
-    what = "Tumult's count alone ÷ tacit's whole question, Spark, 10 M rows"
+    what = "Tumult ÷ tacit, the same question on Spark, 10 M rows"
     return [*verdicts, Verdict(what, f"≥ {FASTER:g}", shown, None if faster is None else faster >= FASTER)]
 
 
-def lay_out(races: list[Race | str], peer: float | str) -> str:
+def lay_out(races: list[Race | str], peers: dict[str, float | str]) -> str:
     """Return the times as a table."""
     rows = [
         [one.engine, f"{one.rows:,}", short(median(one.plain)), short(median(one.tacit)), one.ratio]
         for one in races
         if isinstance(one, Race)
     ]
-    if isinstance(peer, float):
-        rows.append(["Tumult on Spark, the count alone", f"{query_data.ROWS:,}", "–", short(peer), "–"])
+    for name, peer in peers.items():
+        if isinstance(peer, float):
+            rows.append([f"Tumult on Spark, {name}", f"{query_data.ROWS:,}", "–", short(peer), "–"])
     missing = "\n".join(f"Not measured: {one}." for one in races if isinstance(one, str))
     return table(["engine", "rows", "plain s", "tacit s", "tacit ÷ plain"], rows) + (
         f"\n\n{missing}" if missing else ""
@@ -142,8 +143,9 @@ def main() -> None:
         for engine in asked.engine or ENGINES
     ]
     trial = bool(asked.engine or asked.rows)
-    peer = "not asked" if trial else tumult(query_data.large(), query_data.small(), versions)
-    findings = [verdict_table(judge(races, peer)), lay_out(races, peer)]
+    asks = {} if trial else {"the same question": tuple(STATISTICS), "the count alone": ("count",)}
+    peers = {name: tumult(query_data.large(), query_data.small(), versions, asks[name]) for name in asks}
+    findings = [verdict_table(judge(races, peers.get("the same question", "not asked"))), lay_out(races, peers)]
     text = "\n\n".join([TEXT.format(rounds=ROUNDS), machine(versions), *findings])
     print(text)
     if not trial:
