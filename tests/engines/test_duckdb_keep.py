@@ -19,7 +19,7 @@ SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here loo
 def chosen(pairs: Iterable[tuple[int, int]], max_groups: int, cells: int, secret: tuple[int, int] = (1, 2)) -> Pairs:
     """Return the (unit, cell) pairs that the words keep."""
     parts = ", ".join(f"{name} AS ({sql})" for name, sql in words(max_groups, cells, DUCKDB))
-    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {keep.kept(DUCKDB)}", secret)  # noqa: S608 - all of it is ours
+    return _run(pairs, f"WITH {parts} SELECT DISTINCT u, cell FROM {keep.KEPT}", secret)  # noqa: S608 - all of it is ours
 
 
 def first(pairs: Iterable[tuple[int, int]], max_groups: int, secret: tuple[int, int] = (1, 2)) -> Pairs:

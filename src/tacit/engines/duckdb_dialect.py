@@ -92,26 +92,6 @@ class DuckDBDialect(Dialect):
         keys = [f"CAST({self.parameter(key)} AS UBIGINT)" for key in ("h0", "h1")]
         return f"HASH(HASH({', '.join(columns)}, {keys[0]}), {keys[1]})"
 
-    def rehashed(self, hashed: str) -> str:
-        """Return a hash of a hash."""
-        return f"HASH({hashed})"
-
-    def digits(self, hashed: str) -> str:
-        """Return 63 bits of a hash."""
-        return f"CAST({hashed} >> 1 AS BIGINT)"
-
-    def bit(self, place: str) -> str:
-        """Return the BIGINT of which one bit is set."""
-        return f"CAST(1 AS BIGINT) << CAST({place} AS BIGINT)"
-
-    def bit_at(self, word: str, place: str) -> str:
-        """Return whether a BIGINT's bit is set."""
-        return f"({word} >> CAST({place} AS BIGINT)) & 1 = 1"
-
-    def bit_count(self, word: str) -> str:
-        """Return how many bits of a BIGINT are set."""
-        return f"BIT_COUNT({word})"
-
 
 def unlike(one: str, two: str) -> InvalidError:
     """Return the error for two units' columns that cannot be compared."""

@@ -201,33 +201,14 @@ class PostgresDialect(Dialect):
         """Return an exact sum: of small numbers of one unit in 64 bits, which a server adds up faster, else a NUMERIC.
 
         Small is below 2^20: 64 bits hold 2^43 of them, and a table has at most 2^32 pages of 291 rows, below 2^41.
+        A join that made 2^43 rows of one unit would meet the time limit long before.
         """
         return call("SUM", cast(value, "USMALLINT")) if own and most < _SMALL else self.total(value)  # of 4 bytes
 
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns under both keys."""
         record = f"HASH_RECORD_EXTENDED(ROW({', '.join(columns)}), CAST({self.parameter('h0')} AS BIGINT))"
-        return self.rehashed(record)
-
-    def rehashed(self, hashed: str) -> str:
-        """Return a hash of a hash."""
-        return f"HASHINT8EXTENDED({hashed}, CAST({self.parameter('h1')} AS BIGINT))"
-
-    def digits(self, hashed: str) -> str:
-        """Return 63 bits of a hash."""
-        return f"({hashed} & {2**63 - 1})"
-
-    def bit(self, place: str) -> str:
-        """Return the BIGINT of which one bit is set."""
-        return f"CAST(1 AS BIGINT) << CAST({place} AS INT)"
-
-    def bit_at(self, word: str, place: str) -> str:
-        """Return whether a BIGINT's bit is set."""
-        return f"({word} >> CAST({place} AS INT)) & 1 = 1"
-
-    def bit_count(self, word: str) -> str:
-        """Return how many bits of a BIGINT are set."""
-        return f"BIT_COUNT(CAST({word} AS BIT(64)))"
+        return f"HASHINT8EXTENDED({record}, CAST({self.parameter('h1')} AS BIGINT))"
 
 
 def _unit_type(type_name: str, kind: Kind) -> str:

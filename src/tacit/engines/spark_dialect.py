@@ -189,32 +189,12 @@ class SparkDialect(Dialect):
         scaled = infix(exp.Mul, cast(high, "HUGEINT"), whole(_SMALL, "HUGEINT"))
         return infix(exp.Add, scaled, cast(low, "HUGEINT"))
 
-    # Hashes and words of 64 bits
+    # Hashes
 
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns between both keys: each step of it begins with what came before."""
         first, last = (f"CAST({self.parameter(key)} AS BIGINT)" for key in ("h0", "h1"))
         return f"XXHASH64({', '.join([first, *columns, last])})"
-
-    def rehashed(self, hashed: str) -> str:
-        """Return a hash of a hash."""
-        return f"XXHASH64({hashed})"
-
-    def digits(self, hashed: str) -> str:
-        """Return 63 bits of a hash."""
-        return f"SHIFTRIGHTUNSIGNED({hashed}, 1)"
-
-    def bit(self, place: str) -> str:
-        """Return the BIGINT of which one bit is set."""
-        return f"SHIFTLEFT(CAST(1 AS BIGINT), CAST({place} AS INT))"
-
-    def bit_at(self, word: str, place: str) -> str:
-        """Return whether a BIGINT's bit is set."""
-        return f"(SHIFTRIGHT({word}, CAST({place} AS INT)) & 1) = 1"
-
-    def bit_count(self, word: str) -> str:
-        """Return how many bits of a BIGINT are set."""
-        return f"BIT_COUNT({word})"
 
 
 def _halved(twice: SQL) -> SQL:

@@ -166,44 +166,8 @@ class Dialect(ABC):
         del most
         return self.total(value, own=own)
 
-    # Hashes and words of 64 bits
+    # Hashes
 
     @abstractmethod
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns under the parameters h0 and h1, the keys."""
-
-    @abstractmethod
-    def rehashed(self, hashed: str) -> str:
-        """Return a hash of a hash."""
-
-    @abstractmethod
-    def digits(self, hashed: str) -> str:
-        """Return 63 bits of a hash as a BIGINT ≥ 0."""
-
-    @abstractmethod
-    def bit(self, place: str) -> str:
-        """Return the BIGINT of which one bit is set, from 0 to 62."""
-
-    @abstractmethod
-    def bit_at(self, word: str, place: str) -> str:
-        """Return whether a BIGINT's bit is set."""
-
-    @abstractmethod
-    def bit_count(self, word: str) -> str:
-        """Return how many bits of a BIGINT are set."""
-
-    def bits_of(self, words: str) -> str:
-        """Return the aggregate of all bits that are set."""
-        return f"BIT_OR({words})"
-
-    def without(self, word: str, bits: str) -> str:
-        """Return a BIGINT without some bits, which are all set in it."""
-        return f"({word} - {bits})"
-
-    def both(self, one: str, other: str) -> str:
-        """Return the bits that are set in one of two BIGINTs or in both."""
-        return f"({one} | {other})"
-
-    def common(self, one: str, other: str) -> str:
-        """Return the bits that are set in both of two BIGINTs."""
-        return f"({one} & {other})"

@@ -3,12 +3,12 @@
 Every cell of a unit has a hash; those with the largest hashes are kept, and ties are broken by the cell's number. So
 exactly min(max_groups, cells the unit is in) are kept, and each unit's choice is its own.
 
-**Up to 63 cells** (`Dialect.most_bits`) a unit's cells are the bits of one word. The words are computed from the rows,
-the choice is made on words, and only rows of kept cells are grouped by (unit, cell). The hashes are bit-sliced: digit j
-of all cells' hashes is one word, so a round compares a digit of all cells at once. Candidates with a 1 go before
-candidates with a 0; if they fit they are in, and the others go on for the places that are left; if not, they go on
-alone. After the digits of the hash come those of the cell's number, by which any two cells differ, so at the end at
-most one candidate is left.
+**Up to 63 cells** a unit's cells are the bits of one word, on DuckDB; elsewhere that does not pay, and
+`Dialect.most_bits` is 0. The words are computed from the rows, the choice is made on words, and only rows of kept cells
+are grouped by (unit, cell). The hashes are bit-sliced: digit j of all cells' hashes is one word, so a round compares a
+digit of all cells at once. Candidates with a 1 go before candidates with a 0; if they fit they are in, and the others
+go on for the places that are left; if not, they go on alone. After the digits of the hash come those of the cell's
+number, by which any two cells differ, so at the end at most one candidate is left.
 
 **Beyond that** rows are grouped by (unit, cell), and `row_number` over the hash keeps the first. DuckDB's rewrite of
 that into an aggregate of lists is switched off (see `duckdb_sources`): it takes three times longer, and some versions
@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.words import whole
 
 MOST_BITS = Dialect.most_bits
 """How many cells fit one word, whose sign is left alone."""
@@ -36,32 +35,30 @@ _HASHED = 16
 
 def words(max_groups: int, cells: int, dialect: Dialect) -> Iterator[tuple[str, str]]:
     """Yield the parts, by name, that turn `located` (u, cell, …) into `kept` (unit, bits), the cells a unit keeps."""
-    d, none = dialect, dialect.text(whole(0))
-    bits = d.bits_of(d.bit("cell"))
-    yield "round0", f"SELECT u, {d.hashed(['u'])} AS h, {none} AS sure, {bits} AS rest FROM located GROUP BY u"
+    bits = "BIT_OR(CAST(1 AS BIGINT) << CAST(cell AS BIGINT))"
+    hashed = dialect.hashed(["u"])
+    yield "round0", f"SELECT u, {hashed} AS h, CAST(0 AS BIGINT) AS sure, {bits} AS rest FROM located GROUP BY u"
     last = 0
-    for last, digits in enumerate(_digits(cells, dialect), 1):
-        yield f"digits{last}", f"SELECT u, h, sure, rest, {d.common('rest', digits)} AS ones FROM round{last - 1}"
-        fit = f"{d.bit_count(d.both('sure', 'ones'))} <= {max_groups}"
-        sure = f"CASE WHEN {fit} THEN {d.both('sure', 'ones')} ELSE sure END"
-        rest = f"CASE WHEN {fit} THEN {d.without('rest', 'ones')} ELSE ones END"
-        yield f"round{last}", f"SELECT u, {d.rehashed('h')} AS h, {sure} AS sure, {rest} AS rest FROM digits{last}"
-    every = d.both("sure", "rest")
-    all_of_them = f"CASE WHEN {d.bit_count(every)} <= {max_groups} THEN {every} ELSE sure END"
+    for last, digits in enumerate(_digits(cells), 1):
+        yield f"digits{last}", f"SELECT u, h, sure, rest, (rest & {digits}) AS ones FROM round{last - 1}"
+        fit = f"BIT_COUNT(sure | ones) <= {max_groups}"
+        sure = f"CASE WHEN {fit} THEN sure | ones ELSE sure END"
+        rest = f"CASE WHEN {fit} THEN rest - ones ELSE ones END"
+        yield f"round{last}", f"SELECT u, HASH(h) AS h, {sure} AS sure, {rest} AS rest FROM digits{last}"
+    all_of_them = f"CASE WHEN BIT_COUNT(sure | rest) <= {max_groups} THEN sure | rest ELSE sure END"
     yield "kept", f"SELECT u AS unit, {all_of_them} AS bits FROM round{last}"
 
 
-def _digits(cells: int, dialect: Dialect) -> Iterator[str]:
+def _digits(cells: int) -> Iterator[str]:
     """Yield a word for each digit: of all cells' hashes, then of all cells' numbers."""
     for _ in range(_HASHED):
-        yield dialect.digits("h")
+        yield "CAST(h >> 1 AS BIGINT)"
     for digit in reversed(range((cells - 1).bit_length())):
-        yield dialect.text(whole(sum(1 << cell for cell in range(cells) if cell >> digit & 1)))
+        yield str(sum(1 << cell for cell in range(cells) if cell >> digit & 1))
 
 
-def kept(dialect: Dialect) -> str:
-    """Return the rows whose cell is among the bits of their unit."""
-    return f"located JOIN kept ON u = unit WHERE {dialect.bit_at('bits', 'cell')}"
+KEPT = "located JOIN kept ON u = unit WHERE (bits >> CAST(cell AS BIGINT)) & 1 = 1"
+"""The rows whose cell is among the bits of their unit."""
 
 
 def numbered(max_groups: int, dialect: Dialect, by: Sequence[str] = ("cell",), *, rank: str = "ROW_NUMBER") -> str:

@@ -167,7 +167,7 @@ def kept_by_word(plan: Plan, parts: Parts, dialect: Dialect) -> tuple[Parts, str
     """Return the parts, of which `located` is the last, with those of the choice, and the rows that are kept."""
     *before, (name, _, sql) = parts
     words = [(word, "", text) for word, text in keep.words(plan.groups, plan.listed, dialect)]
-    return [*before, (name, dialect.held, sql), *words], keep.kept(dialect)
+    return [*before, (name, dialect.held, sql), *words], keep.KEPT
 
 
 def _codes(place: int, key: Key, dialect: Dialect) -> str:
