@@ -17,7 +17,7 @@ from statistics import median
 
 import query_data
 from peers import HERE
-from query_fresh import TUMULT
+from query_fresh import TUMULT, Late
 from query_serve import STATISTICS, Question
 from report import Verdict, machine, table, verdict_table, write_section
 from rounds import short
@@ -28,6 +28,10 @@ ROUNDS = 3
 CAP = 3600
 MOST = {"postgres": 2.0, "spark": 2.0}
 FASTER = 5.0
+PATIENCE = 400
+"""Seconds for which Tumult is waited for, start-up included."""
+ASKS = {"tacit": ("the same question", tuple(STATISTICS)), "count": ("the count alone", ("count",))}
+"""What Tumult is asked, by the name of ours."""
 
 TEXT = """\
 ## Engines
@@ -37,7 +41,9 @@ rows, ε = 1; a tenth as many units as rows. The plain query is the engine's own
 sum, folded into one row. Both run in turns in one process on all cores, once unmeasured and then {rounds} times (once
 for a hundred million rows); tacit's seconds are from `tc.open` to the last row, the plain query's from sending it.
 DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file, PostgreSQL a table with the settings it comes with. A ratio is
-the median of those within rounds, with the least and the greatest behind it."""
+the median of those within rounds, with the least and the greatest behind it. Tumult runs in the same kind of Spark,
+asks for each statistic by itself as its interface wants it, has answered on a small table before, is asked once, and is
+stopped after {patience} s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Race:
     rows: int
     plain: list[float]
     tacit: list[float]
+    count: list[float]
 
     @property
     def ratios(self) -> list[float]:
@@ -78,20 +85,40 @@ def race(engine: str, rows: int, rounds: int, versions: dict[str, str]) -> Race 
         return f"failed: {type(failed).__name__}"
     reply = json.loads(done.stdout.splitlines()[-1])
     versions |= reply["versions"]
-    return Race(engine, rows, *(reply["seconds"][name][1:] for name in ("plain", "tacit")))
+    return Race(engine, rows, *(reply["seconds"][name][1:] for name in ("plain", "tacit", "count")))
 
 
-def tumult(path: Path, small: Path, versions: dict[str, str], statistics: tuple[str, ...]) -> float | str:
-    """Return the seconds of Tumult's answer, once it has answered on a small table."""
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Tumult's seconds, or those after which it was stopped."""
+
+    seconds: float
+    late: bool = False
+
+    def over(self, ours: float) -> str:
+        """How many times ours that is, at least if it was stopped."""
+        return f"{'> ' if self.late else ''}{short(self.seconds / ours)}"
+
+    @property
+    def shown(self) -> str:
+        """The seconds, at least if it was stopped."""
+        return f"{'> ' if self.late else ''}{short(self.seconds)}"
+
+
+def tumult(path: Path, small: Path, versions: dict[str, str], statistics: tuple[str, ...]) -> Peer | str:
+    """Return the seconds of Tumult's answer, once it has answered on a small table; or why there is none."""
     print(f"tumult, {', '.join(statistics)} …", flush=True)
+    question = Question(str(path), "unit", statistics, 1.0)
     try:
         versions |= TUMULT.ask("about")["versions"]
-        return TUMULT.ask("answer", Question(str(path), "unit", statistics, 1.0), small=str(small))["seconds"]
+        return Peer(TUMULT.ask("answer", question, cap=PATIENCE, small=str(small))["seconds"])
+    except Late:
+        return Peer(PATIENCE, late=True)
     except Missing as missing:
         return str(missing)
 
 
-def judge(races: list[Race | str], peer: float | str) -> list[Verdict]:
+def judge(races: list[Race | str], peers: dict[str, Peer | str]) -> list[Verdict]:
     """Judge what was asked for at ten million rows."""
     found = {one.engine: one for one in races if isinstance(one, Race) and one.rows == query_data.ROWS}
     verdicts = [
@@ -103,27 +130,36 @@ def judge(races: list[Race | str], peer: float | str) -> list[Verdict]:
         )
         for engine, most in MOST.items()
     ]
-    ours = found.get("spark")
-    faster = peer / median(ours.tacit) if ours and isinstance(peer, float) else None
-    shown = peer if isinstance(peer, str) else "–" if faster is None else short(faster)
-    what = "Tumult ÷ tacit, the same question on Spark, 10 M rows"
-    return [*verdicts, Verdict(what, f"≥ {FASTER:g}", shown, None if faster is None else faster >= FASTER)]
+    return verdicts + [_beside(found.get("spark"), name, peer) for name, peer in peers.items()]
 
 
-def lay_out(races: list[Race | str], peers: dict[str, float | str]) -> str:
+def _beside(ours: Race | None, name: str, peer: Peer | str) -> Verdict:
+    what = f"Tumult ÷ tacit, {ASKS[name][0]} on Spark, 10 M rows"
+    if ours is None or isinstance(peer, str):
+        return Verdict(what, f"≥ {FASTER:g}", peer if isinstance(peer, str) else "–", met=None)
+    seconds = median(getattr(ours, name))
+    enough = peer.seconds / seconds >= FASTER
+    return Verdict(what, f"≥ {FASTER:g}", peer.over(seconds), None if peer.late and not enough else enough)
+
+
+def lay_out(races: list[Race | str], peers: dict[str, Peer | str]) -> str:
     """Return the times as a table."""
     rows = [
-        [one.engine, f"{one.rows:,}", short(median(one.plain)), short(median(one.tacit)), one.ratio]
+        [
+            one.engine,
+            f"{one.rows:,}",
+            *(short(median(seconds)) for seconds in (one.plain, one.tacit, one.count)),
+            one.ratio,
+        ]
         for one in races
         if isinstance(one, Race)
     ]
-    for name, peer in peers.items():
-        if isinstance(peer, float):
-            rows.append([f"Tumult on Spark, {name}", f"{query_data.ROWS:,}", "–", short(peer), "–"])
+    shown = {name: peer.shown if isinstance(peer, Peer) else peer for name, peer in peers.items()}
+    if shown:
+        rows.append(["Tumult on Spark", f"{query_data.ROWS:,}", "–", *(shown[name] for name in ASKS), "–"])
     missing = "\n".join(f"Not measured: {one}." for one in races if isinstance(one, str))
-    return table(["engine", "rows", "plain s", "tacit s", "tacit ÷ plain"], rows) + (
-        f"\n\n{missing}" if missing else ""
-    )
+    heads = ["engine", "rows", "plain s", "question s", "count alone s", "question ÷ plain"]
+    return table(heads, rows) + (f"\n\n{missing}" if missing else "")
 
 
 def main() -> None:
@@ -143,10 +179,10 @@ def main() -> None:
         for engine in asked.engine or ENGINES
     ]
     trial = bool(asked.engine or asked.rows)
-    asks = {} if trial else {"the same question": tuple(STATISTICS), "the count alone": ("count",)}
-    peers = {name: tumult(query_data.large(), query_data.small(), versions, asks[name]) for name in asks}
-    findings = [verdict_table(judge(races, peers.get("the same question", "not asked"))), lay_out(races, peers)]
-    text = "\n\n".join([TEXT.format(rounds=ROUNDS), machine(versions), *findings])
+    tables = (query_data.large(), query_data.small())
+    peers = {} if trial else {name: tumult(*tables, versions, wanted) for name, (_, wanted) in ASKS.items()}
+    findings = [verdict_table(judge(races, peers)), lay_out(races, peers)]
+    text = "\n\n".join([TEXT.format(rounds=ROUNDS, patience=PATIENCE), machine(versions), *findings])
     print(text)
     if not trial:
         write_section("engines", text)

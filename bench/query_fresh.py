@@ -15,6 +15,10 @@ from serve import Missing
 CAP = 900  # seconds a process
 
 
+class Late(Missing):
+    """The process was stopped before it had answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """A script of `workers/`, and the peer in whose environment it runs; ours, if there is none."""
@@ -22,8 +26,8 @@ class Contestant:
     script: str
     peer: Peer | None = None
 
-    def ask(self, task: str, question: Question | None = None, **more: object) -> Answer:
-        """Return the answer of a fresh process; Missing if there is none."""
+    def ask(self, task: str, question: Question | None = None, *, cap: int = CAP, **more: object) -> Answer:
+        """Return the answer of a fresh process; Missing if there is none, Late if it takes more than `cap` seconds."""
         python = self.peer.python() if self.peer else sys.executable
         request = {"task": task, **(asdict(question) if question else {}), **more}
         try:
@@ -33,11 +37,11 @@ class Contestant:
                 input=json.dumps(request),
                 stdout=subprocess.PIPE,
                 text=True,
-                timeout=CAP,
+                timeout=cap,
                 env=os.environ | {"PYTHONPATH": str(HERE)},  # for `query_serve`
             )
         except subprocess.TimeoutExpired as late:
-            raise Missing(f"more than {CAP} s") from late
+            raise Late(f"more than {cap} s") from late
         except subprocess.CalledProcessError as failed:
             raise Missing("failed: its error stands above") from failed
         try:

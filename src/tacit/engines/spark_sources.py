@@ -139,6 +139,8 @@ def _which(session: SparkSession, table: str | None, within: Sequence[str]) -> I
     except Exception:  # noqa: BLE001, S110 - no such database
         pass
     got = "none" if table is None else show(table)
+    if not names and table is None:
+        return InvalidError("table", got, "a name: the database that this session is in has none to open")
     if not names:
         return NoSourceError(f"the table {got}, and there is none of that name", "a table that the session knows")
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""

@@ -105,6 +105,7 @@ def _renamed(scope: Scope, alias: exp.Expr | None) -> Scope:
         name=alias.name,
         columns=dict(zip(names, scope.columns.values(), strict=True)),
         hidden=frozenset() if new else scope.hidden,
+        unusable=frozenset() if new else scope.unusable,
     )
 
 
@@ -133,7 +134,8 @@ def _rows(node: exp.Expr, known: Sources) -> Scope:
     if len(columns) > _MANY_COLUMNS:
         raise refused(f"A subquery has more than {_MANY_COLUMNS:,} columns")
     _check_distinct([name for name, _ in columns], scope.columns)
-    return replace(scope, name=None, columns=dict(columns), hidden=frozenset(), sides=(), twice=frozenset())
+    none: frozenset[str] = frozenset()
+    return replace(scope, name=None, columns=dict(columns), hidden=none, unusable=none, sides=(), twice=none)
 
 
 def _is_star(item: exp.Expr) -> bool:
@@ -187,6 +189,7 @@ def base(table: TablePolicy) -> Scope:
         name=table.name,
         columns={name: _entry(name, column) for name, column in table.columns.items() if not column.hidden},
         hidden=frozenset(name for name, column in table.columns.items() if column.hidden),
+        unusable=table.unusable,
     )
 
 

@@ -15,6 +15,8 @@ from tacit.query.parse_terms import Term
 from tacit.query.policy import TablePolicy
 from tacit.query.refuse import quoted, refused, unknown
 
+_TYPES = "Numbers, text, booleans, dates and timestamps can be; have the data's steward store it as one of them."
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -28,6 +30,7 @@ class Entry:
 class Scope:
     """What a SELECT reads: its rows' table, its name, the columns in sight, and the conditions that rows have met.
 
+    `hidden` and `unusable` are names of columns that are there and cannot be asked for.
     Of a join: `joins` are the tables beyond the first, `sides` what it joins, in the order in which it is written, and
     `twice` the names that more than one side has, which need the side's name before them.
     """
@@ -37,6 +40,7 @@ class Scope:
     columns: Mapping[str, Entry]
     where: tuple[Term, ...] = ()
     hidden: frozenset[str] = field(default=frozenset())
+    unusable: frozenset[str] = field(default=frozenset())
     joins: tuple[Join, ...] = ()
     sides: tuple[Scope, ...] = ()
     twice: frozenset[str] = field(default=frozenset())
@@ -63,6 +67,8 @@ class Scope:
             return self.ambiguous(name)
         if any(match(name, part.hidden) is not None for part in self.parts):
             return refused(f"The column {quoted(name.name)} is hidden by the policy")
+        if any(match(name, part.unusable) is not None for part in self.parts):
+            return refused(f"The column {quoted(name.name)} has a type that cannot be used", _TYPES)
         if match(name, [part.name for part in self.parts if part.name is not None]) is not None:
             return refused(f"{quoted(name.name)} stands for whole rows, which are not answered", "Name one column.")
         return unknown("column", name.name, self.columns, in_quotes=bool(name.args.get("quoted")))

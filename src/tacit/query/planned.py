@@ -80,7 +80,7 @@ class Planned:
         if self._error(output, None) == self._error(output, _MANY_UNITS):
             return ""
         if self.assume is not None:
-            return f" if a group has {self.assume:,} unit{'' if self.assume == 1 else 's'}"
+            return f" if a group has {_some(self.assume, 'unit')}"
         return " (the worst case; say how many units a group has, assume=… or --assume, for the error in such a group)"
 
     def _errors(self) -> list[tuple[str, str]]:
@@ -105,12 +105,25 @@ class Planned:
         said = f"Groups: {named}. Rows with another value are left out{_nulls(keys)}."
         return [*([said] if keys else []), *(lines if found else [])]
 
+    def _reach(self) -> list[str]:
+        """Say how much of one unit counts, where that is bounded."""
+        unit = self.plan.table.unit
+        counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
+        limits = []
+        if self.plan.cells != 1:
+            limits.append(f"in at most {_some(self.plan.groups, 'group')}")
+        if "row" in counted:
+            limits.append(f"as at most {_some(self.plan.table.rows, 'row')} a group (more are scaled down to that)")
+        if "value" in counted:
+            limits.append(f"with at most {_some(self.plan.table.rows, 'different value')} a group")
+        return [f"Each {unit} counts {listed(limits)}."] if unit is not None and limits else []
+
     def __str__(self) -> str:
         """What is asked, its cost, an error for each output, and what is left out."""
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {said}" for name, said in self._errors()]
         lines += [f"{said[0].upper()}{said[1:]}." for said in notes(self.plan, self.price).values()]
-        return "\n".join([*lines, *self._groups()])
+        return "\n".join([*lines, *self._reach(), *self._groups()])
 
     def __repr__(self) -> str:
         """Its cost and errors, in one line."""
@@ -124,14 +137,17 @@ class Planned:
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(said)}</td></tr>" for name, said in self._errors()
         )
-        notes = "".join(f"<p>{html.escape(line)}</p>" for line in self._groups())
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._reach(), *self._groups()])
         head = f"<pre>{html.escape(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {html.escape(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 
 
 def _of_key(key: Key) -> str:
-    count = len(key.listed)
-    return f"{count:,} value{'' if count == 1 else 's'} of {key.name}"
+    return f"{_some(len(key.listed), 'value')} of {key.name}"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _nulls(keys: list[Key]) -> str:

@@ -54,7 +54,8 @@ class TablePolicy:
     `unit` is the column whose values name the privacy units, or None where each row is one. A unit reaches at
     most `max_groups` groups and counts as at most `max_rows` rows in each. `columns` holds every column that
     may be named, by its exact name; the unit column is among them. A `public` table is nobody's: it can be joined,
-    and its rows have no privacy to keep. The policy of a join is that of its first table, with all tables' columns.
+    and its rows have no privacy to keep. Columns whose types cannot be used are `unusable`, and not
+    among `columns`. The policy of a join is that of its first table, with all tables' columns.
     """
 
     name: str
@@ -64,6 +65,7 @@ class TablePolicy:
     neighbours: Neighbours
     columns: Mapping[str, ColumnPolicy] = field(default_factory=lambda: MappingProxyType({}))
     public: bool = field(default=False, repr=False)
+    unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def groups(self) -> int:

@@ -18,6 +18,7 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number, whole
 from tacit.query.expressions import Kind, Value
+from tacit.query.functions_cast import CASTS
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy_errors import Mistake, PolicyError, nearest
 from tacit.query.policy_values import KINDS, MOST_REACH, read_bounds, read_days, read_keys, settle_kind
@@ -251,12 +252,24 @@ def _column_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[F
         given = _declared(column, declared)
         if given.type is not None and not (isinstance(given.type, str) and given.type in KINDS):
             yield Fault("types", column, f"must be one of {', '.join(KINDS)}, but got {show(given.type)}")
+        elif given.type is not None and given.kind(kind) not in (read := _readable(kind)):
+            yield Fault("types", column, f"must be {_either(read)}, since the source has {kind} there")
         if column in hidden:
             for argument, value in (("bounds", given.bounds), ("keys", given.keys)):
                 if value is not None:
                     yield Fault(argument, column, "is about a hidden column; leave out this or hidden")
         else:
             yield from _value_faults(column, given, given.kind(kind))
+
+
+def _readable(kind: Kind) -> list[Kind]:
+    """Return the kinds as which a column of a kind can be read."""
+    return [target for target in KINDS if target == kind or (kind, target) in CASTS]
+
+
+def _either(words: Sequence[str]) -> str:
+    """Join words by commas, the last one by "or"."""
+    return " or ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
 def _unknown(schema: Mapping[str, Kind], declared: Declared) -> dict[str, Kind]:

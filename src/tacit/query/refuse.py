@@ -11,6 +11,7 @@ from sqlglot import exp
 from tacit.errors import InvalidError, RefusedError
 
 _LONGEST = 60
+_MOST_NAMES = 12
 WRITTEN = "written"
 """Where a node of the tree keeps the word that stands in the question."""
 
@@ -50,16 +51,21 @@ def refused(reason: str, instead: str = "") -> RefusedError:
 
 
 def unknown(what: str, name: str, names: Iterable[str], *, in_quotes: bool = False) -> InvalidError:
-    """Return the error for a name that is not there, with the nearest one that is; `in_quotes`: in double quotes.
+    """Return the error for a name that is not there, with the nearest that is, or some; `in_quotes`: in double ones.
 
     >>> print(unknown("column", "incme", ["income", "age"]))
     sql must be a question with known names (did you mean income?), but got the unknown column 'incme'; ...
+    >>> print(unknown("column", "x", ["income", "age"]))
+    sql must be a question with known names (there are: income, age), but got the unknown column 'x'; ...
     """
     listed = list(names)
     near = get_close_matches(name.casefold(), [known.casefold() for known in listed], n=1)
     meant = next((known for known in listed if near and known.casefold() == near[0]), None)
     split = next((known for known in listed if name.casefold() in re.split(r"\W+", known.casefold())[:-1]), None)
-    hint = f" (did you mean {_as_written(meant)}?)" if meant is not None else ""
+    more = ", …" if len(listed) > _MOST_NAMES else ""
+    hint = f" (there are: {', '.join(map(_as_written, listed[:_MOST_NAMES]))}{more})" if listed else ""
+    if meant is not None:
+        hint = f" (did you mean {_as_written(meant)}?)"
     if split is not None:
         hint = f" (a name with other signs than letters, digits and _ needs double quotes: {_as_written(split)})"
     elif in_quotes and meant is None:

@@ -84,10 +84,10 @@ class StatementEngine(ABC):
         kinds = {column: self.dialect.kind_of(type_name) for column, type_name in types.items()}
         return {column: kind for column, kind in kinds.items() if kind is not None}
 
-    @property
-    def unusable(self) -> tuple[str, ...]:
-        """The columns whose types cannot be used: nested ones, binary ones, and those of nothing but NULL."""
-        return tuple(name for name, type_name in self._types.items() if self.dialect.kind_of(type_name) is None)
+    def unusable(self, table: str | None = None) -> tuple[str, ...]:
+        """Return the columns whose types cannot be used: nested ones, binary ones, and those of nothing but NULL."""
+        types = self._types if table is None else self._tables[table]
+        return tuple(name for name, type_name in types.items() if self.dialect.kind_of(type_name) is None)
 
     def public(self, table: str, kinds: Mapping[str, Kind], neighbours: Neighbours = "add/remove") -> TablePolicy:
         """Read all of a public table, with its columns as these kinds, and return its policy."""
