@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -403,7 +407,7 @@ def test_a_server_that_cannot_be_reached_is_told_by_a_constant_text(url: str) ->
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("wrong", [("/{role}", "/no_such_database"), (PASSWORD, "wrong"), ("{role}:", "nobody:")])
+@pytest.mark.parametrize("wrong", [("/{role}", "/no_such_database"), ("{role}:", "nobody:")])
 def test_a_server_that_lets_nobody_in_is_told_by_another(clinic: Database, wrong: tuple[str, str]) -> None:
     right, other = (part.format(role=clinic.role) for part in wrong)
     url = clinic.reader.replace(right, other)
@@ -415,11 +419,35 @@ def test_a_server_that_lets_nobody_in_is_told_by_another(clinic: Database, wrong
     assert caught.value.__context__ is None
 
 
-def test_a_password_that_is_not_given_is_asked_for(clinic: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("secret", "said"), [("", NO_CREDENTIALS), (f":{PASSWORD}", NO_ENTRY)])
+def test_a_password_is_asked_for_or_wrong(secret: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", "/no/such/file")
-    with pytest.raises(SourceError) as caught:
-        open_postgres(clinic.reader.replace(f":{PASSWORD}", ""))
-    assert str(caught.value) == NO_CREDENTIALS
+    with _doorkeeper() as port, pytest.raises(SourceError) as caught:
+        open_postgres(f"postgresql://reader{secret}@127.0.0.1:{port}/clinic?sslmode=disable&gssencmode=disable")
+    assert str(caught.value) == said
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+
+
+@contextmanager
+def _doorkeeper() -> Iterator[int]:
+    """Give the port of a server that asks for a password, in PostgreSQL's words, and takes none."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+
+        def keep() -> None:
+            with suppress(OSError):
+                line = door.accept()[0]
+                with line:
+                    line.recv(1024)
+                    line.sendall(b"R" + struct.pack("!II", 8, 3))
+                    if line.recv(1024):
+                        fields = b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0\0"
+                        line.sendall(b"E" + struct.pack("!I", 4 + len(fields)) + fields)
+
+        watch = Thread(target=keep, daemon=True)
+        watch.start()
+        yield door.getsockname()[1]
+        watch.join(10)
 
 
 def test_a_database_in_another_encoding_is_refused() -> None:

@@ -243,6 +243,12 @@ def test_a_frame_has_no_tables_and_no_two_columns_of_one_name() -> None:
         open_spark(frame.select("id", "id"))
 
 
+def test_a_session_without_a_table_asks_for_one() -> None:
+    with pytest.raises(InvalidError, match="table must be ") as caught:
+        open_spark(spark())
+    assert (caught.value.argument, caught.value.got) == ("table", "none")
+
+
 def test_no_secret_of_a_url_is_shown() -> None:
     for filled, written in (("spark:hunter2.t", "spark:${P}.t"), ("spark:/hunter2/t.parquet", "spark:${P}/t.parquet")):
         with pytest.raises(NoSourceError) as caught:
@@ -297,9 +303,10 @@ def test_a_session_that_was_stopped_says_how_to_go_on(monkeypatch: pytest.Monkey
             _jsc = None
 
     monkeypatch.setattr(opened, "_theirs", Stopped())
-    with pytest.raises(SourceError, match=r"getOrCreate\(\)") as caught:
-        opened.measure(question())
-    assert caught.value.__context__ is None
+    for ask in (opened.check, opened.measure):  # the first comes before the charge
+        with pytest.raises(SourceError, match=r"getOrCreate\(\)") as caught:
+            ask(question())
+        assert caught.value.__context__ is None
     assert isinstance(opened, SparkEngine)
 
 

@@ -89,3 +89,30 @@ def test_groups_that_are_found_are_said_to_be() -> None:
     said = str(Planned(plan, price(plan, epsilon=1, delta=1e-6), 0.95, None))
     assert "Groups: 2 values of region. Rows with another value are left out" in said
     assert "Groups of note are found in the data, privately" in said
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "SELECT region, count(*) FROM t GROUP BY region",
+            "Each who counts in at most 2 groups and as at most 3 rows a group (more are scaled down to that).",
+        ),
+        ("SELECT count(*) FROM t", "Each who counts as at most 3 rows a group (more are scaled down to that)."),
+        (
+            "SELECT region, count(DISTINCT who) FROM t GROUP BY region",
+            "Each who counts in at most 2 groups.",
+        ),
+        (
+            "SELECT count(DISTINCT x) FROM t",
+            "Each who counts with at most 3 different values a group.",
+        ),
+    ],
+)
+def test_how_much_of_a_unit_counts_is_said(sql: str, said: str) -> None:
+    columns = {**TABLE.columns, "who": ColumnPolicy(kind="integer")}
+    plan = parse(sql, {"t": replace(TABLE, unit="who", max_groups=5, max_rows=3, columns=columns)})
+    one = Planned(plan, price(plan, epsilon=1), 0.95, None)
+    assert said in str(one).splitlines()
+    assert said in one._repr_html_()
+    assert "counts" not in str(planned(sql.replace("who", "x")))

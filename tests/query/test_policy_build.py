@@ -315,3 +315,17 @@ def test_dates_texts_and_numbers_do_not_meet_in_a_digest() -> None:
     assert len({digest([value]) for value in values}) == len(values)
     with pytest.raises(TypeError):
         digest({1, 2})
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "message"),
+    [
+        ("day", "integer", "must be text, date or timestamp, since the source has date there"),
+        ("income", "text", "must be integer or real, since the source has real there"),
+        ("seen", "boolean", "must be date or timestamp, since the source has timestamp there"),
+    ],
+)
+def test_a_type_as_which_the_source_cannot_be_read_is_refused_at_once(column: str, kind: Kind, message: str) -> None:
+    assert mistake(types={column: kind}) == (f"types[{column!r}]", message)
+    good: Kind = "integer" if column == "income" else "date"
+    assert survey(types={column: good}).columns[column].kind == good
