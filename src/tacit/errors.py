@@ -16,7 +16,7 @@ that the caller chose, never a value of the data.
 from __future__ import annotations
 
 import re
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from numbers import Number
 
 _LONGEST = 80
@@ -37,7 +37,19 @@ def hidden(text: str) -> str:
 
 
 class TacitError(Exception):
-    """The root of every error that tacit raises on purpose."""
+    """The root of every error that tacit raises on purpose.
+
+    It crosses processes as it is: with its whole message, whatever was put before or after it, and with its parts.
+    """
+
+    def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
+        """Pickle by what the error says and holds, not by the arguments that it was made from."""
+        return _remade, (type(self), *self.args), dict(self.__dict__)
+
+
+def _remade(kind: type[TacitError], *args: object) -> TacitError:
+    """Return an error that says what a pickled one said; its parts are put back by pickle."""
+    return kind.__new__(kind, *args)
 
 
 class InvalidError(TacitError, ValueError):
@@ -53,10 +65,6 @@ class InvalidError(TacitError, ValueError):
         got = hidden(got)
         self.argument, self.got, self.want = argument, got, want
         super().__init__(f"{argument} must be {want}, but got {got}; nothing was drawn, released or spent.")
-
-    def __reduce__(self) -> tuple[type[InvalidError], tuple[str, str, str]]:
-        """Pickle by the three parts, so that the error crosses processes."""
-        return type(self), (self.argument, self.got, self.want)
 
 
 class TooMuchNoiseError(InvalidError):
@@ -92,10 +100,6 @@ class NoSourceError(InvalidError, SourceError):
         super().__init__("source", got, want)
         got = self.got
         self.args = (f"The source must be {want}, but got {got}; nothing was read or spent.",)
-
-    def __reduce__(self) -> tuple[type[NoSourceError], tuple[str, str]]:  # type: ignore[override]
-        """Pickle by the two parts."""
-        return type(self), (self.got, self.want)
 
 
 def show(value: object) -> str:

@@ -41,10 +41,6 @@ class PolicyError(InvalidError):
         head = f"{policy} has {count}; nothing was opened, read or spent."
         self.args = ("\n  ".join([head, *map(str, self.mistakes)]),)
 
-    def __reduce__(self) -> tuple[type[PolicyError], tuple[str, tuple[Mistake, ...]]]:  # type: ignore[override]
-        """Pickle by the mistakes, not by the three parts of the parent."""
-        return type(self), (self.argument, self.mistakes)
-
 
 def nearest(name: object, names: Collection[str]) -> str:
     """Return a hint for a name that does not exist: the nearest one, or all if there are few.
