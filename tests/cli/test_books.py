@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from cli_runs import Done, run
 from tacit.cli import survey
+from tacit.guarantees.events import PureRelease
+from tacit.guarantees.values import PureDP
+from tacit.ledger import Request
+from tacit.ledger.opening import open_ledger
 
 POLICY = """
 budget = { epsilon = 1.0, delta = 1e-6 }
@@ -30,6 +35,13 @@ max_rows = 2
 income = { bounds = [0, 200_000] }
 region = { keys = ["north", "south", "east", "west"] }
 """
+_TEXTS = {
+    "epsilon": "epsilon = 1.0",
+    "bounds": "200_000",
+    "unit": '"person_id"',
+    "budget": "{ epsilon = 1.0, delta = 1e-6 }",
+    "analysts": "[analysts.ann]\nepsilon = 0.5",
+}
 COUNT = "SELECT count(*) AS n FROM survey"
 
 
@@ -44,7 +56,7 @@ def declare(folder: Path, version: str, **changed: str) -> None:
     """Write the policy, with a version of the data and some texts in the place of others."""
     text = POLICY.replace("VERSION", version)
     for old, new in changed.items():
-        text = text.replace({"epsilon": "epsilon = 1.0", "bounds": "200_000", "unit": '"person_id"'}[old], new)
+        text = text.replace(_TEXTS[old], new)
     (folder / "policy.toml").write_text(text, encoding="utf-8")
 
 
@@ -69,6 +81,58 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
     assert said["left"]["epsilon"] == 0.5
     assert [one["outcome"] for one in said["entries"]] == ["answered", "answered"]
     assert said["as_one_plan"]["epsilon"] <= 0.5
+
+
+def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
+    ask(folder, "--analyst", "ann")
+    ask(folder, "--delta", "1e-7", epsilon="0.3")
+    lines = [line.split() for line in ledger(folder).stdout.splitlines() if "SELECT" in line or "question" in line][1:]
+    assert lines[0] == ["record", "time", "analyst", "outcome", "ε", "total", "ε", "δ", "total", "δ", "question"]
+    said = json.loads(ledger(folder, "show", "--json").stdout)
+    first, second = said["entries"]
+    assert (first["cost"], first["spent"]) == ({"epsilon": 0.2, "delta": 0.0},) * 2
+    assert second["cost"]["epsilon"] == 0.3
+    assert second["spent"] == {"epsilon": 0.5, "delta": second["cost"]["delta"]}
+    assert lines[1][2:8] == ["ann", "answered", "0.2", "0.2", "0", "0"]
+    assert lines[2][2:6] == ["–", "answered", "0.3", "0.5"]
+
+
+def test_costs_are_rounded_up_and_in_the_currency_of_the_budget(folder: Path) -> None:
+    declare(folder, "", budget="{ rho = 1.0 }", analysts="")
+    ask(folder, "--analyst", "ben", epsilon="0.03333333")
+    exact = Fraction("0.03333333") ** 2 / 2
+    [entry] = json.loads(ledger(folder, "show", "--json").stdout)["entries"]
+    assert set(entry["cost"]) == {"rho", "delta"}
+    assert Fraction(repr(entry["cost"]["rho"])) >= exact
+    assert entry["cost"]["rho"] == pytest.approx(float(exact), rel=1e-12)
+    line = next(line for line in ledger(folder).stdout.splitlines() if "SELECT" in line).split()
+    assert line[4:6] == ["0.000555556", "0.000555556"]
+    assert float(line[4]) > exact
+
+
+def test_a_fresh_budget_is_told_between_the_questions(folder: Path) -> None:
+    declare(folder, 'data_version = "2025"')
+    ask(folder, epsilon="0.9")
+    declare(folder, 'data_version = "2026"')
+    ledger(folder, "renew", "--disjoint-units")
+    assert ledger(folder, "show", "--delta", "1e-6").returncode == 0
+    ask(folder, epsilon="0.4")
+    shown = ledger(folder).stdout
+    lines = [line for line in shown.splitlines() if "SELECT" in line or "fresh" in line]
+    assert ["fresh" in line for line in lines] == [False, True, False]
+    assert lines[2].split()[4:6] == ["0.4", "0.4"]
+    [whole] = [line for line in shown.splitlines() if "all" in line]
+    assert whole.replace("│", " ").split()[:3] == ["all", "1", "0.4"]
+
+
+def test_of_many_questions_the_last_are_shown(folder: Path) -> None:
+    with closing(open_ledger(folder / "survey.ledger", PureDP(epsilon=1), "add/remove")) as book:
+        for number in range(30):
+            book.charge(Request(question=f"q{number}", events=(PureRelease(epsilon=Fraction(1, 100)),)))
+    shown = ledger(folder)
+    assert [line.split()[-1] for line in shown.stdout.splitlines()][-20:] == [f"q{number}" for number in range(10, 30)]
+    assert shown.stdout.splitlines()[-20].split()[4:6] == ["0.01", "0.11"]
+    assert "the last 20 of 30" in shown.stderr
 
 
 def test_an_analysts_own_budget_holds_beside_that_of_all(folder: Path) -> None:

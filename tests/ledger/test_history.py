@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from ledgers import ONE, Shelf, ask
-from tacit.errors import InvalidError
-from tacit.guarantees.events import DiscreteGaussianNoise
+from tacit.errors import InvalidError, LedgerError
+from tacit.guarantees import filters
+from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise
 from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import Ledger, Request, history
@@ -95,3 +96,57 @@ def test_a_budget_that_began_afresh_has_a_history_of_its_own(shelf: Shelf) -> No
     assert history.as_plan(new, 0).upper == pytest.approx(0.2)
     assert history.remaining(new, 0) == 0.8
     assert len(new.entries()) == 2
+
+
+def costs(ledger: Ledger) -> list[tuple[Fraction, Fraction]]:
+    return [(one.cost.loss, one.cost.delta) for one in history.charges(ledger.entries())]
+
+
+def test_each_charge_has_the_price_of_the_filter_and_all_that_was_spent_then(ledger: Ledger) -> None:
+    assert history.charges(ledger.entries()) == []
+    for parts in (("0.1",), ("1/3", "0.2"), ("1/7",)):
+        ledger.charge(ask(*parts))
+    assert costs(ledger) == [(Fraction(1, 10), 0), (Fraction(8, 15), 0), (Fraction(1, 7), 0)]
+    totals = [one.total.loss for one in history.charges(ledger.entries())]
+    assert totals == [Fraction(1, 10), Fraction(19, 30), ledger.spent.loss]
+
+
+def test_the_price_is_in_the_currency_of_the_budget() -> None:
+    noise = DiscreteGaussianNoise(variance=Fraction(50), l2_squared=1, coordinates=1)
+    part = ApproxRelease(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
+    budget = ApproxZCDP(rho=1, delta=1e-6)
+    ledger = MemoryLedger(budget, "add/remove")
+    for event in (noise, part):
+        ledger.charge(Request(question="q", events=(event,)))
+    assert costs(ledger) == [(cost.loss, cost.delta) for cost in (filters.price(budget, one) for one in (noise, part))]
+    assert costs(ledger) == [(Fraction(1, 100), 0), (Fraction(1, 200), Fraction(1, 10**7))]
+    assert {one.cost.currency for one in history.charges(ledger.entries())} == {"zcdp"}
+
+
+def test_costs_add_up_to_what_is_spent_also_where_the_filter_rounds_its_total_up(ledger: Ledger) -> None:
+    prices = [Fraction(1, 1000 * 2**2500 + 1), Fraction(1, 3**2000 + 2), Fraction(1, 7**1500 + 4)]
+    for one in prices:
+        ledger.charge(ask(str(one)))
+    found = [loss for loss, _ in costs(ledger)]
+    assert sum(found) == ledger.spent.loss > sum(prices)
+    assert all(cost >= one for cost, one in zip(found, prices, strict=True))
+
+
+def test_costs_begin_anew_with_a_budget_for_other_units(shelf: Shelf) -> None:
+    old = shelf.opened(version="2025")
+    old.charge(ask("0.3"))
+    old.charge(ask("0.4"))
+    old.set_version("2026", disjoint=True)
+    new = shelf.opened(version="2026")
+    new.charge(ask("0.2"))
+    new.charge(ask("0.1"))
+    assert [float(loss) for loss, _ in costs(new)] == [0.3, 0.4, 0.2, 0.1]
+    totals = [float(one.total.loss) for one in history.charges(new.entries())]
+    assert totals == [0.3, 0.7, 0.2, 0.3]
+
+
+def test_a_total_that_fell_is_told(ledger: Ledger) -> None:
+    for part in ("0.2", "0.3"):
+        ledger.charge(ask(part))
+    with pytest.raises(LedgerError, match="less is spent after record"):
+        history.charges(ledger.entries()[::-1])

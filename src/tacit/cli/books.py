@@ -6,25 +6,19 @@ import json as json_module
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tacit.cli import charts
-from tacit.cli.show import SCHEMA, console, paper, printable
+from tacit.cli import books_shown
+from tacit.cli.show import SCHEMA, console, paper
 from tacit.errors import InvalidError, LedgerError, RefusedError, show
-from tacit.guarantees.filters import Spent
-from tacit.ledger import check_name, described, history
+from tacit.ledger import check_name, history
 from tacit.ledger.checking import verify
 from tacit.ledger.copies import export, load
 from tacit.ledger.durable import DurableLedger
 from tacit.ledger.opening import read_ledger
 from tacit.query import policy_file
-from tacit.query.words import amounts, spell
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from tacit.query.words import spell
 
 ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
-_SHOWN = 20
 _REFUSED = 3
 
 
@@ -50,7 +44,7 @@ def run(  # noqa: PLR0913 - one for each option
         )
     match action:
         case "show":
-            return _with(place, lambda book: _show(book, delta=delta, chart=chart, json=json))
+            return _with(place, lambda book: books_shown.show(book, delta=delta, chart=chart, json=json))
         case "verify":
             return _with(place, lambda book: _verify(book, receipts, json=json))
         case "export":
@@ -70,70 +64,6 @@ def _with(place: str, do: Callable[[DurableLedger], int]) -> int:
         return do(book)
     finally:
         book.close()
-
-
-def _show(book: DurableLedger, *, delta: float | None, chart: str | None, json: bool) -> int:
-    """Print the budget, what is spent and left, by whom, and the last questions."""
-    charts.check(chart)
-    entries, shares = book.entries(), history.by_analyst(book)
-    number, link = book.head
-    left = history.left(book)
-    if json:
-        said = {
-            "schema": SCHEMA,
-            "budget": amounts(book.budget),
-            "left": amounts(left),
-            "records": number + 1,
-            "head": link,
-            "analysts": [{"analyst": one.analyst, "questions": one.questions, **_amounts(one.spent)} for one in shares],
-            "entries": [dict(described(one)) for one in entries],
-        }
-        if delta is not None and entries:
-            declared = history.as_plan(book, delta)
-            said["as_one_plan"] = {"delta": delta, "epsilon": declared.upper}
-        print(json_module.dumps(said))
-    else:
-        paper().print(_table(book, shares, len(entries)))
-        for one in entries[-_SHOWN:]:
-            who = one.analyst or "–"
-            line = f"{one.number:>6}  {one.time:.19}  {who}  {one.outcome}  {one.question}"
-            paper().print(printable(line), markup=False)
-        console().print(f"Left: {spell(left)} of {spell(book.budget)}. Head of the chain: {link}", markup=False)
-        if delta is not None and entries:
-            declared = history.as_plan(book, delta)
-            console().print(
-                f"Declared in advance as one plan, all this would have cost ε = {declared.upper:.4g} at δ = {delta:g}. "
-                "That is for display: what was asked one by one is paid one by one.",
-                markup=False,
-            )
-    if chart is not None:
-        history.burn_down(book).save(chart)
-        console().print(f"Drew {chart}.", markup=False)
-    return 0
-
-
-def _amounts(spent: Spent) -> dict[str, float]:
-    return {"epsilon" if spent.currency == "basic" else "rho": float(spent.loss), "delta": float(spent.delta)}
-
-
-def _table(book: DurableLedger, shares: Sequence[history.Share], questions: int) -> Table:
-    """Return what each analyst spent, and all together."""
-    from rich.table import Table  # noqa: PLC0415 - heavy
-    from rich.text import Text  # noqa: PLC0415 - heavy
-
-    unit = "ε" if book.spent.currency == "basic" else "ρ"
-    table = Table()
-    for heading in ("analyst", "questions", unit, "δ", "limit"):
-        table.add_column(Text(heading), justify="left" if heading == "analyst" else "right")
-    for one in shares:
-        limit = book.limit_of(one.analyst)
-        row = (one.analyst or "–", f"{one.questions}", f"{float(one.spent.loss):g}", f"{float(one.spent.delta):g}")
-        table.add_row(*map(Text, (*row, "" if limit is None else spell(limit))))
-    spent = book.spent
-    whole = ("all", f"{questions}", f"{float(spent.loss):g}", f"{float(spent.delta):g}", spell(book.budget))
-    table.add_section()
-    table.add_row(*map(Text, whole))
-    return table
 
 
 def _verify(book: DurableLedger, receipts: Sequence[str], *, json: bool) -> int:

@@ -7,11 +7,12 @@ bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tacit import plots
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, LedgerError
 from tacit.guarantees.composition import compose
 from tacit.guarantees.conversions import epsilon_of_zcdp
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
@@ -31,6 +32,45 @@ class Share:
     analyst: str
     questions: int
     spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One charge, what it cost, and what was spent of its budget after it."""
+
+    entry: Entry
+    cost: Spent
+    total: Spent
+
+
+def charges(entries: Sequence[Entry]) -> list[Charge]:
+    """Return what each charge cost, all of a ledger's entries given: by how much the filter's own total grew with it.
+
+    No event is priced again, so that the costs under one budget add up to what is spent of it, exactly.
+
+    Raises:
+        LedgerError: a total is below the one before, as no filter leaves it.
+    """
+    found: list[Charge] = []
+    for entry in entries:
+        if entry.total is None:
+            raise InvalidError("entries", "one without a total", "those of a ledger")
+        before = found[-1].total if found and found[-1].entry.since == entry.since else None
+        found.append(Charge(entry, _grown(before, entry.total, entry.number), entry.total))
+    return found
+
+
+def _grown(before: Spent | None, after: Spent, number: int) -> Spent:
+    if before is None:
+        return after
+    loss, delta = after.loss - before.loss, after.delta - before.delta
+    if loss < 0 or delta < 0:
+        raise LedgerError(
+            f"The ledger is not what was written: less is spent after record {number} than before it. Nothing was "
+            "changed. Put a copy back, and hold it against your latest receipt: `tacit ledger POLICY verify --receipt "
+            "FILE`."
+        )
+    return replace(after, loss=loss, delta=delta)
 
 
 def by_analyst(ledger: Ledger) -> list[Share]:
