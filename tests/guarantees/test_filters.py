@@ -31,7 +31,8 @@ from tacit.guarantees.events import (
     RandomizedBit,
 )
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, _share, admit, limit, price, start
+from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit, limit, price, start
+from tacit.guarantees.prices import _share
 
 Priced = Event | GaussianDP
 

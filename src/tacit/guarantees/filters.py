@@ -9,12 +9,12 @@ Vadhan, NIPS 2016). Stopping when composed privacy-loss distributions cross a ta
 (arXiv:2602.06756v1; reproduced in the tests, where the true δ is twice the target), nor is admitting what *any*
 of several filters admits. So a ledger has one currency, fixed by its budget:
 
-| budget            | currency | what is added | each total is promised as            |
-|-------------------|----------|---------------|--------------------------------------|
-| PureDP, ApproxDP  | basic    | Σε and Σδ     | (Σε, Σδ)-DP, `_basic`                |
-| ZCDP, ApproxZCDP  | zcdp     | Σρ and Σδ     | Σδ-approximate Σρ-zCDP, `_zcdp`      |
-| RenyiDP           | renyi    | Σε at one α   | (α, Σε)-Rényi DP, `_renyi`           |
-| GaussianDP        | gdp      | Σμ²           | √(Σμ²)-Gaussian DP, `_gdp`           |
+| budget            | currency | what is added | each total is promised as; the proof       |
+|-------------------|----------|---------------|--------------------------------------------|
+| PureDP, ApproxDP  | basic    | Σε and Σδ     | (Σε, Σδ)-DP, `prices.basic`                |
+| ZCDP, ApproxZCDP  | zcdp     | Σρ and Σδ     | Σδ-approximate Σρ-zCDP, `prices.zcdp`      |
+| RenyiDP           | renyi    | Σε at one α   | (α, Σε)-Rényi DP, `prices.renyi`           |
+| GaussianDP        | gdp      | Σμ²           | √(Σμ²)-Gaussian DP, `prices.gdp`           |
 
 Totals are rationals, so ten times 0.1 is 1. They are all that is remembered: the cost of one more event does
 not grow with history. A denominator of more than 4096 bits is rounded away, upwards.
@@ -22,35 +22,20 @@ not grow with history. A denominator of more than 4096 bits is rounded away, upw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
-from typing import Literal, TypeAlias, get_args
+from math import ceil
+from typing import TypeAlias, get_args
 
 from tacit.errors import BudgetError, InvalidError, show
-from tacit.guarantees import divergences
-from tacit.guarantees.events import (
-    ApproxRelease,
-    BoundedRange,
-    DiscreteGaussianNoise,
-    DiscreteLaplaceNoise,
-    Event,
-    GaussianNoise,
-    LaplaceNoise,
-    Neighbours,
-    PoissonSampled,
-    PureRelease,
-    RandomizedBit,
-)
+from tacit.guarantees.events import Event, Neighbours
 from tacit.guarantees.exact import Exact, round_up, to_fraction
+from tacit.guarantees.prices import PRICES, WANTS, Currency
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
-
-Currency = Literal["basic", "zcdp", "renyi", "gdp"]
 
 _UNITS: dict[Currency, str] = {"basic": "epsilon", "zcdp": "rho", "renyi": "epsilon", "gdp": "mu²"}
 _BITS = 4096
-_LARGE, _STEEP, _DIGITS = 512, 10**4, 10**17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,14 +143,15 @@ def start(budget: Budget, neighbours: Neighbours | None = None) -> Spent:
 def price(budget: Budget, event: Event | GaussianDP) -> Spent:
     """Return what one event costs in a budget's currency; refuse an event that the currency cannot price.
 
+    >>> from tacit.guarantees.events import DiscreteGaussianNoise
     >>> noise = DiscreteGaussianNoise(variance=Fraction(50), l2_squared=1, coordinates=1)
     >>> price(ZCDP(rho=1), noise).loss
     Fraction(1, 100)
     """
     most = limit(budget)
-    cost = _PRICES[most.currency](event, most.order or Fraction(1))
+    cost = PRICES[most.currency](event, most.order or Fraction(1))
     if cost is None:
-        raise InvalidError("event", show(event), _WANTS[most.currency])
+        raise InvalidError("event", show(event), WANTS[most.currency])
     loss, delta = cost
     return replace(most, loss=loss, delta=delta, neighbours=getattr(event, "neighbours", None))
 
@@ -180,6 +166,7 @@ def admit(spent: Spent, budget: Budget, event: Event | GaussianDP) -> Spent:
         budget: What may be spent in all.
         event: What is to be run next; its parameters may depend on every answer so far.
 
+    >>> from tacit.guarantees.events import PureRelease
     >>> budget = PureDP(epsilon=0.1)
     >>> spent = admit(start(budget), budget, PureRelease(epsilon=Fraction("0.08")))
     >>> admit(spent, budget, PureRelease(epsilon=Fraction("0.05")))
@@ -199,6 +186,7 @@ def admit(spent: Spent, budget: Budget, event: Event | GaussianDP) -> Spent:
 def admit_all(spent: Spent, budget: Budget, events: Sequence[Event | GaussianDP], what: str = "question") -> Spent:
     """Return the total after several events that are run together, or raise BudgetError, naming what they cost in all.
 
+    >>> from tacit.guarantees.events import PureRelease
     >>> budget = PureDP(epsilon=0.1)
     >>> admit_all(start(budget), budget, [PureRelease(epsilon=Fraction("0.08"))] * 2)
     Traceback (most recent call last):
@@ -254,149 +242,3 @@ def _shortages(cost: Spent, spent: Spent, most: Spent) -> Iterator[str]:
         left: Fraction = getattr(most, part) - getattr(spent, part)
         if asked > left:  # left is below 0 where the budget was lowered afterwards
             yield f"{unit} = {round_up(asked)} but only {0.0 - round_up(-max(left, Fraction(0)))} is left"
-
-
-_Price: TypeAlias = tuple[Fraction, Fraction] | None
-
-
-def _pure(event: object) -> Fraction | None:
-    """Return ε of an event that is ε-DP.
-
-    Discrete Laplace noise changes its log-probability by at most 1/s a step. A privacy loss in an interval of
-    length ε is at most ε either way, since the interval holds 0.
-    """
-    match event:
-        case DiscreteLaplaceNoise(scale=scale, l1=l1) | LaplaceNoise(scale=scale, l1=l1):
-            return l1 / scale
-        case BoundedRange(epsilon=epsilon) | PureRelease(epsilon=epsilon) | RandomizedBit(epsilon=epsilon):
-            return epsilon
-        case PoissonSampled(rate=rate, of=of) if (whole := _pure(of)) is not None:
-            return divergences.amplified(rate, whole)
-    return None
-
-
-def _basic(event: object, _: Fraction) -> _Price:
-    """Price in (ε, δ): total (Σε, Σδ).
-
-    Filter: Rogers, Roth, Ullman and Vadhan (NIPS 2016, arXiv:1605.08294). Adaptivity is covered: each εᵢ and δᵢ is
-    fixed by the answers before it, so outside an event of probability Σδᵢ ≤ δ the loss is at most Σεᵢ ≤ ε *along
-    every path*, whichever path was taken.
-    """
-    match event:
-        case ApproxRelease(epsilon=epsilon, delta=delta):
-            return epsilon, delta
-        case PoissonSampled(rate=rate, of=ApproxRelease(epsilon=epsilon, delta=delta)):
-            return divergences.amplified(rate, epsilon), rate * delta
-    pure = _pure(event)
-    return None if pure is None else (pure, Fraction(0))
-
-
-def _zcdp(event: object, _: Fraction) -> _Price:
-    """Price in approximate zCDP: total Σδ-approximate Σρ-zCDP.
-
-    - Gaussian: ρ = Δ²/2σ² (Bun and Steinke, TCC 2016, prop. 1.6); discrete: ρ = S/2σ² (Canonne, Kamath and
-    Steinke, arXiv:2004.00010v5, thm 14); - ε-bounded range: ρ = ε²/8 (Cesar and Rogers, ALT 2021; bounded
-    range is due to Durfee and Rogers, NeurIPS
-      2019, and its composition to Dong, Durfee and Rogers, ICML 2020). K(t) = ln E_Q[e^(tL)] has K(0) = K(1) = 0 and
-      K'' ≤ ε²/4, the largest variance on the range, so (α-1)·D_α = K(α) ≤ ε²·α(α-1)/8;
-    - ε-DP is of range 2ε, so ρ = ε²/2; and ρ = ε, since D_α ≤ ε ≤ ε·α. The smaller is taken, above too;
-    - (ε,δ)-DP is ε-DP outside events of probability δ: (ε²/2, δ) (Bun and Steinke, arXiv:1605.02065v1, section 8);
-    - on a Poisson sample: what its own (ε, δ) gives, or the price without sampling, since D_α of two mixtures is at
-      most the largest of their parts' (quasi-convexity; van Erven and Harremoës, arXiv:1206.2459v2, theorem 13).
-
-    Filter: Whitehouse, Ramdas, Rogers and Wu (ICML 2023, arXiv:2203.05481). Adaptivity is covered: ρₙ is fixed by the
-    answers before it, so for every α > 1 exp((α-1)·(L₁+…+Lₙ - α(ρ₁+…+ρₙ))) is a supermartingale from 1 under the
-    first law; stopped while Σρ ≤ ρ, it bounds E[e^((α-1)L)] by e^((α-1)αρ). The δₙ add as in `_basic`.
-    """
-    if isinstance(event, DiscreteGaussianNoise):
-        return event.l2_squared / (2 * event.variance), Fraction(0)
-    if isinstance(event, GaussianNoise):
-        return (event.l2 / event.sigma) ** 2 / 2, Fraction(0)
-    cost = _basic(event, Fraction(1))
-    by_epsilon = None if cost is None else (min(cost[0] ** 2 / _share(event), cost[0]), cost[1])
-    if not isinstance(event, PoissonSampled):
-        return by_epsilon
-    return min((price for price in (by_epsilon, _zcdp(event.of, Fraction(1))) if price is not None), default=None)
-
-
-def _share(event: object) -> int:
-    """Return c where ρ = ε²/c: 8 for bounded range, 2 for what is only known to be ε-DP."""
-    return 8 if isinstance(event, BoundedRange) else 2
-
-
-def _renyi(event: object, alpha: Fraction) -> _Price:
-    """Price at the fixed order α: total (α, Σε)-Rényi DP.
-
-    The least of what holds: αρ of `_zcdp`; for ε-DP that of randomized response, which dominates every ε-DP
-    mechanism; and the closed form of its own law where there is one (`divergences`).
-    (ε,δ) with δ > 0 has no finite Rényi divergence, so that event is refused.
-
-    Filter: Feldman and Zrnic (NeurIPS 2021, arXiv:2008.11193). Adaptivity is covered by the supermartingale of
-    `_zcdp` at this one α. The order is part of the budget: the best of several orders, chosen by what happened,
-    would be several filters.
-    """
-    cost = _zcdp(event, alpha)
-    if cost is None or cost[1] > 0:
-        return None
-    found, epsilon = [alpha * cost[0]], _pure(event)
-    if epsilon is not None:
-        found.append(divergences.randomized_response(epsilon, alpha))
-    if alpha <= _LARGE:
-        found += _divergence(event, alpha)  # none where its numbers would not fit
-    return min(found), Fraction(0)
-
-
-def _on_chord(rate: Fraction, square: Fraction, alpha: Fraction) -> Fraction:
-    """Return D_α of sampled Gaussian noise: (α-1)·D_α is convex in α, so between whole orders its chord holds."""
-    low, high = floor(alpha), ceil(alpha)
-    ends = [
-        (order - 1) * divergences.sampled_gaussian(rate, square, order) if order > 1 else 0 for order in (low, high)
-    ]
-    return (ends[0] + (ends[1] - ends[0]) * (alpha - low)) / (alpha - 1)
-
-
-def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
-    """Return D_α of the event's own law where it has a closed form."""
-    match event:
-        case LaplaceNoise(scale=scale, l1=l1) if l1 / scale <= _STEEP:
-            return [divergences.laplace(l1 / scale, alpha)]
-        case DiscreteLaplaceNoise(scale=scale, l1=l1) if l1 / scale <= _STEEP and max(scale, l1) <= _DIGITS:
-            return [divergences.discrete_laplace(scale, ceil(l1), alpha)]
-        case PoissonSampled(rate=rate, of=GaussianNoise(sigma=sigma, l2=l2)) if l2 / sigma <= _STEEP:
-            return [_on_chord(rate, (l2 / sigma) ** 2, alpha)]
-    return []
-
-
-def _gdp(event: object, _: Fraction) -> _Price:
-    """Price a μ-Gaussian-DP promise at μ²: total √(Σμ²)-GDP.
-
-    Our noise is discrete, which is not GDP at any μ that its variance suggests, so none of it is priced here;
-    continuous Gaussian noise is.
-
-    Filter: Smith and Thakurta (arXiv:2210.17520); Koskela, Tobaben and Honkela (ICLR 2023). Adaptivity is covered:
-    each step is dominated by a Gaussian pair, hence by a Brownian motion with or without drift run for the time μₙ²;
-    however the steps are chosen, a path of total time at most μ² is post-processing of the motion up to μ².
-    """
-    if isinstance(event, GaussianNoise):
-        return (event.l2 / event.sigma) ** 2, Fraction(0)
-    if not isinstance(event, GaussianDP):
-        return None
-    return to_fraction(event.mu, "mu") ** 2, Fraction(0)
-
-
-_PRICES: dict[Currency, Callable[[object, Fraction], _Price]] = {
-    "basic": _basic,
-    "zcdp": _zcdp,
-    "renyi": _renyi,
-    "gdp": _gdp,
-}
-
-_PURE_EVENTS = "DiscreteLaplaceNoise, LaplaceNoise, BoundedRange, PureRelease, RandomizedBit"
-_NOISE, _SAMPLED = "DiscreteGaussianNoise, GaussianNoise", "or one of these on a Poisson sample"
-_WANTS: dict[Currency, str] = {
-    "basic": f"one that has one (ε, δ): {_PURE_EVENTS}, ApproxRelease, {_SAMPLED} "
-    "(Gaussian noise too, if calibrated to (ε, δ))",
-    "zcdp": f"one that has a price in zCDP: {_PURE_EVENTS}, ApproxRelease, {_NOISE}, {_SAMPLED}",
-    "renyi": f"one that has a Rényi divergence: {_PURE_EVENTS}, {_NOISE}, {_SAMPLED}",
-    "gdp": "GaussianNoise or a GaussianDP promise (discrete noise makes none)",
-}
