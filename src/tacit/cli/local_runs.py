@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from tacit.cli import charts, local_files, outputs
+from tacit.cli import charts, local_files, locks, outputs
 from tacit.cli.local_reading import Reading, Step
 from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
@@ -101,14 +101,7 @@ def aggregate(
     outputs.require_different(reports)
     if not reports and tally is None:
         raise InvalidError("reports", "none", "files of reports, or - for JSON lines on standard input, or --tally")
-    total = local_files.tally(tally, oracle)
-    with counting("Adding reports") as step:
-        reading = Reading(total, step)
-        for path in reports:
-            reading.add(path)
-    reading.require_some()
-    if tally is not None and reports:
-        local_files.save(total, tally)
+    total = _added(oracle, reports, tally, quiet=json and not sys.stderr.isatty())
     unbiased = total.estimate()
     estimate = consistent(unbiased, shown.consistent)
     rows = list(_rows(estimate, unbiased, shown))
@@ -118,6 +111,25 @@ def aggregate(
         _show_estimate(total, shown, estimate, rows)
     if chart is not None:
         say(charts.save(lambda: estimate.plot(top=shown.top, confidence=shown.confidence), chart))
+
+
+def _added(oracle: Protocol, reports: Sequence[str], tally: str | None, *, quiet: bool) -> Aggregator:
+    """Return the tally with all files added; saved, if some reports count, while no other run is at it."""
+    if tally is None or not reports:
+        return _read(local_files.tally(tally, oracle), reports)
+    with locks.alone(tally, quiet=quiet):
+        total = _read(local_files.tally(tally, oracle), reports)
+        local_files.save(total, tally)
+    return total
+
+
+def _read(total: Aggregator, reports: Sequence[str]) -> Aggregator:
+    with counting("Adding reports") as step:
+        reading = Reading(total, step)
+        for path in reports:
+            reading.add(path)
+    reading.require_some()
+    return total
 
 
 def _rows(estimate: Estimate, unbiased: Estimate, shown: Shown) -> Iterator[dict[str, object]]:

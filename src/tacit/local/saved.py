@@ -26,22 +26,25 @@ _LONGEST, _HEAD = 1 << 31, 4096
 
 
 def write(path: str | os.PathLike[str], about: str, cells: Ints) -> None:
-    """Write both parts beside the file, then put them in its place."""
+    """Write both parts beside the file, then put them in its place; a link stays a link."""
     try:
         target = Path(path)
     except TypeError:
         raise InvalidError("path", show(path), "the path of a file") from None
-    half = target.with_name(f".{target.name}.{os.getpid()}.tmp") if target.name else target
+    half = target
     try:
-        _require_no_device(target)
+        place = Path(os.path.realpath(target)) if target.name else target
+        _require_no_device(place)
+        half = place.with_name(f".{place.name}.{os.getpid()}.tmp") if target.name else target
         with half.open("wb") as file:
             np.savez_compressed(file, about=np.frombuffer(about.encode(), dtype=np.uint8), cells=cells)
             file.flush()
             os.fsync(file.fileno())
-        half.replace(target)
+        half.replace(place)
     except (OSError, ValueError) as error:
         with suppress(OSError, ValueError):
-            half.unlink(missing_ok=True)
+            if half != target:
+                half.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or "no possible name"
         want = "a file that can be written, in a folder that exists; the tally is still in memory"
         raise InvalidError("path", f"{show(str(target))}: {reason}", want) from None
