@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from tacit import plots
 from tacit.errors import InvalidError, show
 from tacit.guarantees import rules
-from tacit.guarantees.composition import Composition, Rule
+from tacit.guarantees.accountants import Rule
+from tacit.guarantees.composition import Composition
 from tacit.guarantees.conversions import probability
 from tacit.guarantees.pld.bracket import total_law
 
