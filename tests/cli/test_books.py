@@ -238,6 +238,53 @@ def test_a_chart_of_what_was_left(folder: Path) -> None:
     assert (folder / "left.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+@pytest.mark.parametrize("words", [(), ("verify",), ("export",), ("accept",), ("renew", "--disjoint-units")])
+def test_where_there_is_no_ledger_nothing_was_ever_spent_and_none_is_made(folder: Path, words: tuple[str, ...]) -> None:
+    declare(folder, 'data_version = "2026"')
+    before = sorted(folder.iterdir())
+    done = ledger(folder, *words)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no ledger" in done.stderr
+    assert "nothing was ever spent through it" in done.stderr
+    told = json.loads(ledger(folder, *words, "--json").stderr)["error"]
+    assert (told["kind"], told["code"]) == ("LedgerError", 4)
+    assert sorted(folder.iterdir()) == before
+
+
+NEW = "A new ledger was begun at "
+
+
+@pytest.mark.parametrize("command", ["plan", "query"])
+def test_a_ledger_that_is_begun_is_told_once(folder: Path, command: str) -> None:
+    first = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2")
+    assert first.returncode == 0
+    assert first.stderr.count(NEW) == 1
+    assert "survey.ledger; if there was one before, stop and restore it" in first.stderr
+    assert NEW not in first.stdout
+    assert NEW not in ask(folder).stderr
+    assert NEW not in ledger(folder, "accept").stderr
+    (folder / "survey.ledger").unlink()
+    assert NEW in ask(folder).stderr
+
+
+@pytest.mark.parametrize("command", ["plan", "query"])
+def test_for_machines_a_ledger_that_is_begun_is_one_key_more(folder: Path, command: str) -> None:
+    for begun in (True, False):
+        done = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2", "--json")
+        assert (json.loads(done.stdout)["ledger_begun"], done.stderr) == (begun, "")
+
+
+def test_for_machines_an_error_after_a_ledger_was_begun_is_one_object_and_tells_both(folder: Path) -> None:
+    for begun in (1, 0):
+        done = ask(folder, "--json", epsilon="7")
+        assert (done.returncode, done.stdout) == (3, "")
+        message = json.loads(done.stderr)["error"]["message"]
+        assert "only 1.0 is left" in message
+        assert message.count(NEW) == begun
+    told = ask(folder, "--ledger", "other.ledger", epsilon="7")
+    assert (told.returncode, told.stderr.count(NEW)) == (3, 1)
+
+
 def test_mistakes_are_told(folder: Path) -> None:
     assert ledger(folder, "burn").returncode == 2
     missing = ledger(folder, "verify")

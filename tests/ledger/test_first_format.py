@@ -57,6 +57,7 @@ def test_it_is_brought_up_to_date_with_all_it_holds(old: Shelf) -> None:
         read_ledger(old.place)
     ((chain,),) = old.run("SELECT chain FROM entries WHERE number = 4")
     ledger = old.opened()
+    assert not ledger.begun
     assert ledger.spent.loss == Fraction(4, 10)
     assert [(e.question, e.analyst, e.events, e.outcome) for e in ledger.entries()] == [
         (f"SELECT 'ü {n}'", "ann" if n % 2 else "", (pure("0.05"), pure("0.05")), outcome)

@@ -14,7 +14,7 @@ from tacit.ledger import check_name, history
 from tacit.ledger.checking import verify
 from tacit.ledger.copies import export, load
 from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import read_ledger
+from tacit.ledger.opening import read_ledger, require_ledger
 from tacit.query import policy_file
 from tacit.query.words import spell
 
@@ -111,6 +111,7 @@ def _accept(policy: str, place: str) -> int:
     """Record that a changed policy or budget is meant."""
     from tacit import opening  # noqa: PLC0415 - heavy
 
+    require_ledger(place)
     with opening.open(policy, ledger=place, accept=True) as db:
         console().print(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.", markup=False)
     return 0

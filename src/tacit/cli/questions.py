@@ -9,7 +9,17 @@ from dataclasses import dataclass
 
 from tacit import opening, session
 from tacit.cli import charts
-from tacit.cli.show import SCHEMA, answer_table, as_json, console, paper, planned_json, working
+from tacit.cli.show import (
+    SCHEMA,
+    answer_table,
+    as_json,
+    begun_note,
+    console,
+    paper,
+    planned_json,
+    telling_of,
+    working,
+)
 from tacit.engines.sources import open_source
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.exact import Number
@@ -71,12 +81,14 @@ def _say(text: str) -> None:
 
 def plan(asked: Asked, *, json: bool) -> None:
     """Print cost, expected error and whether it fits what is left; read nothing, spend nothing."""
-    with asked.open() as db:
+    with asked.open() as db, telling_of(db.ledger, json=json):
         planned = _planned(db, asked)
         short = _short(db, planned)
         if json:
             left = None if _forgets(db) else amounts(db.left)
-            print(json_module.dumps({**planned_json(planned), "left": left, "fits": short is None}))
+            begun = bool(begun_note(db.ledger))
+            said = {**planned_json(planned), "left": left, "fits": short is None, "ledger_begun": begun}
+            print(json_module.dumps(said))
             return
         paper().print(str(planned), markup=False)
         _say(_left(db))
@@ -108,7 +120,7 @@ def _short(db: session.Database, planned: Planned) -> str | None:
 def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
     """Show the plan, ask, spend, and print the answer with its intervals."""
     charts.check(chart)
-    with asked.open() as db:
+    with asked.open() as db, telling_of(db.ledger, json=json):
         if _forgets(db):
             raise RefusedError(_NO_LEDGER)
         planned = _planned(db, asked)
@@ -133,7 +145,7 @@ def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) ->
     if json:
         left = amounts(db.left)
         said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
-        print(json_module.dumps(said), flush=True)
+        print(json_module.dumps({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
         return
     paper().print(answer_table(answer))
     sys.stdout.flush()

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from tacit.errors import TacitError
+from tacit.ledger import Ledger
 from tacit.query.planned import Planned
 from tacit.query.receipt import promise
 from tacit.query.release import Release
@@ -64,6 +66,35 @@ def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 def say(text: str) -> None:
     """Talk, on stderr."""
     console().print(text, markup=False)
+
+
+@contextmanager
+def telling_of(ledger: Ledger, *, json: bool) -> Iterator[None]:
+    """Say of a ledger that it was begun just now: the books of before may be lost, and their spending with them.
+
+    With `json`, stderr is for one error alone, if there is one: then its message ends with it.
+    """
+    said = begun_note(ledger)
+    if said and not json:
+        say(said)
+    try:
+        yield
+    except TacitError as error:
+        if said and json:
+            error.args = (f"{error} {said}",)
+        raise
+
+
+def begun_note(ledger: Ledger) -> str:
+    """Return what is to be said of a ledger that was begun when it was opened; nothing of any other."""
+    if not getattr(ledger, "begun", False):  # one in memory always is
+        return ""
+    named = printable(str(getattr(ledger, "named", "")))
+    return (
+        f"A new ledger was begun {named if named.startswith('at ') else f'at {named}'}; if there was one before, stop "
+        "and restore it: what it recorded is not counted here. Put it back in the place of this one, or remove this "
+        "one and load a copy with `tacit ledger POLICY import COPY`."
+    )
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

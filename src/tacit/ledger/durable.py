@@ -43,14 +43,20 @@ Snapshot = tuple[Iterator[Record], Callable[[], dict[str, Rows]]]
 class DurableLedger:
     """A budget and its history in a SQLite file or in PostgreSQL."""
 
-    def __init__(self, place: Store, head: Head, version: str | None) -> None:
-        """Keep a store that `open_ledger` has prepared, and for which data it was opened."""
+    def __init__(self, place: Store, head: Head, version: str | None, *, begun: bool = False) -> None:
+        """Keep a store that `open_ledger` has prepared, for which data it was opened, and whether it began then."""
         self._store, self._budget, self._since, self._version = place, head.budget, head.since, version
+        self._begun = begun
 
     @property
     def named(self) -> str:
         """What people call it: its path, or the scheme of its URL."""
         return self._store.named
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was no ledger in its place, so that this one was begun when it was opened."""
+        return self._begun
 
     @property
     def budget(self) -> Budget:

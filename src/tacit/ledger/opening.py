@@ -16,7 +16,7 @@ from tacit.ledger.heads import clock, read_head, written
 from tacit.ledger.policies import Policies
 from tacit.ledger.records import Head, budget_said, record
 from tacit.ledger.settling import settle_budget, settle_clock, settle_limit, settle_policy, settle_version
-from tacit.ledger.stores import Store, store
+from tacit.ledger.stores import Store, missing, store
 from tacit.ledger.tables import create, found, write
 from tacit.version import VERSION
 
@@ -47,7 +47,7 @@ def open_ledger(
     shelf = store(place)
     try:
         with shelf.writing() as connection:
-            _prepare(shelf, connection, budget, neighbours)
+            begun = _prepare(shelf, connection, budget, neighbours)
             head = read_head(connection, shelf.named, lock=True)
             _check_relation(head, neighbours, shelf.named)
             head = settle_clock(connection, head, shelf.named, accept=accept)
@@ -59,7 +59,7 @@ def open_ledger(
     except BaseException:
         shelf.close()
         raise
-    return DurableLedger(shelf, head, version)
+    return DurableLedger(shelf, head, version, begun=begun)
 
 
 def read_ledger(place: str | PathLike[str]) -> DurableLedger:
@@ -75,16 +75,29 @@ def read_ledger(place: str | PathLike[str]) -> DurableLedger:
     return DurableLedger(shelf, head, None)
 
 
+def require_ledger(place: str | PathLike[str]) -> None:
+    """Raise LedgerError unless a ledger was begun in a place; nothing is made or changed there."""
+    shelf = store(place, must_exist=True)
+    try:
+        with shelf.reading() as connection:
+            if found(connection) == "nothing":
+                raise missing(shelf.named)
+    finally:
+        shelf.close()
+
+
 def _check_held(held: str, named: str) -> None:
+    if held == "nothing":
+        raise missing(named)
     if held != "ledger":
         why = "of an older format: ask a question to renew it" if held == "first" else "no ledger: name another"
         raise LedgerError(f"What is at {named} is {why}. Nothing was changed.")
 
 
-def _prepare(shelf: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> None:
-    """Make a ledger where there is none, and bring an old one up to date."""
+def _prepare(shelf: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> bool:
+    """Make a ledger where there is none, and bring an old one up to date; return whether there was none."""
     if found(connection) == "ledger":
-        return
+        return False
     shelf.make_alone(connection)
     held = found(connection)
     if held == "other":
@@ -100,6 +113,7 @@ def _prepare(shelf: Store, connection: Connection, budget: Budget, neighbours: N
         create(connection)
         said = {**budget_said(budget), "neighbours": neighbours, "software": f"tacit {VERSION}", "time": now}
         write(connection, [record(0, "begin", said, "")])
+    return held == "nothing"
 
 
 def _check_relation(head: Head, neighbours: Neighbours, named: str) -> None:

@@ -114,10 +114,17 @@ def store(place: str | PathLike[str], *, must_exist: bool = False) -> Store:
     if path.is_dir():
         raise LedgerError(f"The ledger {written} is a folder. Nothing was spent. Name a file in it.")
     if must_exist and not path.exists():
-        raise LedgerError(
-            f"There is no ledger {written}. Nothing was spent. Say where it is, or ask a question to begin one."
-        )
+        raise missing(written)
     return Store(_file(path), written)
+
+
+def missing(named: str) -> LedgerError:
+    """Return the error for a place where no ledger was begun."""
+    return LedgerError(
+        f"There is no ledger {named} yet, so nothing was ever spent through it. Nothing was spent or made now; the "
+        "first question begins it. If there was one before, stop and restore it: put it back in its place, or load a "
+        "copy with `tacit ledger POLICY import COPY`."
+    )
 
 
 def _file(path: Path) -> Engine:
