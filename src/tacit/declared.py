@@ -79,7 +79,7 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
     database = next(iter(owners.values()))
     if len(owners) != 1 or database is None:
         raise InvalidError("questions", "plans of several databases", "plans of one database")
-    return _priced(planned, database, delta)  # type: ignore[arg-type]
+    return _priced(planned, database, delta)  # type: ignore[arg-type]  # what made the plans
 
 
 def _noise(planned: Planned) -> Sequence[Event]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Self
 
@@ -132,7 +133,7 @@ class Database(Verbs):
         """Ask for a table of counts that adds up."""
         plan = self._parse(query, costs.get("keys"))
         one_count(plan)
-        cost = Cost(**{name: costs.get(name) for name in ("epsilon", "delta", "rho", "error")})  # type: ignore[arg-type]
+        cost = Cost(**{name: costs.get(name) for name in ("epsilon", "delta", "rho", "error")})  # type: ignore[arg-type]  # the same types by name
         plan = tabulated(plan)
         by_rho = cost.rho is not None or isinstance(self._ledger.budget, (ZCDP, ApproxZCDP))
         plan = with_margins(plan, "gaussian" if by_rho else "laplace") if margins else plan
@@ -335,16 +336,16 @@ class Database(Verbs):
         self.close()
 
 
-def _as_budget(budget: Budget, loss: object, delta: object) -> Budget:
+def _as_budget(budget: Budget, loss: Fraction, delta: Fraction) -> Budget:
     match budget:
         case PureDP():
-            return PureDP(epsilon=Exact(loss))  # type: ignore[arg-type]
+            return PureDP(epsilon=Exact(loss))
         case ApproxDP():
-            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))  # type: ignore[arg-type]
+            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))
         case ZCDP():
-            return ZCDP(rho=Exact(loss))  # type: ignore[arg-type]
+            return ZCDP(rho=Exact(loss))
         case _:
-            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))  # type: ignore[arg-type]
+            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))
 
 
 def _assumed(given: object) -> int | None:

@@ -222,7 +222,7 @@ class Verbs(ABC):
             return [float(ends[0] + place * width) for place in range(bins + 1)]
         edges = list(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else []
         plain = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) and isfinite(edge) for edge in edges)
-        if len(edges) < 2 or not plain or any(a >= b for a, b in pairwise(edges)):  # noqa: PLR2004
+        if len(edges) < 2 or not plain or any(a >= b for a, b in pairwise(edges)):  # noqa: PLR2004 - a bin has two
             got = f"[{', '.join(map(show, edges[:12]))}]" if edges else show(bins)
             raise InvalidError("bins", got, "at least two finite edges, each larger than the one before")
         return edges

@@ -36,7 +36,7 @@ def listed(column: Column) -> tuple[object, ...]:
 
 def _as_float(value: object) -> float | None:
     try:
-        return None if value is None else float(value)  # type: ignore[arg-type]
+        return float(value) if isinstance(value, (int, float)) else None
     except OverflowError:  # an int beyond all floats
         return float("inf")
 
@@ -51,14 +51,14 @@ def build(columns: Mapping[str, Column], backend: str) -> Any:  # noqa: ANN401 -
         return {name: picked(listed(column), column.codes) for name, column in columns.items()}
     held = {name: _series(name, column, backend)[column.codes.tolist()] for name, column in columns.items()}
     series = {name: nw.maybe_reset_index(one) for name, one in held.items()}
-    return nw.from_dict(series, backend=None if series else backend).to_native()  # type: ignore[arg-type]
+    return nw.from_dict(series, backend=None if series else backend).to_native()  # type: ignore[arg-type]  # the name of a frame's package
 
 
 def _series(name: str, column: Column, backend: str) -> Any:  # noqa: ANN401 - narwhals' own type is generic over frames
     """Return the different values of a column as a series that holds each: as they are, or as text."""
     for values in (listed(column), column.texts):
         try:
-            series = nw.from_dict({name: list(values)}, backend=backend)[name]  # type: ignore[arg-type]
+            series = nw.from_dict({name: list(values)}, backend=backend)[name]  # type: ignore[arg-type]  # as above
             if _survives(column, from_series(name, series)):
                 return series
         except Exception:  # noqa: BLE001, S112 - whatever a package raises for values that it has no kind for
@@ -124,9 +124,9 @@ def _typed(column: Column) -> tuple[str, Sequence[str | None]]:
     plain = {bool: "BOOLEAN", float: "DOUBLE", date: "DATE"}
     kind = next(iter(kinds)) if len(kinds) == 1 else str
     called = plain.get(kind, "VARCHAR")
-    if kind is int and all(-(2**63) <= value < 2**63 for value in values):  # type: ignore[operator]
+    if kind is int and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
         called = "BIGINT"
-    elif kind is datetime and all(value.tzinfo is None for value in values):  # type: ignore[attr-defined]
+    elif kind is datetime and all(isinstance(value, datetime) and value.tzinfo is None for value in values):
         called = "TIMESTAMP"
     elif kind is Decimal:
         called = _decimal([value for value in values if isinstance(value, Decimal)])

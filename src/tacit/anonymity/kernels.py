@@ -3,8 +3,8 @@
 Compiled once by numba and cached beside this file (or in the user's cache where that is read-only). numba looks at the
 file of a function alone: whoever changes a loop here removes the cached callers too, `__pycache__/*.nb?`.
 """
-# ruff: noqa: PLR0913, PLR0912, PLR2004, C901, PLR0917, ANN001, ANN201
-# Loops for a compiler: flat, with many plain arguments. What each does is said at its head.
+# ruff: noqa: ANN001, ANN201 - the compiler finds the types itself
+# ruff: noqa: C901, PLR0912, PLR0913, PLR0917 - loops for a compiler: flat, with many plain arguments
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, co
         if kinds[i] == 1:
             fails = found < l
             share = 1.0
-        elif kinds[i] == 4:
+        elif kinds[i] == 4:  # noqa: PLR2004 - closeness
             size = sizes[column]
             ordered = divisors[i] < 0
             distance = moved(hist[:size], wholes[column, :size], total, n, families[i], parts[i], ordered, scratch)
@@ -257,7 +257,7 @@ def judge(low, high, order, where, counts, total, k, sensitive, sizes, kinds, co
         else:
             for j in range(found):
                 scratch[j] = hist[touched[j]]
-            if kinds[i] == 2:
+            if kinds[i] == 2:  # noqa: PLR2004 - entropy
                 entropy, holds = entropy_holds(scratch, found, total, p, q, doubts)
                 fails = not holds
                 share = 1.0 - entropy / np.log(p / q) if p > q else 0.0

@@ -12,8 +12,8 @@ So the number of suppressed rows cuts by the limit, and the mean of the columns'
 full node the bound is the loss itself. Rows are kept as pairs (class of the fixed columns, number of the raw rest);
 once a column is generalised, pairs that agree are joined, so that tables shrink on the way down.
 """
-# ruff: noqa: PLR0913, PLR0912, PLR0915, C901, PLR0917, ANN001, ANN201, E501
-# Loops for a compiler: flat, with many plain arguments.
+# ruff: noqa: ANN001, ANN201 - the compiler finds the types itself
+# ruff: noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - loops for a compiler: flat, with many plain arguments
 
 from __future__ import annotations
 
@@ -98,8 +98,9 @@ def weigh(number, sizes_of, rows, row_class, row_count, row_rest, k, model, sens
         first[c] += 1
     low = np.int64(0)
     for c in range(number):
-        weights[c] = judge(low, first[c], order, row_rest, row_count, np.int64(sizes_of[c]), k, sensitive, sizes, kinds, columns,
-                           numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts, exact)  # fmt: skip
+        weights[c] = judge(low, first[c], order, row_rest, row_count, np.int64(sizes_of[c]), k, sensitive, sizes, kinds,
+                           columns, numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts,
+                           exact)  # fmt: skip
         low = first[c]
 
 
@@ -161,7 +162,8 @@ def walk(steps, state, scores, best_levels, tied_levels, levels, heights, starts
                 weigh(number, joined[2], rows, row_joined, t_count[j], t_rest[j], k, model, rest_sensitive[j], n, work,
                       j == q - 1, weights)  # fmt: skip
                 score, total = bound(j, level, weights, number, joined[1], joined[0], levels, starts, costs, base, n,
-                                     limit, scores[0], geometric, up_parent, up_code, up_count, gather, losses)  # fmt: skip
+                                     limit, scores[0], geometric, up_parent, up_code, up_count, gather,
+                                     losses)  # fmt: skip
                 state[1] += 1
                 if score == np.inf:
                     state[2] += 1

@@ -132,12 +132,12 @@ def _require_whole(covers: tuple[Cover, ...], levels: tuple[int, ...] | None, bo
 def _cover(held: dict[str, object]) -> Cover:
     from tacit.anonymity.published import places  # noqa: PLC0415 - beside its only use
 
-    tree = Hierarchy(tuple(tuple(row) for row in held["rows"]), str(held["name"]))  # type: ignore[attr-defined]
+    tree = Hierarchy(tuple(tuple(row) for row in held["rows"]), str(held["name"]))  # type: ignore[attr-defined]  # refused by `load`
     low, high, level = (np.array(held[part], dtype=np.int32) for part in ("low", "high", "level"))
     place = np.array(held["place"], dtype=np.int32) if "place" in held else places(tree)
     if sorted(place.tolist()) != list(range(len(tree.rows))):
         raise ValueError
-    labels: Texts = tuple(held["labels"])  # type: ignore[arg-type]
+    labels: Texts = tuple(held["labels"])  # type: ignore[arg-type]  # as above
     if not len(labels) == len(low) == len(high) == len(level):
         raise ValueError
     if (low < 0).any() or (low > high).any() or (high >= len(place)).any() or (level >= tree.height).any():

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from tacit.anonymity.classes import failing, group, spread
+from tacit.anonymity.classes import Classes, Spread, failing, group, spread
 from tacit.anonymity.drafts import draft_column
 from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
@@ -27,7 +27,7 @@ from tacit.anonymity.recoding import Recoding, level_recoding, raw_codes
 from tacit.anonymity.report import names_of
 from tacit.anonymity.report import roles as check_roles
 from tacit.anonymity.supersets import search_supersets
-from tacit.anonymity.tables import Table, read
+from tacit.anonymity.tables import Longs, Table, read
 from tacit.errors import InvalidError, show
 
 Method: TypeAlias = Literal["optimal", "mondrian", "local"]
@@ -216,9 +216,9 @@ def suppress_failing(rows: Table, roles: Roles, out: Published, require: tuple[M
             return replace(out, kept=kept)
 
 
-def _part(rows: Table, name: str, at: np.ndarray[tuple[int], np.dtype[np.int64]], classes: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 - Spread
+def _part(rows: Table, name: str, at: Longs, classes: Classes) -> Spread:
     column = rows.column(name)
-    return spread(classes, replace(column, codes=column.codes[at]), column)  # type: ignore[arg-type]
+    return spread(classes, replace(column, codes=column.codes[at]), column)
 
 
 def _optimal(rows: Table, roles: Roles, problem: Problem, limit: int, seconds: float) -> Anonymized:

@@ -1,6 +1,6 @@
 """The compiled loops that split a table from the top: at medians, or along hierarchies."""
-# ruff: noqa: PLR0913, PLR0912, PLR0915, PLR2004, C901, PLR0917, ANN001, ANN201, E501
-# Loops for a compiler: flat, with many plain arguments.
+# ruff: noqa: ANN001, ANN201 - the compiler finds the types itself
+# ruff: noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - loops for a compiler: flat, with many plain arguments
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def passes(low, high, rows_in, total, k, model, sensitive, n, work):
     if total < k:
         return False
     judged = judge(np.int64(low), np.int64(high), rows_in, where, ones, np.int64(total), k, sensitive, sizes, kinds,
-                   columns, numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts, EXACT)  # fmt: skip
+                   columns, numbers, wholes, n, families, parts, divisors, hist, touched, scratch, doubts,
+                   EXACT)  # fmt: skip
     return judged == 0.0
 
 
@@ -85,7 +86,7 @@ def median_split(table, order, k, strict, widths, model, sensitive, work, ends, 
                 first = min(first, column[i])
                 last = max(last, column[i])
             least[c], most[c] = first, last
-        tried[:] = size < 2 * k or size < 2
+        tried[:] = size < 2 * k or size < 2  # noqa: PLR2004 - two parts
         while not done:
             best, c = 0.0, -1
             for one in range(q):

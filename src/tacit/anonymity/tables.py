@@ -141,7 +141,7 @@ def read(source: object, *, sep: str | None = None, argument: str = "the table")
     if isinstance(source, Mapping):
         return _from_columns({str(name): _cells(str(name), values) for name, values in source.items()}, _backend())
     try:
-        frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]
+        frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]  # what is no frame is refused below
     except TypeError:
         wanted = "a frame of pandas or polars, an Arrow table, columns by name, or the path of a CSV or Parquet file"
         raise InvalidError(argument, show(source), wanted) from None

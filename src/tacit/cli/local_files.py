@@ -114,7 +114,7 @@ def require_parquet(out: str) -> None:
 
 def _write_parquet(reports: Iterable[Reports], out: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 - not a dependency
-    from pyarrow import parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415 - as above
 
     parquet.write_table(pa.concat_tables([some.to_arrow() for some in reports]), out)
 

@@ -139,7 +139,7 @@ def required(
     return models
 
 
-def _level(l: float) -> float:  # noqa: E741
+def _level(l: float) -> float:  # noqa: E741 - the literature's letter
     if not isfinite(l):
         raise InvalidError("--l", show(l), "a finite number ≥ 1")
     return int(l) if l == int(l) else l

@@ -6,7 +6,7 @@ import json as json_module
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from tacit.anonymity.drafts import toml
 from tacit.cli import charts, outputs
 from tacit.cli import microdata_hierarchies as hierarchies
 from tacit.cli import microdata_options as options
+from tacit.cli.microdata_sources import filling
 from tacit.cli.show import SCHEMA, working
 from tacit.errors import InvalidError
 
@@ -39,6 +40,11 @@ class Read:
 
 def check(read: Read, *, population: str | None, chart: str | None, force: bool, json: bool) -> None:
     """Print how anonymous a table is."""
+    with filling(read.table, population) as (table, whole):
+        _check(replace(read, table=table), whole, chart=chart, force=force, json=json)
+
+
+def _check(read: Read, population: str | None, *, chart: str | None, force: bool, json: bool) -> None:
     tables = (read.table, population)
     options.require_paths({"chart": chart})
     charts.check(chart)
@@ -92,14 +98,21 @@ def draft(read: Read, *, json: bool) -> None:
     """Print drafted hierarchies as TOML."""
     if not read.quasi:
         raise InvalidError("--quasi", "none", "the columns to draft hierarchies for")
-    options.require_tables([read.table], read.sep)
-    with options.separator_hint([read.table], read.sep):
-        text = toml(anonymity.draft(read.table, read.quasi, sep=read.sep))
+    with filling(read.table) as (table, _):
+        options.require_tables([table], read.sep)
+        with options.separator_hint([table], read.sep):
+            text = toml(anonymity.draft(table, read.quasi, sep=read.sep))
     sys.stdout.write(json_module.dumps({"schema": SCHEMA, "hierarchies": text}) + "\n" if json else text)
 
 
 def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | None, force: bool, json: bool) -> None:
     """Recode a table and write what was found; files and options are looked at before the search."""
+    with filling(asked.read.table) as (table, _):
+        there = replace(asked, read=replace(asked.read, table=table))
+        _anonymize(there, out=out, save=save, chart=chart, force=force, json=json)
+
+
+def _anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | None, force: bool, json: bool) -> None:
     read = asked.read
     options.require_paths({"out": out, "save": save, "chart": chart})
     charts.check(chart)
@@ -114,7 +127,7 @@ def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | 
     with options.separator_hint([read.table], read.sep), _spinner(asked.method):
         done = anonymity.anonymize(
             read.table, quasi=rules, require=require, sensitive=read.sensitive, unit=read.unit, keep=asked.keep,
-            method=asked.method, suppression=asked.suppression or 0.0, objective=asked.objective, mean=asked.mean,  # type: ignore[arg-type]
+            method=asked.method, suppression=asked.suppression or 0.0, objective=asked.objective, mean=asked.mean,  # type: ignore[arg-type]  # other words are refused there
             seconds=asked.seconds, sep=read.sep,
         )  # fmt: skip
     _write(done, out, save, json=json)
@@ -148,6 +161,11 @@ class Tried:
 
 def attack(read: Read, tried: Tried, *, json: bool) -> None:
     """Try an attack and print who falls."""
+    with filling(read.table, tried.outside) as (table, outside):
+        _attack(replace(read, table=table), replace(tried, outside=outside), json=json)
+
+
+def _attack(read: Read, tried: Tried, *, json: bool) -> None:
     tried.check()
     tables = (read.table, tried.outside)
     options.require_tables(tables, read.sep)
@@ -155,7 +173,7 @@ def attack(read: Read, tried: Tried, *, json: bool) -> None:
     bare = tried.kind == "similarity" and tried.groups is None
     with options.groups_hint(needed=bare), options.separator_hint(tables, read.sep), working("Attacking"):
         found = anonymity.attack(
-            read.table, kind=tried.kind, quasi=read.quasi, sensitive=next(iter(read.sensitive), None),  # type: ignore[arg-type]
+            read.table, kind=tried.kind, quasi=read.quasi, sensitive=next(iter(read.sensitive), None),  # type: ignore[arg-type]  # as above
             excluded=options.excluded(tried.excluded), factor=2.0 if tried.factor is None else tried.factor,
             hierarchy=hierarchies.groups(tried.groups, sep),
             outside=tried.outside, hierarchies=hierarchies.rules(tried.hierarchies, sep) or None, sep=read.sep,

@@ -55,7 +55,7 @@ def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], No
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - heavy
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(), transient=True) as bar:

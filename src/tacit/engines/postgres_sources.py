@@ -157,7 +157,7 @@ def connected(url: Url) -> Connection:
         failed = _why(error)
     if connection is None:  # outside of `except`, so that not even the context carries the driver's text
         raise SourceError(failed)
-    return connection  # type: ignore[no-any-return]
+    return connection  # type: ignore[no-any-return]  # the driver is loaded at run time
 
 
 def _why(error: Exception) -> str:
@@ -193,7 +193,7 @@ def pinned(timeout: float) -> str:
 def _whole_loader() -> type:
     psycopg = driver()
 
-    class Whole(psycopg.adapt.Loader):  # type: ignore[name-defined, misc]
+    class Whole(psycopg.adapt.Loader):  # type: ignore[name-defined, misc]  # the driver is loaded at run time
         """Reads a NUMERIC as an integer if it is written as one and not too long for that, else as a Decimal."""
 
         def load(self, data: bytes) -> int | Decimal:

@@ -84,7 +84,7 @@ def append(connection: Connection, head: Head, kind: str, said: Body, **changed:
     """Append a record, and return the head that stands at it, with what it changed."""
     now = written(max(clock(), datetime.fromisoformat(head.time))) if kind != "clock" else written(clock())
     added = record(head.number + 1, kind, {**said, "time": now}, head.link)
-    moved = replace(head, number=added.number, link=added.link, time=now, **changed)  # type: ignore[arg-type]
+    moved = replace(head, number=added.number, link=added.link, time=now, **changed)  # type: ignore[arg-type]  # its fields
     values = {"number": added.number, "kind": kind, "body": added.body, "link": added.link}
     connection.execute(insert(RECORDS), values)
     before = head.row()

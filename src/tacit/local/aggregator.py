@@ -92,7 +92,7 @@ class Aggregator:
     def _add(self, records: npt.NDArray[np.uint8]) -> int:
         if not len(records):
             return 0
-        cells, accepted = self.protocol._tally(records)  # noqa: SLF001
+        cells, accepted = self.protocol._tally(records)  # noqa: SLF001 - as above
         self._cells += cells
         self.n += accepted
         self.dropped += len(records) - accepted
@@ -221,8 +221,8 @@ class Aggregator:
         """Return unbiased counts of every value, with what is needed for their errors."""
         if self.n == 0:
             raise InvalidError("reports", self._none(), "at least one that counts, before anything can be estimated")
-        decoded = self.protocol._decode(self._cells, self.n)  # noqa: SLF001
-        values = self.protocol._domain.values  # noqa: SLF001
+        decoded = self.protocol._decode(self._cells, self.n)  # noqa: SLF001 - as above
+        values = self.protocol._domain.values  # noqa: SLF001 - as above
         return Estimate(domain=values, n=self.n, decoded=decoded, dropped=self.dropped)
 
     def _none(self) -> str:
@@ -257,7 +257,7 @@ class Aggregator:
         if n is None or dropped is None or not (0 <= n <= _MOST and 0 <= dropped <= _MOST):
             raise saved.contradiction()
         cells = open_cells(loaded._cells.size)
-        if not loaded.protocol._possible(cells, n):  # noqa: SLF001
+        if not loaded.protocol._possible(cells, n):  # noqa: SLF001 - as above
             raise saved.contradiction()
         loaded._cells, loaded.n, loaded.dropped = cells, n, dropped
         return loaded

@@ -172,8 +172,7 @@ def plot_errors(
 
 def _several(given: object, argument: str) -> list[Any]:
     """Return a list of numbers, at least one."""
-    listed = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
-    found = list(given) if listed else []  # type: ignore[call-overload]
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) else []
     if not found:
         raise InvalidError(argument, show(given), "a list of numbers, at least one")
     return [each.item() if isinstance(each, np.generic) else each for each in found]

@@ -60,7 +60,7 @@ def _tilt(group: Group, t: Floats) -> _Tilted:
 
 def log(more: Floats, whole: Floats) -> Floats:
     """Return ln(1 + more) = ln(whole), whichever is exact: sums of 10^15 of them are compared."""
-    return np.where(np.abs(more) < 0.5, np.log1p(np.maximum(more, -0.5)), np.log(whole))  # noqa: PLR2004
+    return np.where(np.abs(more) < 0.5, np.log1p(np.maximum(more, -0.5)), np.log(whole))  # noqa: PLR2004 - both are exact about there
 
 
 def moments(groups: Sequence[Group], t: Floats) -> tuple[Floats, Floats, Floats]:

@@ -48,7 +48,7 @@ def coin_words(out: Words, pool: Words, chance: np.uint64) -> int:
     return out.size
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def respond(
     index: Ints,
     first: npt.NDArray[np.uint16],
@@ -74,7 +74,7 @@ def respond(
     return found
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def count_ones(rows: Words | Bytes, lanes: int, counts: Ints) -> None:
     """Add to counts[j] the number of rows whose bit j is set; rows are of 8-bit or 64-bit words, lowest bit first.
 
@@ -95,7 +95,7 @@ def count_ones(rows: Words | Bytes, lanes: int, counts: Ints) -> None:
             filled = 0
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def _add_eight(rows: Words | Bytes, plane: Words | Bytes) -> None:
     for j in range(rows.shape[1]):
         ones, twos, fours = plane[0, j], plane[1, j], plane[2, j]
@@ -126,7 +126,7 @@ def _add_eight(rows: Words | Bytes, plane: Words | Bytes) -> None:
             carry = kept & carry
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def _add_one(row: Words | Bytes, plane: Words | Bytes, first: int) -> None:
     for j in range(row.size):
         carry = row[j]
@@ -136,7 +136,7 @@ def _add_one(row: Words | Bytes, plane: Words | Bytes, first: int) -> None:
             carry = kept & carry
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def _flush(plane: Words | Bytes, lanes: int, counts: Ints) -> None:
     for j in range(plane.shape[1]):
         for lane in range(lanes):
@@ -147,7 +147,7 @@ def _flush(plane: Words | Bytes, lanes: int, counts: Ints) -> None:
     plane[:] = 0
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def count_support(a: Residues, b: Residues, low: Residues, width: Residues, counts: Ints) -> None:
     """Add to counts[v] the number of reports with (a·v + b mod 2^31-1) in [low, low + width).
 
@@ -170,7 +170,7 @@ def count_support(a: Residues, b: Residues, low: Residues, width: Residues, coun
             counts[v] += found
 
 
-@njit(cache=True)  # type: ignore[misc,unused-ignore]
+@njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def fill_subsets(rows: Bytes, skip: Ints, sizes: Ints, most: int, others: int, pool: Residues) -> int:
     """Set in each row a uniform subset of so many of the `others` bits, all but bit `skip`; return the rows filled.
 

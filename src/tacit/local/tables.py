@@ -60,7 +60,7 @@ def read(
     batch = max(1, _BATCH_BYTES // (width + 64))
     try:
         total = _count(connection, f"SELECT count(*) FROM {source}")  # noqa: S608 - names are quoted
-        found = connection.execute(f"SELECT {report} FROM {source} WHERE {own}")  # noqa: S608
+        found = connection.execute(f"SELECT {report} FROM {source} WHERE {own}")  # noqa: S608 - names are quoted
         seen = 0
         while rows := found.fetchmany(batch):
             seen += len(rows)
@@ -83,7 +83,7 @@ def _require_binary(connection: duckdb.DuckDBPyConnection, source: str, columns:
     """Refuse columns that hold no bytes; others would fail half-way, or match by their text."""
     for column in columns:
         try:
-            found = connection.execute(f"DESCRIBE SELECT {quoted(column)} FROM {source}").fetchone()  # noqa: S608
+            found = connection.execute(f"DESCRIBE SELECT {quoted(column)} FROM {source}").fetchone()  # noqa: S608 - names are quoted
         except _ENGINE:
             raise _lacks(connection, source, column) from None
         kind = str(found[1]) if found else "nothing"
@@ -94,7 +94,7 @@ def _require_binary(connection: duckdb.DuckDBPyConnection, source: str, columns:
 def _lacks(connection: duckdb.DuckDBPyConnection, source: str, column: str) -> InvalidError | SourceError:
     """Return the error for a column that cannot be found; names of columns are no reports."""
     try:
-        names = [str(name) for name, *_ in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]  # noqa: S608
+        names = [str(name) for name, *_ in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]  # noqa: S608 - names are quoted
     except _ENGINE:
         return SourceError(_FAILED)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""

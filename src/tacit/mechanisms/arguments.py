@@ -23,7 +23,7 @@ def one_of(**given: object) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) == 1:
         return named[0]
-    got = " and ".join(named) if named else "neither" if len(given) == 2 else "none of them"  # noqa: PLR2004
+    got = " and ".join(named) if named else "neither" if len(given) == 2 else "none of them"  # noqa: PLR2004 - "neither" is of two
     raise InvalidError(" or ".join(given), got, "given, and exactly one of them")
 
 

@@ -98,4 +98,4 @@ def as_integers(array: Array, argument: str) -> Ints:
 
 def as_fraction(x: object) -> Fraction:
     """Return a data value exactly: a float is its binary value here, not a decimal somebody chose."""
-    return Fraction(int(x)) if isinstance(x, (int, np.integer)) else Fraction(float(x))  # type: ignore[arg-type]
+    return Fraction(int(x)) if isinstance(x, (int, np.integer)) else Fraction(float(x))  # type: ignore[arg-type]  # of data: a number

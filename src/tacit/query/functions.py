@@ -84,7 +84,7 @@ def _logic(meaning: Callable[..., Value]) -> Function:
 
 def _text(meaning: Callable[..., Value], *more: Takes, gives: Kind = "text", **others: int) -> Function:
     fixed = frozenset(place for place, takes in enumerate(more, 1) if takes == "integer")
-    return Function(takes=("text", *more), gives=gives, meaning=meaning, constants=fixed, **others)  # type: ignore[arg-type]
+    return Function(takes=("text", *more), gives=gives, meaning=meaning, constants=fixed, **others)  # type: ignore[arg-type]  # its fields
 
 
 def _part(meaning: Callable[..., Value], takes: Takes = "moment") -> Function:

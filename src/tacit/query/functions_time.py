@@ -57,7 +57,7 @@ def date_trunc(unit: str, moment: date) -> date:
     >>> date_trunc("month", date(2024, 5, 17)), date_trunc("week", date(2024, 5, 17))
     (datetime.date(2024, 5, 1), datetime.date(2024, 5, 13))
     """
-    start = moment.replace(**_zeros(unit)) if isinstance(moment, datetime) else moment  # type: ignore[arg-type]
+    start = moment.replace(**_zeros(unit)) if isinstance(moment, datetime) else moment  # type: ignore[arg-type]  # no zone
     match unit:
         case "year":
             return start.replace(month=1, day=1)

@@ -84,8 +84,9 @@ def _ordered(found: Interval | None) -> Interval | None:
 
 
 def _point(value: Value) -> Interval | None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return (float(value), float(value)) if number else None  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value), float(value)
 
 
 Rule = Callable[[list[Interval]], Interval | None]

@@ -84,7 +84,7 @@ class NoiseLaw:
             mixture = self.mixture()
             return lambda t: mixture(weights[0], weights[1] if len(weights) > 1 else 0.0, t)
         scale, one = self.scale * weights[0], weights[0]
-        if len(set(weights)) > 1 or len(weights) > 3:  # noqa: PLR2004
+        if len(set(weights)) > 1 or len(weights) > 3:  # noqa: PLR2004 - sums of more have no law here
             raise ValueError("three weights must be alike")
         beyond = _three_laplace if self.law == "laplace" else _three_gaussian
         return lambda t: beyond(max(t - 1.5 * one, 0.0) / scale)

@@ -126,6 +126,6 @@ def check_name(node: exp.Expr) -> None:
 
 def _clamp(terms: Sequence[Term]) -> Term:
     ends = [term.known.ends for term in terms[1:]]
-    if len(terms) == 3 and None not in ends and ends[0] > ends[1]:  # type: ignore[operator] # noqa: PLR2004
+    if len(terms) == 3 and None not in ends and ends[0] > ends[1]:  # type: ignore[operator] # noqa: PLR2004 - x and its ends, both known
         raise InvalidError("sql", "clamp with its lower end above its upper end", "a question with clamp(x, low, high)")
     return call("clamp", *terms)

@@ -145,7 +145,7 @@ def _fitted(name: str, term: Term, want: Takes, common: Kind | None) -> Term:
             raise _misfit(name, term.kind, want)
         return coerce(term, common)
     if want == term.kind or term.is_null or (want, term.kind) in (("real", "integer"), ("timestamp", "date")):
-        return coerce(term, want)  # type: ignore[arg-type]
+        return coerce(term, want)  # type: ignore[arg-type]  # a kind, since none of the three above
     raise _misfit(name, term.kind, want)
 
 
@@ -174,7 +174,7 @@ def common_kind(terms: Sequence[Term], name: str) -> Kind:
         return terms[0].kind
     for pair, kind in ((("integer", "real"), "real"), (("date", "timestamp"), "timestamp")):
         if kinds == set(pair):
-            return kind  # type: ignore[return-value]
+            return kind  # type: ignore[return-value]  # one of the two kinds above
     if len(kinds) > 1:
         raise _mixed(name, kinds)
     common = kinds.pop()

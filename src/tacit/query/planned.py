@@ -194,8 +194,9 @@ def _multiple(output: Computed) -> dict[int, Fraction] | None:
 
 def _factor(constant: Constantly) -> Fraction | None:
     value = constant.value
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Fraction(repr(value)) if number and abs(value) < float("inf") else None  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return Fraction(repr(value)) if abs(value) < float("inf") else None
 
 
 def _times(output: Output, factor: Fraction | None) -> dict[int, Fraction] | None:

@@ -356,6 +356,6 @@ def _ordered(cells: list[Cell], order: Order) -> list[Cell]:
             return 0 if left is right else (-1 if (left is None) == order.nulls_first else 1)
         if left == right:
             return 0
-        return (1 if left > right else -1) * (-1 if order.descending else 1)  # type: ignore[operator]
+        return (1 if left > right else -1) * (-1 if order.descending else 1)  # type: ignore[operator]  # of one kind
 
     return sorted(cells, key=cmp_to_key(compare))

@@ -121,7 +121,7 @@ def _arrow_ready(column: Sequence[Value], kind: Kind) -> list[object]:
     if kind != "integer":
         return list(column)
     most = 2**63 - 1
-    return [None if x is None else max(-most - 1, min(most, int(x))) for x in column]  # type: ignore[arg-type]
+    return [None if x is None else max(-most - 1, min(most, int(x))) for x in column]  # type: ignore[arg-type]  # all are integers
 
 
 def _module(name: str) -> ModuleType:

@@ -226,7 +226,7 @@ def _crossing(
     for turn in range(100):
         if high - low <= near * high:
             break
-        share = at_low / (at_low - at_high) if turn % 4 < 3 and at_high < at_low < inf else 0.5  # noqa: PLR2004
+        share = at_low / (at_low - at_high) if turn % 4 < 3 and at_high < at_low < inf else 0.5  # noqa: PLR2004 - every fourth turn halves
         share += (0.3 if turn % 2 else -0.3) * near * high / (high - low)
         middle = low + min(max(share, 1e-3), 1 - 1e-3) * (high - low)
         at = log(max(curve(middle), _FAINTEST) / delta)
