@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
-from tacit.engines.spark_sessions import own, quiet, refuse_stopped, release, same_active, tell_apart
+from tacit.engines.spark_sessions import is_there, own, quiet, refuse_gone, release, same_active, tell_apart
 from tacit.engines.spark_sources import Shown, find, is_spark, reveal, types_of
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
@@ -55,16 +55,16 @@ class SparkEngine(StatementEngine):
         return {table: types_of(reveal(self._sources[table], view, session)) for table, view in views.items()}
 
     def check(self, plan: Plan) -> None:
-        """Refuse, without reading, a plan whose integers would not fit, and any plan once the session was stopped."""
+        """Refuse, without reading, a plan whose integers would not fit; and any plan once session or server is gone."""
         super().check(plan)
-        refuse_stopped(self._theirs)
+        refuse_gone(self._theirs)
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
         """Give a session: one more where tables are to be looked up anew, as they are now."""
         if self._own is None:
             raise SourceError(CLOSED)
-        refuse_stopped(self._theirs)
+        refuse_gone(self._theirs)
         with quiet():
             yield from self._read()
 
@@ -99,14 +99,15 @@ class SparkEngine(StatementEngine):
         if session is not None:
             _stop(session)
             with suppress(Exception):
-                for view in self._views.values():
+                for view in self._views.values() if is_there(session) else ():
                     session.catalog.dropTempView(view)
             release(session)
 
 
 def _stop(session: SparkSession) -> None:
     with suppress(Exception):
-        session.interruptAll()
+        if is_there(session):
+            session.interruptAll()
 
 
 def _run(session: SparkSession, sql: str, parameters: Parameters) -> Rows:

@@ -7,6 +7,7 @@ spread, and what catalogs there are, is taken over from theirs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -67,12 +68,13 @@ _NO_JAVA = (
 _NO_CONNECT = (
     "Spark Connect needs more packages; nothing was read or spent. Install them with: pip install 'pyspark[connect]'"
 )
-_NOT_REACHED = (
+NOT_REACHED = (
     "The Spark Connect server could not be reached; nothing was read or spent. Check that it runs, the host and port "
     "after sc://, and the token."
 )
 _KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
 _CALM = {"spark.app.name": "tacit", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _PORT, _REACH = 15002, 10  # of Spark Connect; seconds
 
 
@@ -89,7 +91,7 @@ def active() -> SparkSession:
         pass
     if session is None:
         raise SourceError(failed)
-    refuse_stopped(session)
+    refuse_gone(session)
     return session
 
 
@@ -109,16 +111,17 @@ def connected(url: str) -> SparkSession:
     """Return a session on a Spark Connect server."""
     if "session_id=" in url:
         raise NoSourceError("a Spark Connect URL with a session_id", "a URL without one: we make a session of our own")
-    session, failed = None, _NOT_REACHED
+    session, failed = None, NOT_REACHED
     if find_spec("pyspark") is not None and find_spec("grpc") is None:  # PySpark may end the process over this
         raise SourceError(_NO_CONNECT)
     try:
         from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
 
         place = urlsplit(url)
-        create_connection((place.hostname, place.port or _PORT), _REACH).close()  # PySpark would try for minutes
-        made = Remote(connection=url)
-        session = made if made.version else None
+        if _answers(place.hostname or "", place.port or _PORT):
+            made = Remote(connection=url)
+            _hurry(made)
+            session = made if made.version else None
     except ImportError:
         failed = _NO_CONNECT
     except Exception:  # noqa: BLE001, S110 - it may repeat the URL, and with it a token
@@ -166,7 +169,28 @@ def _setting(session: SparkSession, name: str) -> str | None:
 def _remote(session: SparkSession) -> SparkSession:
     """Return another session on the same Spark Connect server, over a connection of its own."""
     client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - nothing public says where it is connected
-    return type(session)(connection=client._builder)  # type: ignore[call-arg] # noqa: SLF001
+    made = type(session)(connection=client._builder)  # type: ignore[call-arg] # noqa: SLF001 - as above
+    _hurry(made)
+    return made
+
+
+def _hurry(session: object) -> None:
+    """Let a session of ours give up on a server that is gone within seconds; PySpark would try for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - an extra
+
+    policy = DefaultPolicy(max_retries=5, initial_backoff=100, max_backoff=4000, max_server_retry_delay=4000)
+    session._client.set_retry_policies([policy])  # type: ignore[attr-defined] # noqa: SLF001 - nothing public does it
+
+
+def _answers(host: str, port: int) -> bool:
+    """Whether somebody listens there; where a proxy stands between, nobody can tell."""
+    if any(os.environ.get(name) for name in _PROXIES):
+        return True
+    try:
+        create_connection((host, port), _REACH).close()
+    except (OSError, OverflowError, UnicodeError):
+        return False
+    return True
 
 
 def release(session: SparkSession) -> None:
@@ -174,9 +198,10 @@ def release(session: SparkSession) -> None:
     if hasattr(session, "_jsparkSession"):
         return
     with suppress(Exception):
-        client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - `stop` would end a local server too
-        client.release_session()
-        client.close()
+        if is_there(session):  # else both would try for a while
+            client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - `stop` would end a local server too
+            client.release_session()
+            client.close()
 
 
 def _same_place(session: SparkSession, made: SparkSession) -> None:
@@ -216,8 +241,8 @@ def quiet() -> Iterator[None]:
             logger.removeFilter(elsewhere)
 
 
-def refuse_stopped(session: SparkSession) -> None:
-    """Raise SourceError if a session was stopped, here or in Java."""
+def refuse_gone(session: SparkSession) -> None:
+    """Raise SourceError if a session was stopped, here or in Java, or if its Spark Connect server does not answer."""
     stopped = True
     try:
         if hasattr(session, "is_stopped"):
@@ -229,3 +254,16 @@ def refuse_stopped(session: SparkSession) -> None:
         pass
     if stopped:
         raise SourceError(STOPPED)
+    if not is_there(session):
+        raise SourceError(NOT_REACHED)
+
+
+def is_there(session: SparkSession) -> bool:
+    """Whether a session's server can be reached, as far as that can be told at once; one in this process can."""
+    if hasattr(session, "_jsparkSession"):
+        return True
+    place = getattr(session._client._builder, "endpoint", None)  # type: ignore[attr-defined] # noqa: SLF001 - as above
+    if place is None:  # somebody's own way to a server
+        return True
+    host, _, port = place.rpartition(":")
+    return _answers(host.strip("[]"), int(port))

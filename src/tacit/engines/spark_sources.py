@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from tacit.engines.spark_sessions import active, connected, own, refuse_stopped
+from tacit.engines.spark_sessions import active, connected, own, refuse_gone
 from tacit.errors import InvalidError, NoSourceError, show
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ def find(source: object, table: str | None, written: str | None = None) -> tuple
 def _of_object(source: object, table: str | None) -> tuple[SparkSession, Shown]:
     if hasattr(source, "sparkSession"):
         frame = cast("DataFrame", source)
-        refuse_stopped(frame.sparkSession)
+        refuse_gone(frame.sparkSession)
         _no_table(table)
         return frame.sparkSession, Shown("data", frame=frame)
     session = cast("SparkSession", source)
-    refuse_stopped(session)
+    refuse_gone(session)
     return session, _table(session, table)
 
 
