@@ -10,11 +10,12 @@
 
 from tacit.anonymity.attacks import Attack, attack
 from tacit.anonymity.drafts import draft, load, save
-from tacit.anonymity.hierarchies import Hierarchy, dates, hierarchy, intervals, mask, ordered, suppress
+from tacit.anonymity.hierarchies import Hierarchy, hierarchy
 from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
 from tacit.anonymity.outcome import Anonymized, transform
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
+from tacit.anonymity.rules import dates, intervals, mask, ordered, suppress
 from tacit.anonymity.search import anonymize
 from tacit.anonymity.usefulness import Accuracy, Losses, accuracy, loss_by_k
 

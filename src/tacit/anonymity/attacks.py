@@ -23,8 +23,9 @@ import numpy as np
 from tacit.anonymity.cells import text
 from tacit.anonymity.classes import Classes, Flags, Spread, group, spread
 from tacit.anonymity.exact import fraction
-from tacit.anonymity.hierarchies import Hierarchy, Quasi, number, rule
+from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
 from tacit.anonymity.linkage import Fits, compare, link
+from tacit.anonymity.numerals import number
 from tacit.anonymity.problems import chosen
 from tacit.anonymity.report import names_of, roles
 from tacit.anonymity.tables import Column, Table, read

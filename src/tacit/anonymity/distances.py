@@ -23,7 +23,8 @@ from typing import cast
 import numpy as np
 
 from tacit.anonymity.cells import text
-from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy, number
+from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
+from tacit.anonymity.numerals import number
 from tacit.anonymity.tables import Floats, Ints, Longs, Texts
 from tacit.errors import InvalidError, show
 

@@ -16,22 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.anonymity.files import a_path
-from tacit.anonymity.hierarchies import (
-    Dates,
-    Hierarchy,
-    Intervals,
-    Mask,
-    Ordered,
-    Rule,
-    Suppress,
-    dates,
-    day,
-    hierarchy,
-    mask,
-    number,
-    ordered,
-    suppress,
-)
+from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
+from tacit.anonymity.numerals import day, number
+from tacit.anonymity.rules import Dates, Intervals, Mask, Ordered, Suppress, dates, mask, ordered, suppress
 from tacit.anonymity.tables import Column, read
 from tacit.errors import InvalidError, show
 
@@ -107,7 +94,7 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
     """Write hierarchies to a TOML file, one table for each column.
 
     >>> import tempfile
-    >>> from tacit.anonymity.hierarchies import intervals
+    >>> from tacit.anonymity.rules import intervals
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save({"age": intervals([5, 10])}, f"{folder}/rules.toml")
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])

@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tacit.anonymity.distances import Ground, ground
-from tacit.anonymity.hierarchies import Hierarchy, Rule, number
+from tacit.anonymity.hierarchies import Hierarchy, Rule
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, TCloseness
+from tacit.anonymity.numerals import number
 from tacit.anonymity.tables import Column, Floats, Ints, Longs
 from tacit.errors import InvalidError
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.anonymity.classes import Flags
-from tacit.anonymity.hierarchies import Hierarchy, number
+from tacit.anonymity.hierarchies import Hierarchy
+from tacit.anonymity.numerals import number
 from tacit.anonymity.tables import Floats, Ints, Texts
 from tacit.errors import InvalidError
 

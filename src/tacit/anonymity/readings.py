@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
-from tacit.anonymity.hierarchies import ALL, number
+from tacit.anonymity.hierarchies import ALL
+from tacit.anonymity.numerals import number
 from tacit.errors import InvalidError
 
 _NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
