@@ -13,19 +13,16 @@ A missing sensitive value is a value of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.cells import text
-from tacit.anonymity.classes import Classes, Flags, Spread, group, spread
-from tacit.anonymity.exact import fraction
-from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
+from tacit.anonymity.classes import Classes, Flags, group, spread
+from tacit.anonymity.hierarchies import Quasi, rule
+from tacit.anonymity.inferences import Learns, alike, background, homogeneity, in_words, near, skewness
 from tacit.anonymity.linkage import Fits, compare, link
-from tacit.anonymity.numerals import number
 from tacit.anonymity.problems import chosen
 from tacit.anonymity.report import names_of, roles
 from tacit.anonymity.tables import Column, Table, read
@@ -33,7 +30,6 @@ from tacit.errors import InvalidError, show
 
 Kind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
 _KINDS = ("homogeneity", "background", "skewness", "similarity", "linkage")
-_NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +136,16 @@ def attack(  # noqa: PLR0913 - each has its own meaning
     classes = group([column.codes for column in columns], rows.rows)
     told = spread(classes, rows.column(sensitive))
     if kind == "homogeneity":
-        learns = _known(told, set())
+        learns = homogeneity(told, set())
     elif kind == "background":
-        learns = _background(told, excluded)
+        learns = background(told, excluded)
     elif kind == "skewness":
-        learns = _skewed(told, classes, factor)
+        learns = skewness(told, classes, factor)
     else:
         learns = (
-            _near(told, reach)
-            if hierarchy is None
-            else _alike(told, rule(hierarchy).over(told.values, sensitive), level)
+            near(told, reach) if hierarchy is None else alike(told, rule(hierarchy).over(told.values, sensitive), level)
         )
     return _result(kind, columns, classes, told.name, learns)
-
-
-Learns: TypeAlias = "dict[int, str]"
 
 
 def _result(kind: str, columns: Sequence[Column], classes: Classes, name: str, learns: Learns) -> Attack:
@@ -168,100 +159,6 @@ def _result(kind: str, columns: Sequence[Column], classes: Classes, name: str, l
     ]
     victims.sort(key=lambda one: -one.rows)
     return Attack(kind, int(classes.sizes.sum()), sum(one.rows for one in victims), tuple(victims))
-
-
-def _sets(told: Spread) -> list[list[int]]:
-    """Return the values of every class, as codes."""
-    starts = told.starts()
-    return [told.value[starts[c] : starts[c + 1]].tolist() for c in range(told.classes)]
-
-
-def _known(told: Spread, out: set[int]) -> Learns:
-    left = {which: [value for value in values if value not in out] for which, values in enumerate(_sets(told))}
-    return {which: f"is {_text(told.values[values[0]])}" for which, values in left.items() if len(values) == 1}
-
-
-def _text(value: str | None) -> str:
-    return "missing" if value is None else value
-
-
-def _background(told: Spread, excluded: int | Sequence[object]) -> Learns:
-    want = "how many values can be ruled out, or a list of them"
-    if isinstance(excluded, (str, bytes, bool)) or not isinstance(excluded, (int, np.integer, Iterable)):
-        raise InvalidError("excluded", show(excluded), want)
-    if not isinstance(excluded, (int, np.integer)):
-        return _known(told, _ruled_out(told, excluded))
-    if excluded < 0:
-        raise InvalidError("excluded", show(excluded), "a whole number ≥ 0")
-    return {
-        which: f"is one of {len(values)}: {', '.join(_text(told.values[value]) for value in values)}"
-        for which, values in enumerate(_sets(told))
-        if len(values) <= excluded + 1
-    }
-
-
-def _ruled_out(told: Spread, excluded: Iterable[object]) -> set[int]:
-    """Return the codes of values that are ruled out, each written as in the table."""
-    place = {value: code for code, value in enumerate(told.values)}
-    ruled = [(value, text(value)) for value in excluded]
-    for value, written in ruled:
-        if written not in place:
-            raise InvalidError("excluded", f"{show(value)}, which {told.name} lacks", "values of the sensitive column")
-    return {place[written] for _, written in ruled}
-
-
-def _skewed(told: Spread, classes: Classes, factor: float) -> Learns:
-    least = fraction(factor, "factor", "a number > 1")
-    if not least > 1:
-        raise InvalidError("factor", show(factor), "a number > 1")
-    sizes, total = classes.sizes[told.of], max(1, told.whole.sum())
-    times = (told.count / sizes) / (told.whole / total)[told.value]
-    learns: dict[int, str] = {}
-    for at in np.argsort(-times, kind="stable"):
-        if times[at] < float(least) * (1 - _NEAR):
-            break
-        if not _as_likely(int(told.count[at]), int(sizes[at]), int(told.whole[told.value[at]]), int(total), least):
-            continue
-        which, value = int(told.of[at]), told.values[told.value[at]]
-        share, before = told.count[at] / sizes[at], told.whole[told.value[at]] / total
-        learns.setdefault(
-            which, f"is {_text(value)} with chance {share:.3g}, {times[at]:.3g} times the {before:.3g} of all"
-        )
-    return learns
-
-
-def _as_likely(count: int, size: int, whole: int, total: int, factor: Fraction) -> bool:
-    """Return whether count/size ≥ factor·whole/total, in integers."""
-    return count * total * factor.denominator >= factor.numerator * whole * size
-
-
-def _alike(told: Spread, tree: Hierarchy, level: int) -> Learns:
-    if type(level) is not int or not 0 <= level < tree.height - 1:
-        raise InvalidError("level", show(level), f"from 0 to {tree.height - 2}, a level under the top of the hierarchy")
-    place = {value: row for row, value in enumerate(tree.values)}
-    label = [tree.rows[place[value]][level] for value in told.values]
-    found = {which: {label[value] for value in values} for which, values in enumerate(_sets(told))}
-    return {which: f"is in {_text(next(iter(labels)))}" for which, labels in found.items() if len(labels) == 1}
-
-
-def _near(told: Spread, reach: float) -> Learns:
-    part = fraction(reach, "reach", "a number from 0 to below 1")
-    if not 0 <= part < 1:
-        raise InvalidError("reach", show(reach), "a number from 0 to below 1")
-    numbers = [None if value is None else number(value, told.name) for value in told.values]
-    known = [x for x in numbers if x is not None]
-    learns: dict[int, str] = {}
-    for which, values in enumerate(_sets(told)):
-        inside = [numbers[value] for value in values]
-        if all(x is None for x in inside):
-            learns[which] = "is missing"
-        if None in inside:
-            continue
-        low, high = min(x for x in inside if x is not None), max(x for x in inside if x is not None)
-        if high - low <= part * (max(known) - min(known)):
-            ends = [told.values[numbers.index(end)] for end in (low, high)]
-            learns[which] = f"is in [{ends[0]}, {ends[1]}]"
-    return learns
 
 
 def _linkage(
@@ -332,8 +229,8 @@ def _linked(fits: Flags | np.ndarray[tuple[int], np.dtype[np.intp]], told: Colum
         return (
             "fits one row alone"
             if told is None
-            else f"fits one row alone; {told.name} is {_text(told.texts[values.pop()])}"
+            else f"fits one row alone; {told.name} is {in_words(told.texts[values.pop()])}"
         )
     if told is not None and len(values) == 1:
-        return f"fits {len(fits)} rows, and in all of them {told.name} is {_text(told.texts[values.pop()])}"
+        return f"fits {len(fits)} rows, and in all of them {told.name} is {in_words(told.texts[values.pop()])}"
     return ""

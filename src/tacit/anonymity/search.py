@@ -7,25 +7,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
-from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tacit.anonymity.classes import Classes, Spread, failing, group, spread
-from tacit.anonymity.drafts import draft_column
 from tacit.anonymity.exact import fraction
-from tacit.anonymity.hierarchies import Hierarchy, Quasi, rule
+from tacit.anonymity.hierarchies import Quasi
 from tacit.anonymity.loss import averaged, column_losses, measure
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, models_of, say
+from tacit.anonymity.models import KAnonymity, Model, NTCloseness, say
 from tacit.anonymity.optimal import Found
 from tacit.anonymity.optimal import search as search_lattice
 from tacit.anonymity.outcome import Anonymized, Roles, finish
-from tacit.anonymity.problems import MEANS, OBJECTIVES, Mean, Objective, Problem, chosen
+from tacit.anonymity.posing import broken_whole, pose, require_possible
+from tacit.anonymity.problems import Mean, Objective, Problem, chosen
 from tacit.anonymity.published import Published
-from tacit.anonymity.recoding import Recoding, level_recoding, raw_codes
+from tacit.anonymity.recoding import Recoding, level_recoding
 from tacit.anonymity.report import names_of
-from tacit.anonymity.report import roles as check_roles
 from tacit.anonymity.supersets import search_supersets
 from tacit.anonymity.tables import Longs, Table, read
 from tacit.errors import InvalidError, show
@@ -90,7 +88,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     if not 0 <= share <= 1:
         raise InvalidError("suppression", show(suppression), "a number from 0 to 1")
     limit, patience = int(share * rows.rows), _patience(seconds)
-    _possible(problem, limit if method == "optimal" else 0)
+    require_possible(problem, limit if method == "optimal" else 0)
     if method == "optimal":
         return _optimal(rows, roles, problem, limit, patience)
     return _partitioned(rows, roles, problem, method, strict=strict, seconds=patience)
@@ -108,89 +106,6 @@ def _names(quasi: object) -> tuple[str, ...]:
     if isinstance(quasi, str) or not isinstance(quasi, (Mapping, Sequence)) or not quasi:
         raise InvalidError("quasi", show(quasi), "a hierarchy for each quasi-identifier, or their names")
     return tuple(quasi)
-
-
-def pose(
-    rows: Table, roles: Roles, quasi: object, require: Sequence[Model] | Model, objective: str, mean: str
-) -> Problem:
-    """Return the problem that a call states.
-
-    Raises:
-        InvalidError: an argument is wrong.
-    """
-    check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
-    for name in roles.keep:
-        if name not in rows.names or name in {*roles.quasi, *roles.sensitive, roles.unit}:
-            raise InvalidError("keep", repr(name), "other columns of the table")
-    models = models_of(require)
-    for model in models:
-        named = None if isinstance(model, KAnonymity) else model.column
-        if not isinstance(model, KAnonymity) and (not roles.sensitive or named not in {None, *roles.sensitive}):
-            raise InvalidError(
-                "require", f"{say(model)} without that column in sensitive", "one of the sensitive columns"
-            )
-    trees = tuple(_tree(rows, name, quasi) for name in roles.quasi)
-    codes = tuple(raw_codes(tree, rows, name) for tree, name in zip(trees, roles.quasi, strict=True))
-    return Problem(
-        roles.quasi,
-        trees,
-        codes,
-        rows.rows,
-        models,
-        tuple(rows.column(name) for name in roles.sensitive),
-        None if roles.unit is None else rows.column(roles.unit),
-        cast("Objective", chosen(objective, OBJECTIVES, "objective")),
-        cast("Mean", chosen(mean, MEANS, "mean")),
-    )
-
-
-def _tree(rows: Table, name: str, quasi: object) -> Hierarchy:
-    column = rows.column(name)
-    if not isinstance(quasi, Mapping):
-        return draft_column(column).over(column.texts, name)
-    given = quasi[name]
-    if not (hasattr(given, "over") or isinstance(given, (str, Path, Sequence))):
-        raise InvalidError(
-            f"the hierarchy of {name}", show(given), "a rule such as mask(5), rows of labels, or a file of them"
-        )
-    return rule(given).over(column.texts, name)
-
-
-def _possible(problem: Problem, limit: int) -> None:
-    """Check that the whole table as one class meets the requirements, for then "*" everywhere does.
-
-    Every requirement holds of a union of classes that meet it, so where the whole fails, not all rows can be published.
-    Leaving some out can mend entropy and recursive diversity, but neither k nor distinct values nor n of supersets:
-    then no row at all could be published.
-    """
-    if problem.rows == 0:
-        raise InvalidError("the table", "no row", "at least one row")
-    for model in _broken_whole(problem):
-        if not limit or not isinstance(model, LDiversity) or model.kind == "distinct":
-            raise InvalidError(
-                "require", f"{say(model)}, which the whole table as one class fails", _needs(model, problem)
-            )
-
-
-def _broken_whole(problem: Problem) -> list[Model]:
-    """Return the requirements that the whole table as one class fails."""
-    whole = group([], problem.rows)
-    unit = None if problem.unit is None else spread(whole, problem.unit).different
-    return [
-        model
-        for model in problem.require
-        if failing(model, whole, [spread(whole, column) for column in problem.speaks_of(model)], unit).any()
-    ]
-
-
-def _needs(model: Model, problem: Problem) -> str:
-    if isinstance(model, KAnonymity):
-        many = problem.rows if problem.unit is None else len(problem.unit.texts)
-        return f"at most {many}-anonymity, for the table has so many {'rows' if problem.unit is None else 'persons'}"
-    if isinstance(model, NTCloseness):
-        return f"one with n at most {problem.rows}, for the table has so many rows"
-    least = min((len(column.texts) for column in problem.speaks_of(model)), default=0)
-    return f"one that the table itself meets: its sensitive column has {least} different values"
 
 
 def suppress_failing(rows: Table, roles: Roles, out: Published, require: tuple[Model, ...]) -> Published:
@@ -239,10 +154,10 @@ def _stopped(problem: Problem, found: Found, limit: int, seconds: float) -> Foun
     if found.certificate.lower == inf:
         want = f"met with at most {limit} rows suppressed; allow more suppression, or ask for less"
         raise InvalidError("require", got, want)
-    if _broken_whole(problem) and any(isinstance(model, NTCloseness) for model in problem.require) and seconds == inf:
+    if broken_whole(problem) and any(isinstance(model, NTCloseness) for model in problem.require) and seconds == inf:
         want = "met where all classes that fail are suppressed together; allow more suppression, or ask for less"
         raise InvalidError("require", got, want)
-    if _broken_whole(problem):
+    if broken_whole(problem):
         over = f"{seconds:g}, which was over before an answer to {got} was found or excluded"
         raise InvalidError("seconds", over, "longer, or None to search to the end")
     tops = tuple(tree.height - 1 for tree in problem.trees)
