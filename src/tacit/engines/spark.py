@@ -183,7 +183,7 @@ def _engine(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngin
     found = {name: find(one.source, one.table, one.written) for name, one in sources.items()}
     session = _one_session([session for session, _ in found.values()])
     shown = {
-        name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]
+        name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]  # keys of its own
         for name, (_, one) in found.items()
     }
     return SparkEngine(session, next(iter(shown)), shown)
