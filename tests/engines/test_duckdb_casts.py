@@ -9,7 +9,6 @@ from math import inf
 import duckdb
 import pytest
 
-from tacit.engines.duckdb_casts import CASTS, kind_of, read
 from tacit.engines.duckdb_dialect import DUCKDB
 from tacit.engines.statements.words import column
 from tacit.errors import InvalidError
@@ -20,7 +19,7 @@ from tacit.query.expressions import Kind, Value
 def values(type_name: str, kind: Kind, written: Sequence[str], *, unit: bool = False) -> list[Value]:
     """Return what a column of a type, with these values, is as a kind."""
     listed = ", ".join(f"(({one})::{type_name})" for one in written)
-    sql = (DUCKDB.read_unit if unit else read)(column("c"), type_name, kind).sql("duckdb")
+    sql = (DUCKDB.read_unit if unit else DUCKDB.read)(column("c"), type_name, kind).sql("duckdb")
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         return [value for (value,) in connection.execute(f"SELECT {sql} FROM (VALUES {listed}) t(c)").fetchall()]  # noqa: S608
@@ -51,11 +50,11 @@ def values(type_name: str, kind: Kind, written: Sequence[str], *, unit: bool = F
     ],
 )
 def test_types_have_kinds(type_name: str, kind: Kind | None) -> None:
-    assert kind_of(type_name) == kind
+    assert DUCKDB.kind_of(type_name) == kind
 
 
 def test_the_casts_are_those_of_the_language() -> None:
-    assert set(CASTS) == set(functions_cast.CASTS)
+    assert set(DUCKDB.casts) == set(functions_cast.CASTS)
 
 
 @pytest.mark.parametrize(
@@ -115,4 +114,4 @@ def test_a_unit_that_is_nan_is_none() -> None:
 @pytest.mark.parametrize(("type_name", "kind"), [("BLOB", "text"), ("DATE", "integer"), ("DOUBLE", "text")])
 def test_a_type_that_cannot_become_the_kind_is_refused(type_name: str, kind: Kind) -> None:
     with pytest.raises(InvalidError, match="kinds that the types allow"):
-        read(column("c"), type_name, kind)
+        DUCKDB.read(column("c"), type_name, kind)

@@ -15,7 +15,6 @@ from contract.plans import key, plan, table
 from postgres_server import Database, database
 from tacit import anonymity
 from tacit.engines.postgres import open_postgres
-from tacit.engines.postgres_casts import CASTS, kind_of, read
 from tacit.engines.postgres_dialect import POSTGRES
 from tacit.engines.statements.words import column
 from tacit.errors import InvalidError, SourceError
@@ -68,11 +67,11 @@ def values(clinic: Database, type_name: str, kind: Kind, written: Sequence[str],
     ],
 )
 def test_types_have_kinds(type_name: str, kind: Kind | None) -> None:
-    assert kind_of(type_name) == kind
+    assert POSTGRES.kind_of(type_name) == kind
 
 
 def test_the_casts_are_those_of_the_language() -> None:
-    assert set(CASTS) == set(functions_cast.CASTS)
+    assert set(POSTGRES.casts) == set(functions_cast.CASTS)
 
 
 LARGEST = str(2**1024 - 2**970 - 1)
@@ -193,12 +192,12 @@ def test_a_unit_that_the_policy_takes_for_an_integer_is_not_rounded_by_way_of_a_
 
 def test_every_text_is_compared_by_code_point() -> None:
     for type_name in ("text", "varchar", "citext", "enum", "uuid"):
-        assert POSTGRES.text(read(column("c"), type_name, "text")) == 'CAST("c" AS TEXT) COLLATE "C"'
+        assert POSTGRES.text(POSTGRES.read(column("c"), type_name, "text")) == 'CAST("c" AS TEXT) COLLATE "C"'
     for type_name in ("text", "varchar", "bpchar", "citext"):
         assert POSTGRES.text(POSTGRES.read_unit(column("c"), type_name, "text")) == 'CAST("c" AS TEXT) COLLATE "C"'
     listed = POSTGRES.listed([("k0", "k0", "text")], "c0", 1)
     assert 'k0 COLLATE "C"' in listed
-    assert POSTGRES.text(CASTS["integer", "text"](column("c"))).endswith('COLLATE "C"')
+    assert POSTGRES.text(POSTGRES.casts["integer", "text"](column("c"))).endswith('COLLATE "C"')
 
 
 def test_units_and_keys_are_told_apart_by_code_point_under_any_collation(loose: Database) -> None:
@@ -219,7 +218,7 @@ def test_units_and_keys_are_told_apart_by_code_point_under_any_collation(loose: 
 @pytest.mark.parametrize(("type_name", "kind"), [("bytea", "text"), ("date", "integer"), ("float8", "text")])
 def test_a_type_that_cannot_become_the_kind_is_refused(type_name: str, kind: Kind) -> None:
     with pytest.raises(InvalidError, match="kinds that the types allow"):
-        read(column("c"), type_name, kind)
+        POSTGRES.read(column("c"), type_name, kind)
 
 
 def test_domains_are_their_base_types_and_those_of_arrays_are_not_used(clinic: Database) -> None:
@@ -349,7 +348,7 @@ def test_long_texts_mean_the_same_as_short_ones() -> None:
         made.fill("t", {"u": "integer", "s": "text"}, [{"u": u, "s": one} for u, one in enumerate(texts)])
         opened = open_postgres(made.reader)
         for kind in kinds:
-            found = POSTGRES.text(CASTS["text", kind](POSTGRES.read(column("s"), "text", "text")))
+            found = POSTGRES.text(POSTGRES.casts["text", kind](POSTGRES.read(column("s"), "text", "text")))
             with opened._reading() as run:
                 got = [one for (one,) in run(f"SELECT {found} FROM {opened._views['t']} ORDER BY u", {})]  # noqa: S608
             assert got == [functions_cast.cast(one, "text", kind) for one in texts]
@@ -363,7 +362,7 @@ def test_texts_of_hundreds_of_megabytes_raise_nothing() -> None:
         made.grant("t")
         opened = open_postgres(made.reader)
         for kind, expected in (("integer", 7), ("real", None), ("boolean", None), ("date", None), ("timestamp", None)):
-            found = POSTGRES.text(CASTS["text", kind](POSTGRES.read(column("s"), "text", "text")))  # type: ignore[index]
+            found = POSTGRES.text(POSTGRES.casts["text", kind](POSTGRES.read(column("s"), "text", "text")))  # type: ignore[index]
             with opened._reading() as run:
                 assert [tuple(row) for row in run(f"SELECT {found} FROM {opened._views['t']}", {})] == [(expected,)]  # noqa: S608
         opened.close()

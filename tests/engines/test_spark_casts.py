@@ -9,7 +9,6 @@ import pytest
 
 from spark_session import spark
 from tacit.engines.spark import open_spark
-from tacit.engines.spark_casts import CASTS, kind_of, read
 from tacit.engines.spark_dialect import SPARK
 from tacit.engines.statements.words import column
 from tacit.errors import InvalidError
@@ -42,11 +41,11 @@ TYPES = [
 
 @pytest.mark.parametrize(("type_name", "kind"), TYPES)
 def test_types_have_kinds(type_name: str, kind: Kind | None) -> None:
-    assert kind_of(type_name) == kind
+    assert SPARK.kind_of(type_name) == kind
 
 
 def test_the_casts_are_those_of_the_language() -> None:
-    assert set(CASTS) == set(functions_cast.CASTS)
+    assert set(SPARK.casts) == set(functions_cast.CASTS)
 
 
 Case = tuple[str, Kind, list[str], list[Value]]
@@ -85,7 +84,7 @@ def asked(type_name: str, kind: Kind, written: list[str], *, unit: bool = False)
     theirs.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     opened = open_spark(theirs.sql(held(type_name, written)))
     assert opened._types["c"] == type_name
-    sql = (SPARK.read_unit if unit else read)(column("c"), type_name, kind)
+    sql = (SPARK.read_unit if unit else SPARK.read)(column("c"), type_name, kind)
     with opened._reading() as run:
         found = run(f"SELECT place, {SPARK.text(sql)} FROM data ORDER BY 1", {})  # noqa: S608 - ours
     opened.close()
@@ -125,7 +124,7 @@ def test_a_unit_that_is_nan_is_none() -> None:
 @pytest.mark.parametrize(("type_name", "kind"), [("binary", "text"), ("date", "integer"), ("double", "text")])
 def test_a_type_that_cannot_become_the_kind_is_refused(type_name: str, kind: Kind) -> None:
     with pytest.raises(InvalidError, match="kinds that the types allow"):
-        read(column("c"), type_name, kind)
+        SPARK.read(column("c"), type_name, kind)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tacit.engines import duckdb_casts as casts
 from tacit.engines.duckdb_functions import duckdb_forms
+from tacit.engines.statements.columns import Columns
 from tacit.engines.statements.dialect import Dialect, Listed
 from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, try_cast, when, whole
 from tacit.errors import InvalidError
@@ -20,30 +21,24 @@ class DuckDBDialect(Dialect):
     """DuckDB's SQL."""
 
     name: ClassVar[str] = "duckdb"
-    casts = casts.CASTS
+    columns: ClassVar[Columns] = casts.COLUMNS
 
     def __init__(self) -> None:
         """Prepare the forms of functions."""
         self.forms = duckdb_forms(self)
 
-    def kind_of(self, type_name: str) -> Kind | None:
-        """Return the kind of a type, or None if its columns cannot be used."""
-        return casts.kind_of(type_name)
-
     def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return a column as a value of the kind that its policy says, or raise InvalidError."""
-        return casts.read(raw, type_name, kind)
-
-    def may_be_nan(self, type_name: str, kind: Kind) -> bool:
-        """Whether a column can hold NaN as the policy types it."""
-        return casts.may_be_nan(type_name, kind)
+        if self.kind_of(type_name) == "integer" and kind == "real":
+            return cast(raw, "DOUBLE")  # not through 64 bits
+        return super().read(raw, type_name, kind)
 
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column: the very value if the policy leaves its kind.
 
         A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
         """
-        source = casts.kind_of(type_name)
+        source = casts.COLUMNS.kind_of(type_name)
         if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
             whole_number = infix(exp.EQ, raw, call("FLOOR", raw))
             return when((whole_number, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
@@ -110,7 +105,7 @@ _FLOATS = frozenset(("FLOAT", "DOUBLE"))
 
 def _unit_type(type_name: str, kind: Kind) -> str:
     """Return the type in which a unit's column is read: its own if the policy leaves its kind."""
-    own = casts.kind_of(type_name)
+    own = casts.COLUMNS.kind_of(type_name)
     if own == kind or (own == "integer" and kind == "real"):
         return type_name
     return "VARCHAR" if kind == "text" else TYPES[kind]

@@ -21,8 +21,20 @@ from typing import Final
 from sqlglot import exp
 
 from tacit.engines.postgres_doubles import filled
-from tacit.engines.statements.words import SQL, TYPES, cast, literal, real
-from tacit.errors import InvalidError
+from tacit.engines.statements.columns import (
+    DATE,
+    DAYS,
+    MOMENT,
+    MOMENTS,
+    PLAIN,
+    REAL,
+    Casts,
+    Columns,
+    Reader,
+    before_parenthesis,
+    reader,
+)
+from tacit.engines.statements.words import SQL, cast, literal, real
 from tacit.query.expressions import Kind
 
 INTEGERS: Final = frozenset(("int2", "int4", "int8"))
@@ -41,35 +53,9 @@ _KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 _SAFE_DIGITS = 300
 
 
-def kind_of(type_name: str) -> Kind | None:
-    """Return the kind of a type, or None if its columns cannot be used.
-
-    >>> kind_of("numeric(18,2)"), kind_of("enum"), kind_of("integer[]")
-    ('real', 'text', None)
-    """
-    return None if type_name.endswith("]") else _KINDS.get(plain(type_name))
-
-
-def plain(type_name: str) -> str:
-    """Return a type without what stands in parentheses."""
-    return type_name.partition("(")[0]
-
-
-def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
-    """Return a column of some type as a value of the kind that its policy says, or raise InvalidError.
-
-    A double may be NaN; see `may_be_nan`.
-    """
-    source = kind_of(type_name)
-    if source is None or (source != kind and (source, kind) not in CASTS):
-        raise InvalidError("columns", f"a column of type {plain(type_name)} as {kind}", "of kinds that the types allow")
-    value = _real_of_numeric(raw, type_name) if plain(type_name) == "numeric" else _READERS[plain(type_name)](raw)
-    return value if source == kind else CASTS[source, kind](value)
-
-
 def whole_unit(raw: SQL, type_name: str) -> SQL:
     """Return the integer nearest to a number that is a unit, without loss where it is whole; NULL outside 64 bits."""
-    if plain(type_name) in FLOATS:
+    if type_name in FLOATS:
         whole = filled("CASE WHEN x = FLOOR(x) THEN x ELSE FLOOR(x + half) END", x=cast(raw, "DOUBLE"))
         ends = {"first": real(-(2.0**63)), "beyond": real(2.0**63)}
         return filled("CASE WHEN x >= first AND x < beyond THEN CAST(n AS BIGINT) END", x=raw, n=whole, **ends)
@@ -80,21 +66,12 @@ def whole_unit(raw: SQL, type_name: str) -> SQL:
     )
 
 
-def may_be_nan(type_name: str, kind: Kind) -> bool:
-    """Whether a column can hold NaN as the policy types it."""
-    return kind == "real" and type_name in FLOATS
-
-
-def _as_it_is(raw: SQL) -> SQL:
-    return raw
-
-
 def _date(raw: SQL) -> SQL:
-    return _within(raw, "date", "0001-01-01", "9999-12-31")
+    return _within(raw, "date", *DAYS)
 
 
 def _timestamp(raw: SQL) -> SQL:
-    return _within(raw, "timestamp", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
+    return _within(raw, "timestamp", *MOMENTS)
 
 
 def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
@@ -136,24 +113,20 @@ def _real_of_numeric(raw: SQL, type_name: str) -> SQL:
     )
 
 
-_READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
+_READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
-        **dict.fromkeys(INTEGERS, lambda raw: cast(raw, "BIGINT")),
-        **dict.fromkeys(FLOATS, lambda raw: cast(raw, "DOUBLE")),
-        **dict.fromkeys((*TEXTS, "enum", "uuid"), lambda raw: cast(raw, "TEXT")),
-        "bool": _as_it_is,
-        "date": _date,
-        "timestamp": _timestamp,
-        "timestamptz": _zoned,
+        **dict.fromkeys(INTEGERS, reader(lambda raw: cast(raw, "BIGINT"))),
+        **dict.fromkeys(FLOATS, reader(lambda raw: cast(raw, "DOUBLE"))),
+        "numeric": _real_of_numeric,
+        **dict.fromkeys((*TEXTS, "enum", "uuid"), reader(lambda raw: cast(raw, "TEXT"))),
+        "date": reader(_date),
+        "timestamp": reader(_timestamp),
+        "timestamptz": reader(_zoned),
     }
 )
 
 _BLANKS = r"[\t\n\v\f\r ]*"
 _INTEGER = "[+-]?[0-9]+"
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-_REAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-
 
 _SHORT = 100
 """Longer than every day and every truth, and than integers without what may be cut off."""
@@ -206,7 +179,7 @@ def _text_to_real(text: SQL) -> SQL:
     digits = "LENGTH(LTRIM(SUBSTRING(x, '^[+-]?([0-9]*)'), '0'))"
     zeros = r"COALESCE(LENGTH(SUBSTRING(x, '[.](0*)')), 0)"
     return filled(
-        f"""CASE WHEN {_valid(_REAL, "double precision", most=_LONG)}
+        f"""CASE WHEN {_valid(REAL, "double precision", most=_LONG)}
         WHEN LENGTH(LTRIM({exponent}, '+-0')) > 18 THEN CASE WHEN LEFT({exponent}, 1) = '-' THEN zero END
         WHEN CAST({exponent} AS BIGINT) + CASE WHEN {digits} > 0 THEN {digits} ELSE -{zeros} END <= 0 THEN zero
         END END END""",
@@ -239,27 +212,20 @@ def _boolean_to(kind: Kind) -> Callable[[SQL], SQL]:
     return lambda truth: filled("CASE WHEN x THEN yes WHEN NOT x THEN no END", x=truth, **numbers)
 
 
-def _plainly(kind: Kind) -> Callable[[SQL], SQL]:
-    return lambda value: cast(value, TYPES[kind])
-
-
-CASTS: Final[Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]] = MappingProxyType(
+_CASTS: Final[Casts] = MappingProxyType(
     {
-        ("integer", "real"): _plainly("real"),
-        ("integer", "text"): _plainly("text"),
+        **PLAIN,
         ("integer", "boolean"): lambda number: filled("x <> 0", x=number),
         ("real", "integer"): _real_to_integer,
         ("text", "integer"): _text_to_integer,
         ("text", "real"): _text_to_real,
         ("text", "boolean"): _text_to_boolean,
-        ("text", "date"): _text_to_moment("date", _DATE),
-        ("text", "timestamp"): _text_to_moment("timestamp", f"{_DATE}({_CLOCK})?"),
+        ("text", "date"): _text_to_moment("date", DATE),
+        ("text", "timestamp"): _text_to_moment("timestamp", MOMENT),
         ("boolean", "integer"): _boolean_to("integer"),
         ("boolean", "real"): _boolean_to("real"),
-        ("boolean", "text"): _plainly("text"),
-        ("date", "text"): _plainly("text"),
-        ("date", "timestamp"): _plainly("timestamp"),
-        ("timestamp", "date"): _plainly("date"),
     }
 )
-"""How a cast is written, by the kinds from and to; from text, reals and truths the operand is written several times."""
+"""From text, reals and truths the operand is written several times."""
+
+COLUMNS: Final = Columns(kinds=_KINDS, readers=_READERS, floats=FLOATS, casts=_CASTS, plain=before_parenthesis)

@@ -22,6 +22,7 @@ from sqlglot import exp
 from tacit.engines import postgres_casts as casts
 from tacit.engines.postgres_doubles import filled
 from tacit.engines.postgres_functions import postgres_forms
+from tacit.engines.statements.columns import Columns, before_parenthesis
 from tacit.engines.statements.dialect import Dialect, Listed
 from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, real, whole
 from tacit.errors import InvalidError
@@ -62,36 +63,24 @@ class PostgresDialect(Dialect):
     }
     most_bits: ClassVar[int] = 0
     repeats = frozenset(("text", "real", "boolean"))
-    casts = casts.CASTS
+    columns: ClassVar[Columns] = casts.COLUMNS
 
     def __init__(self) -> None:
         """Prepare the forms of functions."""
         self.forms = postgres_forms(self)
-
-    def kind_of(self, type_name: str) -> Kind | None:
-        """Return the kind of a type, or None if its columns cannot be used."""
-        return casts.kind_of(type_name)
-
-    def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return a column as a value of the kind that its policy says, or raise InvalidError."""
-        return casts.read(raw, type_name, kind)
-
-    def may_be_nan(self, type_name: str, kind: Kind) -> bool:
-        """Whether a column can hold NaN as the policy types it."""
-        return casts.may_be_nan(type_name, kind)
 
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column: the very value if the policy leaves its kind; text by code point.
 
         A number that the policy takes for an integer is not rounded by way of a double: that would make two units one.
         """
-        if kind == "integer" and casts.kind_of(type_name) == "real":
+        if kind == "integer" and casts.COLUMNS.kind_of(type_name) == "real":
             return casts.whole_unit(raw, type_name)
-        if _unit_type(type_name, kind) != casts.plain(type_name) or casts.plain(type_name) == "text":
+        if _unit_type(type_name, kind) != before_parenthesis(type_name) or before_parenthesis(type_name) == "text":
             return self.read(raw, type_name, kind)
         if type_name in casts.FLOATS:
             return self.without_nan(raw)
-        if casts.plain(type_name) == "numeric":
+        if before_parenthesis(type_name) == "numeric":
             return filled("CASE WHEN x <> CAST('NaN' AS NUMERIC) THEN x END", x=raw)
         return raw
 
@@ -213,9 +202,9 @@ class PostgresDialect(Dialect):
 
 def _unit_type(type_name: str, kind: Kind) -> str:
     """Return the type in which a unit's column is read: its own if the policy leaves its kind, or text."""
-    own = casts.kind_of(type_name)
+    own = casts.COLUMNS.kind_of(type_name)
     if own == kind or (own == "integer" and kind == "real"):
-        return "text" if casts.plain(type_name) in casts.TEXTS else casts.plain(type_name)
+        return "text" if before_parenthesis(type_name) in casts.TEXTS else before_parenthesis(type_name)
     return _HELD[kind]
 
 

@@ -13,8 +13,21 @@ from typing import Final
 
 from sqlglot import exp
 
+from tacit.engines.statements.columns import (
+    DATE,
+    DAYS,
+    INTEGER,
+    MOMENT,
+    MOMENTS,
+    PLAIN,
+    REAL,
+    Casts,
+    Columns,
+    Reader,
+    before_parenthesis,
+    reader,
+)
 from tacit.engines.statements.words import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
-from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 from tacit.query.functions_cast import BLANKS
 
@@ -34,46 +47,18 @@ _KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 )
 
 
-def kind_of(type_name: str) -> Kind | None:
-    """Return the kind of a Spark type, by its short name, or None if its columns cannot be used.
-
-    >>> kind_of("decimal(18,2)"), kind_of("string collate UTF8_LCASE"), kind_of("array<int>")
-    ('real', 'text', None)
-    """
-    return _KINDS.get(_plain(type_name))
-
-
 def _plain(type_name: str) -> str:
-    return type_name.partition("(")[0].partition(" ")[0]
+    """Return a type without its parameters and its collation.
 
-
-def read(raw: SQL, type_name: str, kind: Kind) -> SQL:
-    """Return a column of some Spark type as a value of the kind that its policy says, or raise InvalidError.
-
-    A double may be NaN; see `may_be_nan`.
+    >>> _plain("decimal(18,2)"), _plain("string collate UTF8_LCASE"), _plain("array<int>")
+    ('decimal', 'string', 'array<int>')
     """
-    source = kind_of(type_name)
-    if source is None or (source != kind and (source, kind) not in CASTS):
-        raise InvalidError(
-            "columns", f"a column of type {_plain(type_name).upper()} as {kind}", "of kinds that the types allow"
-        )
-    value = as_it_is(raw, type_name)
-    value = _READERS.get(_plain(type_name), _unchanged)(value)
-    return value if source == kind else CASTS[source, kind](value)
+    return before_parenthesis(type_name).partition(" ")[0]
 
 
 def as_it_is(raw: SQL, type_name: str) -> SQL:
     """Return a column as it is, but text that has a collation is compared by code point."""
     return call("COLLATE", raw, exp.Literal.string("UTF8_BINARY")) if " collate " in type_name else raw
-
-
-def may_be_nan(type_name: str, kind: Kind) -> bool:
-    """Whether a column can hold NaN as the policy types it."""
-    return kind == "real" and type_name in _FLOATS
-
-
-def _unchanged(raw: SQL) -> SQL:
-    return raw
 
 
 def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
@@ -95,24 +80,23 @@ def told_apart(raw: SQL, type_name: str) -> SQL:
 
 def _timestamp(raw: SQL) -> SQL:
     """Return a moment in UTC, which is the session's zone."""
-    return _within(cast(raw, "TIMESTAMP"), "timestamp", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
+    return _within(cast(raw, "TIMESTAMP"), "timestamp", *MOMENTS)
 
 
-_READERS: Final[Mapping[str, Callable[[SQL], SQL]]] = MappingProxyType(
+def _text(raw: SQL, type_name: str) -> SQL:
+    own = as_it_is(raw, type_name)
+    return _unicode(own if _plain(type_name) == "string" else cast(own, "TEXT"))
+
+
+_READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
-        **dict.fromkeys(_NARROW, lambda raw: cast(raw, "BIGINT")),
-        **dict.fromkeys((*_FLOATS, "decimal"), lambda raw: cast(raw, "DOUBLE")),
-        **dict.fromkeys(("char", "varchar"), lambda raw: _unicode(cast(raw, "TEXT"))),
-        "string": _unicode,
-        "date": lambda raw: _within(raw, "date", "0001-01-01", "9999-12-31"),
-        **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
+        **dict.fromkeys(_NARROW, reader(lambda raw: cast(raw, "BIGINT"))),
+        **dict.fromkeys((*_FLOATS, "decimal"), reader(lambda raw: cast(raw, "DOUBLE"))),
+        **dict.fromkeys(_TEXTS, _text),
+        "date": reader(lambda raw: _within(raw, "date", *DAYS)),
+        **dict.fromkeys(("timestamp", "timestamp_ntz"), reader(_timestamp)),
     }
 )
-
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[ T]([01][0-9]|2[0-3]):[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
-_REAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_INTEGER = r"[\t-\r ]*[+-]?[0-9]+[\t-\r ]*"
 
 
 def _matches(text: SQL, pattern: str) -> SQL:
@@ -126,13 +110,13 @@ def _matches(text: SQL, pattern: str) -> SQL:
 
 def _text_to_integer(text: SQL) -> SQL:
     digits = call("BTRIM", text, exp.Literal.string(BLANKS))
-    return when((_matches(text, _INTEGER), try_cast(digits, "BIGINT")))
+    return when((_matches(text, INTEGER), try_cast(digits, "BIGINT")))
 
 
 def _text_to_real(text: SQL) -> SQL:
     number = try_cast(text, "DOUBLE")
     finite = infix(exp.LT, call("ABS", number), infinity())
-    return when((_matches(text, _REAL), when((finite, number))))
+    return when((_matches(text, REAL), when((finite, number))))
 
 
 def _text_to_boolean(text: SQL) -> SQL:
@@ -154,27 +138,17 @@ def _real_to_integer(number: SQL) -> SQL:
     return when((inside, call("FLOOR", half)))
 
 
-def _plainly(kind: Kind) -> Callable[[SQL], SQL]:
-    return lambda value: cast(value, TYPES[kind])
-
-
-CASTS: Final[Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]] = MappingProxyType(
+_CASTS: Final[Casts] = MappingProxyType(
     {
-        ("integer", "real"): _plainly("real"),
-        ("integer", "text"): _plainly("text"),
-        ("integer", "boolean"): _plainly("boolean"),
+        **PLAIN,
         ("real", "integer"): _real_to_integer,
         ("text", "integer"): _text_to_integer,
         ("text", "real"): _text_to_real,
         ("text", "boolean"): _text_to_boolean,
-        ("text", "date"): _text_to_moment("date", _DATE),
-        ("text", "timestamp"): _text_to_moment("timestamp", f"{_DATE}({_CLOCK})?"),
-        ("boolean", "integer"): _plainly("integer"),
-        ("boolean", "real"): _plainly("real"),
-        ("boolean", "text"): _plainly("text"),
-        ("date", "text"): _plainly("text"),
-        ("date", "timestamp"): _plainly("timestamp"),
-        ("timestamp", "date"): _plainly("date"),
+        ("text", "date"): _text_to_moment("date", DATE),
+        ("text", "timestamp"): _text_to_moment("timestamp", MOMENT),
     }
 )
-"""How a cast is written, by the kinds from and to; the operand is written more than once. NULL where it cannot be."""
+"""From text and reals the operand is written more than once."""
+
+COLUMNS: Final = Columns(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=_plain)

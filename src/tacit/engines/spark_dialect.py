@@ -32,6 +32,7 @@ from sqlglot import exp
 
 from tacit.engines import spark_casts as casts
 from tacit.engines.spark_functions import spark_forms
+from tacit.engines.statements.columns import Columns
 from tacit.engines.statements.dialect import Dialect, Listed
 from tacit.engines.statements.words import SQL, TYPES, call, cast, infix, powers, product, real, try_cast, when, whole
 from tacit.errors import InvalidError
@@ -55,24 +56,12 @@ class SparkDialect(Dialect):
     types: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}
     )
-    casts = casts.CASTS
+    columns: ClassVar[Columns] = casts.COLUMNS
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text", "real"})
 
     def __init__(self) -> None:
         """Prepare the forms of functions."""
         self.forms = spark_forms(self)
-
-    def kind_of(self, type_name: str) -> Kind | None:
-        """Return the kind of a type, or None if its columns cannot be used."""
-        return casts.kind_of(type_name)
-
-    def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return a column as a value of the kind that its policy says, or raise InvalidError."""
-        return casts.read(raw, type_name, kind)
-
-    def may_be_nan(self, type_name: str, kind: Kind) -> bool:
-        """Whether a column can hold NaN as the policy types it."""
-        return casts.may_be_nan(type_name, kind)
 
     def told_apart(self, raw: SQL, type_name: str) -> SQL:
         """Return a column of text as text, of which no two different values are the same."""
@@ -83,7 +72,7 @@ class SparkDialect(Dialect):
 
         A DECIMAL read as a double, or a day outside the calendar as NULL, would merge or lose units.
         """
-        source, own = casts.kind_of(type_name), casts.as_it_is(raw, type_name)
+        source, own = casts.COLUMNS.kind_of(type_name), casts.as_it_is(raw, type_name)
         if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
             is_whole = infix(exp.EQ, raw, call("FLOOR", raw))
             if type_name in _FLOATS:  # of which FLOOR raises beyond 64 bits; from 2^52 on all are whole
@@ -209,7 +198,7 @@ _FLOATS = frozenset(("float", "double"))
 
 def _unit_type(type_name: str, kind: Kind) -> str:
     """Return the type in which a unit's column is read: its own if the policy leaves its kind."""
-    own = casts.kind_of(type_name)
+    own = casts.COLUMNS.kind_of(type_name)
     if kind == "text":
         return "string"
     if own == kind or (own == "integer" and kind == "real"):

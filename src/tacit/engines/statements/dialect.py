@@ -11,20 +11,18 @@ text. Whatever a dialect writes has to mean the same on every row:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
+from tacit.engines.statements.columns import Casts, Columns
 from tacit.engines.statements.words import SQL, call, infinity, infix, when
 from tacit.query.expressions import Kind
 
 if TYPE_CHECKING:
     from tacit.engines.statements.forms import Form
-
-Casts = Mapping[tuple[Kind, Kind], Callable[[SQL], SQL]]
-"""How a cast is written, by the kinds from and to; see `Dialect.repeats`. NULL where it cannot be."""
 
 Listed = Sequence[tuple[str, str, Kind]]
 """Columns of a public list: the parameter that holds each, its name, and its kind."""
@@ -54,31 +52,37 @@ class Dialect(ABC):
     forms: Mapping[str, Form]
     """How every listed function is written."""
 
-    casts: Casts
+    columns: ClassVar[Columns]
+    """The engine's types, and its casts."""
 
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text"})
     """The kinds from which a cast writes its operand more than once."""
 
     # Columns
 
-    @abstractmethod
+    @property
+    def casts(self) -> Casts:
+        """How casts are written, by the kinds from and to."""
+        return self.columns.casts
+
     def kind_of(self, type_name: str) -> Kind | None:
         """Return the kind of a type, or None if its columns cannot be used."""
+        return self.columns.kind_of(type_name)
 
-    @abstractmethod
     def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return a column of some type as a value of the kind that its policy says, or raise InvalidError.
 
         A double may be NaN; see `may_be_nan`.
         """
+        return self.columns.read(raw, type_name, kind)
 
     def told_apart(self, raw: SQL, type_name: str) -> SQL:
         """Return a column of text as text, of which no two different values are the same."""
         return self.read(raw, type_name, "text")
 
-    @abstractmethod
     def may_be_nan(self, type_name: str, kind: Kind) -> bool:
         """Whether a column can hold NaN as the policy types it."""
+        return self.columns.may_be_nan(type_name, kind)
 
     @abstractmethod
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
