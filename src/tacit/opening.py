@@ -106,8 +106,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         hidden=hidden,
         types=types,
         neighbours=neighbours or "add/remove",
+        unusable=engine.unusable(),
     )
-    policy = replace(policy, unusable=frozenset(engine.unusable()))
     terms = Terms(analysts=analysts or {}, version=data_version, accept=accept)
     book = _ledger(ledger, budget, [policy], terms)
     tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
@@ -178,12 +178,12 @@ def _from_file(
         engine = engines[name]
         with placed(places[name]):
             schema = engine.schema(name)
-        policy = one.build(schema)
+        policy = one.build(schema, engine.unusable(name))
         if name in file.public:
             kinds = {column: said.kind for column, said in policy.columns.items()}
             with placed(places[name]):
                 policy = engine.public(name, kinds, file.neighbours)
-        tables[name] = (replace(policy, unusable=frozenset(engine.unusable(name))), engine)
+        tables[name] = (policy, engine)
     place = file.ledger_location() if ledger is None else ledger
     terms = Terms(analysts=file.analysts, version=file.data_version or None, accept=accept)
     book = _ledger(place, file.budget, [policy for name, (policy, _) in tables.items() if name in file.tables], terms)

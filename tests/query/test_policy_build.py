@@ -239,7 +239,7 @@ def test_the_error_is_an_invalid_error_that_crosses_processes() -> None:
     )
     assert isinstance(error, InvalidError)
     assert str(error).splitlines() == [
-        "The policy of 'x' has 2 mistakes; nothing was opened, read or spent.",
+        "The policy of 'x' has 2 mistakes; nothing was read or spent.",
         "  unit is required.",
         "  line 7: keys did you mean?",
     ]
@@ -329,3 +329,18 @@ def test_a_type_as_which_the_source_cannot_be_read_is_refused_at_once(column: st
     assert mistake(types={column: kind}) == (f"types[{column!r}]", message)
     good: Kind = "integer" if column == "income" else "date"
     assert survey(types={column: good}).columns[column].kind == good
+
+
+def test_a_column_that_cannot_be_used_is_told_from_one_that_is_not_there() -> None:
+    with pytest.raises(PolicyError) as caught:
+        build("t", SCHEMA, unit="tags", hidden=["tags"], bounds={"tagz": (0, 1)}, unusable=["tags"])
+    where = {mistake.where: mistake.message for mistake in caught.value.mistakes}
+    assert "'tags' has a type that cannot be used" in where["unit"]
+    assert "is about a column that has a type that cannot be used" in where["hidden['tags']"]
+    assert "does not exist" in where["bounds['tagz']"]
+
+
+def test_dates_as_bounds_of_numbers_are_called_dates() -> None:
+    where, message = mistake(bounds={"income": (date(2025, 1, 1), date(2025, 12, 31))})
+    assert where == "bounds['income']"
+    assert message == "must be two finite numbers, the lower one first, since the column is of kind real, but got dates"

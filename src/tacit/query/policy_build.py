@@ -25,6 +25,7 @@ from tacit.query.policy_values import KINDS, MOST_REACH, read_bounds, read_days,
 
 _MOST_HINTS = 20
 _LONGEST = 80
+_OTHER_TYPE = "has a type that cannot be used (numbers, text, booleans, dates and timestamps can)"
 _ROW_HINT = f"{ROW!r} where each row is one"
 _UNIT_WANTED = (
     "is required: name the column whose value says whose row it is, "
@@ -71,6 +72,7 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
     hidden: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
     neighbours: Neighbours = "add/remove",
+    unusable: Collection[str] = (),
 ) -> TablePolicy:
     """Return a table's policy, or raise PolicyError with every mistake.
 
@@ -87,6 +89,7 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
         hidden: Columns that no question may name.
         types: Kinds that are to hold instead of the schema's; values are cast safely.
         neighbours: Which data sets are to be told apart no better than the guarantee says.
+        unusable: Columns of the source that are not in its schema here, since their types cannot be used.
 
     >>> schema: dict[str, Kind] = {"id": "integer", "age": "text"}
     >>> policy = build("survey", schema, unit="id", max_groups=1, max_rows=1, bounds={"age": (0, 120)})
@@ -103,14 +106,14 @@ def build(  # noqa: PLR0913 - the arguments of tacit.open
         types={} if types is None else types,
         neighbours=neighbours,
     )
-    faults = examine(schema, declared)
+    faults = examine(schema, declared, unusable)
     if not is_name(name):
         faults.insert(0, Fault("name", None, f"must be a text that can be printed, but got {show(name)}"))
     if faults:
         raise PolicyError(
             f"The policy of {name!r}" if is_name(name) else "The policy", [_placed(fault) for fault in faults]
         )
-    return assemble(name, schema, declared)
+    return assemble(name, schema, declared, unusable)
 
 
 def is_name(name: object) -> bool:
@@ -123,18 +126,18 @@ def _placed(fault: Fault) -> Mistake:
     return Mistake(None, where, fault.message)
 
 
-def examine(schema: Mapping[str, Kind], declared: Declared) -> list[Fault]:
-    """Return every mistake in what is declared of a table with this schema."""
+def examine(schema: Mapping[str, Kind], declared: Declared, unusable: Collection[str] = ()) -> list[Fault]:
+    """Return every mistake in what is declared of a table with this schema, and columns that cannot be used."""
     return [
         *_schema_faults(schema),
-        *_unit_faults(schema, declared),
+        *_unit_faults(schema, declared, unusable),
         *_neighbours_faults(declared.neighbours),
-        *_name_faults(schema, declared),
+        *_name_faults(schema, declared, unusable),
         *_column_faults(schema, declared),
     ]
 
 
-def assemble(name: str, schema: Mapping[str, Kind], declared: Declared) -> TablePolicy:
+def assemble(name: str, schema: Mapping[str, Kind], declared: Declared, unusable: Collection[str] = ()) -> TablePolicy:
     """Return the policy that a declaration without mistakes means."""
     unit = declared.unit if isinstance(declared.unit, str) else None
     hidden = _names(declared.hidden) or {}
@@ -148,6 +151,7 @@ def assemble(name: str, schema: Mapping[str, Kind], declared: Declared) -> Table
         max_rows=whole(declared.max_rows) if unit is not None else 1,
         neighbours="change one" if declared.neighbours == "change one" else "add/remove",
         columns=MappingProxyType(columns),
+        unusable=frozenset(unusable),
     )
 
 
@@ -200,7 +204,7 @@ def _schema_faults(schema: Mapping[str, Kind]) -> Iterator[Fault]:
             yield Fault("schema", None, message)
 
 
-def _unit_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[Fault]:
+def _unit_faults(schema: Mapping[str, Kind], declared: Declared, unusable: Collection[str]) -> Iterator[Fault]:
     unit = declared.unit
     if isinstance(unit, _Row):
         return
@@ -208,6 +212,8 @@ def _unit_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[Fau
         yield Fault("unit", None, _UNIT_WANTED)
     elif not isinstance(unit, str):
         yield Fault("unit", None, f"must be the name of a column, or {_ROW_HINT}, but got {show(unit)}")
+    elif unit in unusable:
+        yield Fault("unit", None, f"must be a column that can be used, but {unit[:_LONGEST]!r} {_OTHER_TYPE}")
     elif unit not in schema:
         yield Fault("unit", None, f"must be a column, but there is no {unit[:_LONGEST]!r}{nearest(unit, schema)}")
     for name in ("max_groups", "max_rows"):
@@ -221,7 +227,7 @@ def _neighbours_faults(neighbours: object) -> Iterator[Fault]:
         yield Fault("neighbours", None, f"must be 'add/remove' or 'change one', but got {show(neighbours)}")
 
 
-def _name_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[Fault]:
+def _name_faults(schema: Mapping[str, Kind], declared: Declared, unusable: Collection[str]) -> Iterator[Fault]:
     """Yield what is wrong with the shape of an argument, and columns that do not exist."""
     hints: dict[str, str] = {}
     for argument in ("bounds", "keys", "types", "hidden", "named"):
@@ -234,6 +240,9 @@ def _name_faults(schema: Mapping[str, Kind], declared: Declared) -> Iterator[Fau
         for column in shape:
             if not isinstance(column, str) or column not in schema:
                 name = column if isinstance(column, str) else show(column)
+                if name in unusable:
+                    yield Fault(argument, name, f"is about a column that {_OTHER_TYPE}; leave it out", entire=True)
+                    continue
                 if name not in hints:
                     hints[name] = nearest(name, schema) if len(hints) < _MOST_HINTS else ""
                 yield Fault(argument, name, f"is about a column that does not exist{hints[name]}", entire=True)

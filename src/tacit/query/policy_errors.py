@@ -29,7 +29,7 @@ class PolicyError(InvalidError):
 
     >>> raise PolicyError("clinic.toml", [Mistake(3, "tables.visits.unit", "is required")])
     Traceback (most recent call last):
-    tacit.query.policy_errors.PolicyError: clinic.toml has 1 mistake; nothing was opened, read or spent.
+    tacit.query.policy_errors.PolicyError: clinic.toml has 1 mistake; nothing was read or spent.
       line 3: tables.visits.unit is required.
     """
 
@@ -38,7 +38,7 @@ class PolicyError(InvalidError):
         self.mistakes = tuple(mistakes)
         count = f"{len(self.mistakes):,} mistake{'s' if len(self.mistakes) != 1 else ''}"
         super().__init__(policy, count, "a policy without mistakes")
-        head = f"{policy} has {count}; nothing was opened, read or spent."
+        head = f"{policy} has {count}; nothing was read or spent."
         self.args = ("\n  ".join([head, *map(str, self.mistakes)]),)
 
 

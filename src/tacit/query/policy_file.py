@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -77,12 +77,12 @@ class PolicyTable:
         """Return the path or URL of the source, from this environment (by default the process's)."""
         return self._text.resolve((self.section, self.name, "source"), self.source, environment)
 
-    def build(self, schema: Mapping[str, Kind]) -> TablePolicy:
+    def build(self, schema: Mapping[str, Kind], unusable: Collection[str] = ()) -> TablePolicy:
         """Return the table's policy, given its source's schema, or raise PolicyError with all mistakes and lines."""
-        faults = examine(schema, self.declared)
+        faults = examine(schema, self.declared, unusable)
         if faults:
             raise self._text.error((file_path(self.name, fault, self.section), fault.message) for fault in faults)
-        return assemble(self.name, schema, self.declared)
+        return assemble(self.name, schema, self.declared, unusable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,8 @@ def read_bounds(given: object, kind: Kind) -> tuple[Fraction, Fraction]:
     """
     if kind not in _NUMBERS:
         raise InvalidError("bounds", show(given), _no_bounds(kind))
+    if _are_days(given):
+        raise InvalidError("bounds", "dates", f"{_TWO_NUMBERS}, since the column is of kind {kind}")
     if not isinstance(given, (tuple, list)) or len(given) != 2:  # noqa: PLR2004 - a pair
         raise InvalidError("bounds", show(given), _TWO_NUMBERS)
     low, high = (_end(end, given) for end in given)

@@ -41,7 +41,7 @@ max_rows = ""
 # Each column of the source. Inside its braces, write what is public about it:
 #   type = …             integer, real, text, boolean, date or timestamp; what cannot be read as that counts as missing
 #   bounds = [low, high] of a number: values beyond are moved to the nearer end; sums and averages need it;
-#                        of a date: the first and the last day to group by
+#                        of a date or a timestamp: the first and the last day to group by
 #   keys = […]           the values to group by; all of them are printed, rows with other values are left out
 #   hidden = true        no question may name it
 {note}[tables.{name}.columns]
@@ -57,7 +57,7 @@ _ADD: dict[Kind, str] = {
     "text": 'keys = ["…", "…"]',
     "boolean": "keys = [true, false]",
     "date": "bounds = [2026-01-01, 2026-12-31]",
-    "timestamp": "hidden = true",
+    "timestamp": "bounds = [2026-01-01, 2026-12-31]",
 }
 
 
