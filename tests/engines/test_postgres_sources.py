@@ -88,8 +88,54 @@ def test_names_may_be_quoted_and_of_mixed_case(clinic: Database, name: str) -> N
     opened.close()
 
 
-def test_names_are_folded_as_sql_folds_them(visits: Database) -> None:
-    assert counted(open_postgres(visits.reader, table="Public.VISITS")) == 2
+@pytest.mark.parametrize("name", ["Public.VISITS", "VISITS", 'PUBLIC."visits"', '"public".Visits'])
+def test_names_are_folded_as_sql_folds_them(visits: Database, name: str) -> None:
+    assert counted(open_postgres(visits.reader, table=name)) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['"Visits"', 'public."Visits"', '"Public".visits', '"public.visits"', 'visits"', '"visits', "", "visits.", '""'],
+)
+def test_a_quoted_name_means_no_other_table(visits: Database, name: str) -> None:
+    assert refusal(visits, name).startswith("table must be one of 'visits'")
+
+
+def test_each_part_of_a_name_is_quoted_or_folded_by_itself(visits: Database) -> None:
+    visits.run('CREATE SCHEMA "Clinic One"; CREATE TABLE "Clinic One".visits (patient bigint)')
+    visits.run('CREATE TABLE "Clinic One"."VISITS" (patient bigint); INSERT INTO "Clinic One"."VISITS" VALUES (1)')
+    visits.run('CREATE TABLE "Clinic One"."a.b""c" (patient bigint)')
+    visits.run(f'GRANT USAGE ON SCHEMA "Clinic One" TO {visits.role}')
+    visits.grant('"Clinic One".visits', '"Clinic One"."VISITS"', '"Clinic One"."a.b""c"')
+    found = {'"Clinic One".visits': 0, "Clinic One.Visits": 0, '"Clinic One".VISITS': 1, "public.Visits": 2}
+    for name, units in {**found, '"Clinic One"."a.b""c"': 0, '"a.b""c"': 0}.items():
+        assert counted(open_postgres(visits.reader, table=name)) == units
+    message = refusal(visits, '"Clinic One".a.b""c')
+    offered = ['"Clinic One"."VISITS"', '"Clinic One"."a.b""c"', '"Clinic One".visits', "public.visits"]
+    assert f"table must be one of {', '.join(map(repr, offered))} (table = " in message
+    assert 'table = "\\"Clinic One\\".\\"VISITS\\"" in the policy' in message
+
+
+def test_what_is_offered_is_what_can_be_opened(visits: Database) -> None:
+    visits.run(
+        "CREATE SCHEMA other; CREATE VIEW other.visits AS SELECT * FROM public.visits; CREATE TABLE other.w (a int)"
+    )
+    visits.run("CREATE FOREIGN DATA WRAPPER none; CREATE SERVER away FOREIGN DATA WRAPPER none")
+    visits.run("CREATE TABLE years (patient bigint, y int) PARTITION BY LIST (y)")
+    visits.run("CREATE FOREIGN TABLE y1 PARTITION OF years FOR VALUES IN (1) SERVER away")
+    visits.run(f"GRANT USAGE ON SCHEMA other TO {visits.role}")
+    visits.grant("other.visits", "other.w", "years")
+    assert "table must be one of 'public.visits' (table" in refusal(visits, "visits")
+    assert "table must be one of 'other.w', 'public.visits' (table" in refusal(visits)
+
+
+def test_a_long_list_of_tables_is_cut(visits: Database) -> None:
+    visits.run(
+        "".join(f"CREATE TABLE t{i:02} (patient bigint); GRANT SELECT ON t{i:02} TO {visits.role};" for i in range(30))
+    )
+    message = refusal(visits)
+    assert "'t19' and 11 more (table" in message
+    assert "'t20'" not in message
 
 
 def test_a_partitioned_table_and_a_materialized_view_are_opened(visits: Database) -> None:

@@ -5,7 +5,8 @@
 * `duckdb_sources`      files and tables, opened read-only, and their schemas
 * `duckdb_dialect`, `duckdb_functions`, `duckdb_casts`   how DuckDB writes what all engines do
 * `postgres`            PostgreSQL: `open_postgres`
-* `postgres_sources`    how a server is reached, which table is meant, and who may open it
+* `postgres_sources`    how a server is reached, and what of it is opened
+* `postgres_names`, `postgres_rights`   which table is meant, and who may open it
 * `postgres_dialect`, `postgres_functions`, `postgres_doubles`, `postgres_casts`   how PostgreSQL writes it
 * `spark`               Spark: `open_spark`
 * `spark_sessions`, `spark_sources`   a session of our own beside the caller's, and which table is meant

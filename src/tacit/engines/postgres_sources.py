@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, LiteralString
 
+from tacit.engines.postgres_names import OPENED, Relation, meant, plain, quoted, spelled
 from tacit.engines.postgres_rights import FOREIGN, ROLE, check_rights, check_role
 from tacit.errors import InvalidError, NoSourceError, SourceError, show
 from tacit.query.locations import scheme
+from tacit.query.toml_lines import string
 
 if TYPE_CHECKING:
     import psycopg
@@ -50,7 +52,6 @@ _REACH = 15
 _OLDEST = 16
 _MOST_NAMES = 20
 _LONG_NUMBER = 4000
-_OPENED = ("r", "p", "m")
 _ALIVE = {
     "connect_timeout": _REACH,
     "keepalives": 1,
@@ -79,6 +80,11 @@ class Place:
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
+    def told(self) -> str:
+        """The table's name as a policy writes it."""
+        return f"{plain(self.schema)}.{plain(self.name)}"
+
+    @property
     def lock(self) -> str:
         """What keeps the table as it is until the transaction ends; LOCK comes before the transaction's state is fixed.
 
@@ -91,16 +97,6 @@ class Place:
         """How the table is written after FROM: with those columns alone that can be used."""
         columns = ", ".join(map(quoted, self.types)) or "TRUE"
         return f"(SELECT {columns} FROM {self.named}) AS held"
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL writes it.
-
-    >>> quoted("Sales")
-    '"Sales"'
-    """
-    doubled = name.replace('"', 2 * '"')
-    return f'"{doubled}"'
 
 
 class Url:
@@ -215,8 +211,11 @@ def check_server(connection: Connection) -> None:
 
 
 _RELATIONS: LiteralString = """
+WITH RECURSIVE away AS (
+    SELECT oid AS part FROM pg_class WHERE relkind = 'f' UNION
+    SELECT inhparent FROM away JOIN pg_inherits ON inhrelid = part)
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relispartition,
-    has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
+    has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'), c.oid IN (SELECT part FROM away)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
 ORDER BY 2, 3"""
@@ -242,27 +241,11 @@ def _rows(connection: Connection, sql: LiteralString, *parameters: object) -> li
     return connection.execute(sql, parameters).fetchall()
 
 
-@dataclass(frozen=True, slots=True)
-class _Relation:
-    number: int
-    schema: str
-    name: str
-    sort: str
-    is_part: bool
-    is_open: bool
-
-    @property
-    def spellings(self) -> frozenset[str]:
-        """How it may be called: by its name, with its schema, each plain or quoted, or as SQL folds its letters."""
-        names, schemas = ({one, quoted(one)} for one in (self.name, self.schema))
-        return frozenset(names | {f"{schema}.{name}" for schema in schemas for name in names})
-
-
 def place_of(connection: Connection, table: str | None) -> Place:
     """Return the table that is meant, if its role may read it and no more; or raise InvalidError or NoSourceError."""
-    relations = [_Relation(*row) for row in _rows(connection, _RELATIONS)]
+    relations = [Relation(*row) for row in _rows(connection, _RELATIONS)]
     found = _named(relations, table)
-    if found.sort not in _OPENED:
+    if found.sort not in OPENED:
         raise NoSourceError(f"{_SORTS[found.sort]} ({found.name})", f"a table: {_WHY[found.sort]}")
     if not found.is_open:
         raise NoSourceError(
@@ -283,28 +266,22 @@ _WHY = {
 }
 
 
-def _named(relations: Sequence[_Relation], table: str | None) -> _Relation:
-    if table is None:
-        fits = [one for one in relations if one.sort in _OPENED and one.is_open and not one.is_part]
-    else:
-        fits = [one for one in relations if table in one.spellings]
-        fits = fits or [one for one in relations if table.lower() in one.spellings]
+def _named(relations: Sequence[Relation], table: str | None) -> Relation:
+    offered = [one for one in relations if one.is_offered]
+    fits = offered if table is None else meant(relations, table)
     if len(fits) == 1:
         return fits[0]
-    raise _which(table, fits or [one for one in relations if one.sort in _OPENED and one.is_open and not one.is_part])
+    chosen = [one for one in fits if one.is_offered] or offered
+    raise _which(table, [spelled(relations, one) for one in chosen])
 
 
-def _which(table: str | None, relations: Sequence[_Relation]) -> InvalidError:
+def _which(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a database of which no table is named; names of tables are its schema, not its data."""
-    if not relations:
+    if not names:
         return NoSourceError("a database with no table that this role may read", f"one with such a table: {ROLE}")
-    alone = [sum(other.name == one.name for other in relations) == 1 for one in relations]
-    names = [
-        one.name if by_itself else f"{one.schema}.{one.name}" for one, by_itself in zip(relations, alone, strict=True)
-    ]
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
-    how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'
+    how = f"table = {string(min(names))} in the policy, table= in Python, --table for `tacit init`"
     return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
 
 
