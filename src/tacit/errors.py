@@ -92,14 +92,13 @@ class NoSourceError(InvalidError, SourceError):
 
     >>> raise NoSourceError("'survy.csv', which does not exist", "a file")
     Traceback (most recent call last):
-    tacit.errors.NoSourceError: The source must be a file, but got 'survy.csv', which does not exist; nothing was ...
+    tacit.errors.NoSourceError: The source is 'survy.csv', which does not exist; nothing was read ...
     """
 
     def __init__(self, got: str, want: str) -> None:
         """Keep the parts for machines; join them for people."""
         super().__init__("source", got, want)
-        got = self.got
-        self.args = (f"The source must be {want}, but got {got}; nothing was read or spent.",)
+        self.args = (f"The source is {self.got}; nothing was read or spent. It must be {want}.",)
 
 
 def show(value: object) -> str:

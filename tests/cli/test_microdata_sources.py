@@ -128,7 +128,7 @@ def test_an_error_keeps_its_kind_and_its_parts_are_clean(monkeypatch: pytest.Mon
         raise NoSourceError(f"{table!r}, which does not exist", "a file")
     assert caught.value.got == "'${WARD}.csv', which does not exist"
     assert str(caught.value) == (
-        "The source must be a file, but got '${WARD}.csv', which does not exist; nothing was read or spent."
+        "The source is '${WARD}.csv', which does not exist; nothing was read or spent. It must be a file."
     )
     with pytest.raises(RefusedError, match=r"no table \${WARD}"), filling("a.csv", "${WARD}"):
         raise RefusedError(f"no table {SECRET}")

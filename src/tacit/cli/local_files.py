@@ -82,7 +82,9 @@ def _text(path: str) -> Iterator[TextIO]:
             with Path(path).open(encoding="utf-8-sig") as file:
                 yield file
     except OSError:
-        raise NoSourceError(f"{show(path)}, which cannot be read", "a file, or - for standard input") from None
+        raise NoSourceError(
+            f"{show(path)}, which cannot be read", "a file that can be read, or - for standard input"
+        ) from None
     except UnicodeDecodeError:
         raise InvalidError("file", f"{show(path)}, which is no text in UTF-8", "text, one value a line") from None
 
@@ -130,7 +132,7 @@ def tally(path: str | None, oracle: Protocol) -> Aggregator:
 def read_tally(path: str, oracle: Protocol) -> Aggregator:
     """Read a tally for these parameters."""
     if not Path(path).exists():
-        raise NoSourceError(f"{path!r}, which does not exist", "a tally")
+        raise NoSourceError(f"{path!r}, which does not exist", "a file that holds a tally")
     try:
         found = Aggregator.load(path)
     except InvalidError as wrong:

@@ -53,7 +53,7 @@ def _bytes(path: str) -> memoryview:
             empty = Path(path).stat().st_size == 0
             return memoryview(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):
-        raise NoSourceError(f"{path!r}, which cannot be read", "a file of reports") from None
+        raise NoSourceError(f"{path!r}, which cannot be read", "a file of reports that can be read") from None
 
 
 def _frames(data: memoryview, path: str) -> Iterator[memoryview]:

@@ -156,7 +156,7 @@ def _lines(path: str) -> Iterator[TextIO]:
             with Path(path).open(encoding="utf-8", errors="replace") as file:
                 yield file
     except OSError:
-        raise NoSourceError(f"{path!r}, which cannot be read", "a file of reports") from None
+        raise NoSourceError(f"{path!r}, which cannot be read", "a file of reports that can be read") from None
 
 
 def _digests(path: str) -> list[tuple[int, bytes]]:

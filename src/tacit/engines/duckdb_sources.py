@@ -190,7 +190,7 @@ def _is_alone(name: str, listed: Sequence[tuple[str, str]]) -> bool:
 def _which(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a DuckDB file of which no table is named; names of tables are its schema, not its data."""
     if not names:
-        return NoSourceError("a DuckDB file without a table", "a DuckDB file with one (views are not opened)")
+        return NoSourceError("a DuckDB file without a table", "one with a table (views are not opened)")
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
     how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'

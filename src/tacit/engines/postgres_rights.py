@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString
 
+from tacit.engines.postgres_names import plain, quoted
 from tacit.errors import NoSourceError
 
 if TYPE_CHECKING:
@@ -26,14 +27,15 @@ SELECT coalesce(bool_or(rolsuper), false), coalesce(bool_or(rolreplication), fal
     coalesce(array_agg(rolname::text ORDER BY rolname) FILTER (WHERE rolname IN
         ('pg_write_all_data', 'pg_write_server_files', 'pg_execute_server_program')), ARRAY[]::text[])
 FROM members"""
-_RIGHTS: LiteralString = f"""
-WITH RECURSIVE {_MEMBERS},
+_SEEN: LiteralString = """
 parts AS (SELECT $1::oid AS part UNION SELECT inhrelid FROM parts JOIN pg_inherits ON inhparent = part),
 seen AS (
     SELECT part AS relation FROM parts UNION
     SELECT w.ev_class FROM seen JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
         AND d.classid = 'pg_rewrite'::regclass JOIN pg_rewrite w ON w.oid = d.objid),
-views AS (SELECT c.oid AS view FROM seen JOIN pg_class c ON c.oid = relation WHERE c.relkind = 'v')
+views AS (SELECT c.oid AS view FROM seen JOIN pg_class c ON c.oid = relation WHERE c.relkind = 'v')"""
+_RIGHTS: LiteralString = f"""
+WITH RECURSIVE {_MEMBERS}, {_SEEN}
 SELECT
     ARRAY(SELECT p.name FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS p(name)
         WHERE EXISTS (SELECT FROM members r, parts WHERE has_table_privilege(r.oid, part, p.name)
@@ -46,6 +48,22 @@ SELECT
     row_security_active($1::oid),
     EXISTS (SELECT FROM pg_class c JOIN parts ON c.oid = part WHERE c.relkind = 'f'),
     has_table_privilege($1::oid, 'SELECT')"""
+_GRANTS: LiteralString = f"""
+WITH RECURSIVE {_MEMBERS}, {_SEEN},
+looked AS (SELECT part AS relation FROM parts WHERE NOT $3
+    UNION ALL SELECT view FROM views WHERE $3 AND pg_relation_is_updatable(view, true) <> 0),
+granted AS (
+    SELECT c.oid, a.grantee, a.privilege_type FROM looked JOIN pg_class c ON c.oid = relation,
+        LATERAL aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+    UNION SELECT t.attrelid, a.grantee, a.privilege_type FROM looked JOIN pg_attribute t ON t.attrelid = relation,
+        LATERAL aclexplode(t.attacl) a)
+SELECT n.nspname::text, c.relname::text, coalesce(r.rolname::text, ''),
+    coalesce(r.rolname IN (current_user, session_user), false), array_agg(g.privilege_type ORDER BY g.privilege_type)
+FROM granted g JOIN pg_class c ON c.oid = g.oid JOIN pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN members r ON r.oid = g.grantee
+WHERE g.privilege_type = ANY($2) AND (g.grantee = 0 OR r.oid IS NOT NULL)
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+_MOST_GRANTS = 3
 
 
 def check_role(connection: Connection) -> None:
@@ -53,14 +71,14 @@ def check_role(connection: Connection) -> None:
     ((superuser, replicates, makes_roles, given),) = connection.execute(_POWERS).fetchall()
     only = f"opened by a role that may only read: {ROLE}"
     if superuser:
-        raise NoSourceError("a superuser, or a role that belongs to one", only)
+        raise NoSourceError("opened by a superuser, or by a role that belongs to one", only)
     if given:
         names = ", ".join(given)
-        raise NoSourceError(f"a role that belongs to {names}", f"{only}, or REVOKE {names} FROM …")
+        raise NoSourceError(f"opened by a role that belongs to {names}", f"{only}; or REVOKE {names} FROM …")
     for has, word in ((replicates, "REPLICATION"), (makes_roles, "CREATEROLE")):
         if has:
-            got = f"a role with {word}, or one that belongs to such a role"
-            raise NoSourceError(got, f"{only}, or ALTER ROLE … NO{word}")
+            got = f"opened by a role with {word}, or by one that belongs to such a role"
+            raise NoSourceError(got, f"{only}; or ALTER ROLE … NO{word}")
 
 
 def check_rights(connection: Connection, number: int, named: str) -> bool:
@@ -73,24 +91,19 @@ def check_rights(connection: Connection, number: int, named: str) -> bool:
     writes, owns, owns_schema, by_view, partial, foreign, whole = row
     only = f"opened by a role that may only read it: {_grants(named)}"
     if foreign:
-        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table: {FOREIGN}")
+        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table without one: {FOREIGN}")
     if owns:
-        raise NoSourceError(f"a role that owns {named} or a part of it", only)
+        raise NoSourceError(f"opened by a role that owns {named} or a part of it", only)
     if owns_schema:
-        raise NoSourceError(
-            f"a role that owns the schema of {named} or of a part of it", f"{only}, or ALTER SCHEMA … OWNER TO …"
-        )
+        got = f"opened by a role that owns the schema of {named} or of a part of it"
+        raise NoSourceError(got, f"{only}; or ALTER SCHEMA … OWNER TO …")
     if writes:
-        rights = ", ".join(writes)
-        raise NoSourceError(
-            f"a role that may {rights} on {named} or a part of it, by itself or by a role that it belongs to",
-            f"{only}, or REVOKE {rights} ON {named} FROM …, and ON its partitions and the tables that inherit from it",
-        )
+        got = f"opened by a role that may {', '.join(writes)} on {named} or a part of it"
+        raise NoSourceError(got, f"{only}; or {_revokes(connection, number, writes, by_view=False)}")
     if by_view:
-        raise NoSourceError(
-            f"a role that may INSERT, UPDATE or DELETE on a view over {named}",
-            f"{only}, or REVOKE INSERT, UPDATE, DELETE ON the view FROM …",
-        )
+        got = f"opened by a role that may INSERT, UPDATE or DELETE on a view over {named}"
+        writes = ["INSERT", "UPDATE", "DELETE"]
+        raise NoSourceError(got, f"{only}; or {_revokes(connection, number, writes, by_view=True)}")
     if partial:
         raise NoSourceError(
             f"{named}, whose row security shows this role only some rows",
@@ -102,3 +115,15 @@ def check_rights(connection: Connection, number: int, named: str) -> bool:
 def _grants(named: str) -> str:
     schema = named.partition('"."')[0] + '"'
     return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
+
+
+def _revokes(connection: Connection, number: int, rights: list[str], *, by_view: bool) -> str:
+    """Return what takes rights back: from everybody, from the role itself, which is not named, or from its groups."""
+    rows = connection.execute(_GRANTS, [number, rights, by_view]).fetchall()
+    said = []
+    for schema, name, role, is_own, given in rows[:_MOST_GRANTS]:
+        whom = f"{plain(role)} (a role that it belongs to)" if role else "PUBLIC (everybody)"
+        whom = "… (the role itself)" if is_own else whom
+        said.append(f"REVOKE {', '.join(given)} ON {quoted(schema)}.{quoted(name)} FROM {whom}")
+    more = f"; and {len(rows) - _MOST_GRANTS} more of the kind" if len(rows) > _MOST_GRANTS else ""
+    return "; ".join(said) + more

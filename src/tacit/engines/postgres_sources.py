@@ -117,7 +117,7 @@ def checked_url(source: object) -> Url:
     """Return a source that is a URL of PostgreSQL, or raise NoSourceError, which shows its scheme alone."""
     if not isinstance(source, str) or scheme(source) not in SCHEMES:
         found = scheme(source) if isinstance(source, str) else None
-        raise NoSourceError(show(type(source).__name__) if found is None else f"the URL {found}://…", _URL)
+        raise NoSourceError(f"of type {type(source).__name__}" if found is None else f"the URL {found}://…", _URL)
     psycopg = driver()
     try:
         psycopg.conninfo.conninfo_to_dict(source)
@@ -203,7 +203,7 @@ def check_server(connection: Connection) -> None:
     """Raise NoSourceError for a server that is too old, keeps text otherwise, or lets this role do everything."""
     version = connection.info.server_version // 10_000
     if version < _OLDEST:
-        raise NoSourceError(f"PostgreSQL {version}", f"a database of PostgreSQL {_OLDEST} or newer")
+        raise NoSourceError(f"a database of PostgreSQL {version}", f"a database of PostgreSQL {_OLDEST} or newer")
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise NoSourceError(f"a database in {encoding}", "a database whose encoding is UTF8")
@@ -245,12 +245,13 @@ def place_of(connection: Connection, table: str | None) -> Place:
     """Return the table that is meant, if its role may read it and no more; or raise InvalidError or NoSourceError."""
     relations = [Relation(*row) for row in _rows(connection, _RELATIONS)]
     found = _named(relations, table)
+    called = spelled(relations, found)
     if found.sort not in OPENED:
-        raise NoSourceError(f"{_SORTS[found.sort]} ({found.name})", f"a table: {_WHY[found.sort]}")
+        raise NoSourceError(f"{_SORTS[found.sort]} {called}", f"a table: {_WHY[found.sort]}")
     if not found.is_open:
         raise NoSourceError(
-            f"the table {found.name}, which this role may not read",
-            f"a table that it may: GRANT USAGE ON SCHEMA {quoted(found.schema)} TO …; "
+            f"the table {called}, which this role may not read",
+            f"one that it may read: GRANT USAGE ON SCHEMA {quoted(found.schema)} TO …; "
             f"GRANT SELECT ON {quoted(found.schema)}.{quoted(found.name)} TO …",
         )
     whole = check_rights(connection, found.number, f"{quoted(found.schema)}.{quoted(found.name)}")
@@ -258,7 +259,7 @@ def place_of(connection: Connection, table: str | None) -> Place:
     return Place(found.number, found.schema, found.name, types, whole and found.sort != "m")
 
 
-_SORTS = {"v": "a view", "f": "a foreign table"}
+_SORTS = {"v": "the view", "f": "the foreign table"}
 _WHY = {
     "v": "a view may fail on a row, which would tell of it, or run somebody's functions; open the table below it, or "
     "CREATE MATERIALIZED VIEW … and open that",
