@@ -23,8 +23,8 @@ _LONGEST = 80
 _SCALARS = (Number, str)
 
 
-_SECRET = re.compile(r"(:/{1,2}[^/\s@:']*):[^\s@']+@")
-"""A password in a URL, whose second slash a path may have lost."""
+_SECRET = re.compile(r":(?!/)[^\s']*@")
+"""A password in a URL, which may have lost a slash, or its colon."""
 
 
 def hidden(text: str) -> str:
@@ -32,8 +32,10 @@ def hidden(text: str) -> str:
 
     >>> hidden("'postgresql://reader:secret@db/clinic', which is no file")
     "'postgresql://reader:…@db/clinic', which is no file"
+    >>> hidden("postgresql//reader:se:cr@et@db"), hidden("postgresql:reader:secret@db")
+    ('postgresql//reader:…@db', 'postgresql:…@db')
     """
-    return _SECRET.sub(r"\1:…@", text)
+    return _SECRET.sub(":…@", text)
 
 
 class TacitError(Exception):

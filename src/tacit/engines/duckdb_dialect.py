@@ -39,9 +39,8 @@ class DuckDBDialect(Dialect):
         A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
         """
         source = casts.COLUMNS.kind_of(type_name)
-        if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
-            whole_number = infix(exp.EQ, raw, call("FLOOR", raw))
-            return when((whole_number, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
+        if source == "real" and kind == "integer":  # by way of a double, or rounded, two units would become one
+            return when((infix(exp.EQ, raw, call("FLOOR", raw)), try_cast(raw, "BIGINT")))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return raw if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)

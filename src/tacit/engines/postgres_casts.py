@@ -54,14 +54,13 @@ _SAFE_DIGITS = 300
 
 
 def whole_unit(raw: SQL, type_name: str) -> SQL:
-    """Return the integer nearest to a number that is a unit, without loss where it is whole; NULL outside 64 bits."""
+    """Return a number that is a unit as the integer that it is; NULL where it is none of 64 bits."""
     if type_name in FLOATS:
-        whole = filled("CASE WHEN x = FLOOR(x) THEN x ELSE FLOOR(x + half) END", x=cast(raw, "DOUBLE"))
         ends = {"first": real(-(2.0**63)), "beyond": real(2.0**63)}
-        return filled("CASE WHEN x >= first AND x < beyond THEN CAST(n AS BIGINT) END", x=raw, n=whole, **ends)
+        return filled("CASE WHEN x = FLOOR(x) AND x >= first AND x < beyond THEN CAST(x AS BIGINT) END", x=raw, **ends)
     return filled(
-        """CASE WHEN x BETWEEN CAST('-9223372036854775808' AS NUMERIC) AND CAST('9223372036854775807' AS NUMERIC)
-        THEN CAST(FLOOR(x + CAST('0.5' AS NUMERIC)) AS BIGINT) END""",
+        """CASE WHEN x = FLOOR(x) AND x BETWEEN CAST('-9223372036854775808' AS NUMERIC)
+        AND CAST('9223372036854775807' AS NUMERIC) THEN CAST(x AS BIGINT) END""",
         x=raw,
     )
 

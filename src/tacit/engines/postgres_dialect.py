@@ -72,7 +72,7 @@ class PostgresDialect(Dialect):
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column: the very value if the policy leaves its kind; text by code point.
 
-        A number that the policy takes for an integer is not rounded by way of a double: that would make two units one.
+        A number that the policy takes for an integer is not rounded: that would make two units one.
         """
         if kind == "integer" and casts.COLUMNS.kind_of(type_name) == "real":
             return casts.whole_unit(raw, type_name)
@@ -204,7 +204,8 @@ def _unit_type(type_name: str, kind: Kind) -> str:
     """Return the type in which a unit's column is read: its own if the policy leaves its kind, or text."""
     own = casts.COLUMNS.kind_of(type_name)
     if own == kind or (own == "integer" and kind == "real"):
-        return "text" if before_parenthesis(type_name) in casts.TEXTS else before_parenthesis(type_name)
+        plain = before_parenthesis(type_name)
+        return "text" if plain in casts.TEXTS or plain == "enum" else plain
     return _HELD[kind]
 
 

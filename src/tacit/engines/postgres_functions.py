@@ -3,6 +3,10 @@
 Arithmetic of doubles is that of `postgres_doubles`. Text is compared by code point because every text carries the
 collation "C" (see `postgres_dialect`). Small and capital letters are translated one to one; where a text is ASCII, the
 server's own `lower` under "C" does the same, and faster.
+
+**Long texts.** No value may be larger than 1 GB, and `lower` takes up to 8 bytes for each byte. So a function that
+makes a text is NULL where a text that it is made of has more than 32 MB: 16 times as much, which is the most that a
+text can grow (`query.text_growth`), and 8 times as much are 512 MB and less. What only looks at a text takes all.
 """
 
 from __future__ import annotations
@@ -13,12 +17,14 @@ from sqlglot import exp
 
 from tacit.engines.postgres_doubles import added, divided, exponential, filled, left_over, multiplied, powered
 from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.forms import Form, chain_form, common_forms, constant_at, function_form
+from tacit.engines.statements.forms import Form, common_forms, constant_at, function_form
 from tacit.engines.statements.letters import to_capital, to_small
-from tacit.engines.statements.words import SQL, cast, infix, real, when, whole
+from tacit.engines.statements.words import SQL, call, cast, chain, infix, real, when, whole
 from tacit.query.expressions import Call
 
 _LONGEST = 2**31 - 1
+_LONG = 2**25
+_MOST_TEXTS = 1000
 _MOST = 1e307
 
 
@@ -39,8 +45,9 @@ def postgres_forms(dialect: Dialect) -> dict[str, Form]:
         "substring": _cut("SUBSTRING"),
         "left": _cut("LEFT"),
         "right": _cut("RIGHT"),
-        "trim": Form(write=lambda _, arguments: filled("BTRIM(x, ' ')", x=arguments[0])),
-        "concat": chain_form(exp.DPipe),
+        "trim": _of_short(lambda texts: filled("BTRIM(x, ' ')", x=texts[0])),
+        "concat": _of_short(lambda texts: chain(exp.DPipe, texts)),
+        "replace": _of_short(lambda texts: call("REPLACE", *texts)),
         "starts_with": function_form("STARTS_WITH"),
         "like": Form(write=lambda _, arguments: filled("x LIKE p ESCAPE ''", x=arguments[0], p=arguments[1])),
         **{part: _part(part) for part in ("year", "quarter", "month", "day", "hour", "minute")},
@@ -95,10 +102,22 @@ def _rounded(node: Call, arguments: Sequence[SQL]) -> SQL:
 def _letters(name: str, pairs: Callable[[], tuple[str, str]]) -> Form:
     def write(_: Call, arguments: Sequence[SQL]) -> SQL:
         old, new = (exp.Literal.string(letters) for letters in pairs())
-        template = f"CASE WHEN OCTET_LENGTH(x) = LENGTH(x) THEN {name}(x) ELSE TRANSLATE(x, old, new) END"
+        template = f"""CASE WHEN OCTET_LENGTH(x) > {_LONG} THEN NULL
+        WHEN OCTET_LENGTH(x) = LENGTH(x) THEN {name}(x) ELSE TRANSLATE(x, old, new) END"""
         return filled(template, x=arguments[0], old=old, new=new)
 
     return Form(write=write, twice=(0,))
+
+
+def _of_short(write: Callable[[Sequence[SQL]], SQL]) -> Form:
+    """A text made of texts none of which is too long; NULL otherwise."""
+
+    def guarded(_: Call, arguments: Sequence[SQL]) -> SQL:
+        texts = [one for one in arguments if not isinstance(one, exp.Literal)]
+        short = [filled(f"OCTET_LENGTH(x) <= {_LONG}", x=one) for one in texts]
+        return when((chain(exp.And, short), write(arguments))) if short else write(arguments)
+
+    return Form(write=guarded, twice=tuple(range(_MOST_TEXTS)))
 
 
 def _cut(name: str) -> Form:

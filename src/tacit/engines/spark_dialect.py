@@ -73,12 +73,12 @@ class SparkDialect(Dialect):
         A DECIMAL read as a double, or a day outside the calendar as NULL, would merge or lose units.
         """
         source, own = casts.COLUMNS.kind_of(type_name), casts.as_it_is(raw, type_name)
-        if source == "real" and kind == "integer":  # a whole number as it is: by way of a double two would become one
+        if source == "real" and kind == "integer":  # by way of a double, or rounded, two units would become one
             is_whole = infix(exp.EQ, raw, call("FLOOR", raw))
-            if type_name in _FLOATS:  # of which FLOOR raises beyond 64 bits; from 2^52 on all are whole
-                far, inside = infix(exp.GTE, call("ABS", raw), real(2.0**52)), infix(exp.LT, raw, real(2.0**63))
-                is_whole = infix(exp.And, far, inside)  # a cast would take 2^63 for the number before it
-            return when((is_whole, try_cast(raw, "BIGINT")), otherwise=self.read(raw, type_name, kind))
+            if type_name in _FLOATS:  # of which FLOOR raises beyond 64 bits; a cast takes 2^63 for the number before it
+                nothing_left = infix(exp.EQ, infix(exp.Mod, raw, real(1.0)), real(0.0))
+                is_whole = infix(exp.And, nothing_left, infix(exp.LT, raw, real(2.0**63)))
+            return when((is_whole, try_cast(raw, "BIGINT")))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return own if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)

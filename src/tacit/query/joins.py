@@ -21,7 +21,9 @@ reach.
 
 Where each row is a unit (no unit column) a row must stay one row: such a table is joined with public tables alone, on a
 column of theirs in which no value stands twice. Public tables are read once, when they are opened, so that this, and
-the keys and bounds that are taken from them, cannot change behind a plan's back.
+the keys and bounds that are taken from them, cannot change behind a plan's back. PostgreSQL, where nothing may be
+written, has no place to keep them: there it is looked again, in each question's own state of the data, that no value
+stands twice; values that are new are no keys, and are clamped to the bounds.
 
 Of two private tables the smaller max_groups and max_rows hold, whichever comes first: both limits are kept, and the
 order of a join does not change its price.

@@ -45,9 +45,7 @@ def public_policy(
     """
     columns: dict[str, ColumnPolicy] = {}
     for own, kind in kinds.items():
-        value = dialect.read(column(own), types[own], kind)
-        value = dialect.without_nan(value) if dialect.may_be_nan(types[own], kind) else value
-        columns[own] = _column(run, dialect, f"SELECT {dialect.text(value)} AS v FROM {view}", kind)  # noqa: S608 - all of it is ours
+        columns[own] = _column(run, dialect, _values(dialect, view, own, types[own], kind), kind)
     return TablePolicy(
         name=name,
         unit=None,
@@ -59,9 +57,28 @@ def public_policy(
     )
 
 
+def is_unique(run: Run, dialect: Dialect, view: str, own: str, type_name: str, kind: Kind) -> bool:
+    """Return whether no value stands twice in a column now, NULL aside."""
+    there, different = _counts(run, _values(dialect, view, own, type_name, kind))
+    return there == different
+
+
+def _values(dialect: Dialect, view: str, own: str, type_name: str, kind: Kind) -> str:
+    """Return a SELECT of a column's values, called v."""
+    value = dialect.read(column(own), type_name, kind)
+    value = dialect.without_nan(value) if dialect.may_be_nan(type_name, kind) else value
+    return f"SELECT {dialect.text(value)} AS v FROM {view}"  # noqa: S608 - all of it is ours
+
+
+def _counts(run: Run, values: str) -> tuple[int, int]:
+    """Return how many values there are, and how many different ones."""
+    (there, different), *_ = run(f"SELECT COUNT(v), COUNT(DISTINCT v) FROM ({values}) AS held")  # noqa: S608 - as above
+    return there, different
+
+
 def _column(run: Run, dialect: Dialect, values: str, kind: Kind) -> ColumnPolicy:
     """Return the policy of a column whose values are the rows of a SELECT, called v."""
-    (there, different), *_ = run(f"SELECT COUNT(v), COUNT(DISTINCT v) FROM ({values}) AS held")  # noqa: S608 - as above
+    there, different = _counts(run, values)
     keys = None
     if different <= MOST_VALUES:
         keys = _keys((row[0] for row in run(f"SELECT DISTINCT v FROM ({values}) AS held")), kind)  # noqa: S608 - as above
