@@ -270,9 +270,12 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(monkeypatch: pytest.
             raise RuntimeError("[JAVA_GATEWAY_EXITED]")
 
     monkeypatch.setattr(pyspark.sql, "SparkSession", Broken)
-    with pytest.raises(SourceError, match="Java 17") as caught:
-        open_spark("spark:clinic.visits")
-    assert caught.value.__context__ is None
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for java, said in ((None, "Java 17"), (object(), "Java runs, but Spark could not")):
+        monkeypatch.setattr(pyspark.SparkContext, "_gateway", java)
+        with pytest.raises(SourceError, match=said) as caught:
+            open_spark("spark:clinic.visits")
+        assert caught.value.__context__ is None
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     with pytest.raises(SourceError, match=r"pip install 'tacit\[spark\]'"):
         open_spark("spark:clinic.visits")

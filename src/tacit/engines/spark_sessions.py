@@ -1,4 +1,4 @@
-"""Sessions of Spark's: the one that is there, one on a Spark Connect server, and our own beside it.
+"""Sessions of Spark's: one on a Spark Connect server, and our own beside one that is there.
 
 Ours is a new one, on the same cluster: what is set and shown there is not seen in theirs. All that says what SQL means
 is set, whatever theirs or the cluster's defaults are (`SETTINGS`), and old behaviours are switched off. How work is
@@ -8,6 +8,7 @@ spread, and what catalogs there are, is taken over from theirs.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -33,6 +34,7 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.optimizer.maxIterations": "1000",
         "spark.sql.timestampType": "TIMESTAMP_LTZ",
         "spark.sql.caseSensitive": "false",
+        "spark.sql.hive.manageFilesourcePartitions": "false",  # all statements of a question see the same partitions
         "spark.sql.decimalOperations.allowPrecisionLoss": "true",
         "spark.sql.orderByOrdinal": "true",
         "spark.sql.parser.escapedStringLiterals": "false",
@@ -60,11 +62,6 @@ STOPPED = (
     "The Spark session was stopped; nothing was read, and nothing more was charged. Start another with "
     "SparkSession.builder.getOrCreate(), and open the source again with it."
 )
-_NO_SPARK = "Spark needs the package pyspark; nothing was read or spent. Install it with: pip install 'tacit[spark]'"
-_NO_JAVA = (
-    "Spark could not be started; nothing was read or spent. It needs Java 17 or later: install it (on Debian: apt "
-    "install openjdk-17-jre-headless), set JAVA_HOME if `java` is not on the path, and open again."
-)
 _NO_CONNECT = (
     "Spark Connect needs more packages; nothing was read or spent. Install them with: pip install 'pyspark[connect]'"
 )
@@ -73,38 +70,8 @@ NOT_REACHED = (
     "after sc://, and the token."
 )
 _KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
-_CALM = {"spark.app.name": "tacit", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _PORT, _REACH = 15002, 10  # of Spark Connect; seconds
-
-
-def active() -> SparkSession:
-    """Return the session that is there, or start one on this machine."""
-    session, failed = None, _NO_JAVA
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-
-        session = SparkSession.getActiveSession() or _builder().getOrCreate()
-    except ImportError:
-        failed = _NO_SPARK
-    except Exception:  # noqa: BLE001, S110 - whatever Java says
-        pass
-    if session is None:
-        raise SourceError(failed)
-    refuse_gone(session)
-    return session
-
-
-def _builder() -> SparkSession.Builder:
-    """Return a builder; where there is no Spark yet, of one that keeps standard error for what matters."""
-    from pyspark import SparkContext  # noqa: PLC0415 - an extra
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
-
-    builder = SparkSession.builder
-    if SparkContext._active_spark_context is None:  # noqa: SLF001 - nothing public says it without starting one
-        for name, value in _CALM.items():
-            builder = builder.config(name, value)
-    return builder
 
 
 def connected(url: str) -> SparkSession:
@@ -115,7 +82,8 @@ def connected(url: str) -> SparkSession:
     if find_spec("pyspark") is not None and find_spec("grpc") is None:  # PySpark may end the process over this
         raise SourceError(_NO_CONNECT)
     try:
-        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
+        with calm():
+            from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - an extra
 
         place = urlsplit(url)
         if _answers(place.hostname or "", place.port or _PORT):
@@ -129,6 +97,17 @@ def connected(url: str) -> SparkSession:
     if session is None:
         raise SourceError(failed)
     return cast("SparkSession", session)
+
+
+@contextmanager
+def calm() -> Iterator[None]:
+    """Keep to ourselves what PySpark warns of when its modules are loaded, such as a pandas that is too new for it.
+
+    Filters hold for all threads of a process, so nothing is to be done in here that takes long or is not PySpark's.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def own(session: SparkSession) -> SparkSession:
@@ -175,10 +154,25 @@ def _remote(session: SparkSession) -> SparkSession:
 
 
 def _hurry(session: object) -> None:
-    """Let a session of ours give up on a server that is gone within seconds; PySpark would try for ten minutes."""
-    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - an extra
+    """Let a session of ours give up on a server that is gone within seconds; PySpark would try for ten minutes.
 
-    policy = DefaultPolicy(max_retries=5, initial_backoff=100, max_backoff=4000, max_server_retry_delay=4000)
+    It gives up by raising what happened: PySpark would warn first, on standard error, of what we report ourselves.
+    """
+    with calm():
+        from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicyState  # noqa: PLC0415 - an extra
+
+    class State(RetryPolicyState):
+        def next_attempt(self, exception: BaseException | None = None) -> int | None:
+            wait = super().next_attempt(exception)
+            if wait is None and exception is not None:
+                raise exception
+            return wait
+
+    class Policy(DefaultPolicy):
+        def to_state(self) -> RetryPolicyState:
+            return State(self)
+
+    policy = Policy(max_retries=5, initial_backoff=100, max_backoff=4000, max_server_retry_delay=4000)
     session._client.set_retry_policies([policy])  # type: ignore[attr-defined] # noqa: SLF001 - nothing public does it
 
 

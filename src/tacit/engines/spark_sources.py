@@ -19,11 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from tacit.engines.spark_sessions import active, connected, own, refuse_gone
+from tacit.engines.spark_sessions import connected, own, refuse_gone
+from tacit.engines.spark_start import active
 from tacit.errors import InvalidError, NoSourceError, show
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.catalog import Table
 
 SOURCES = (
     "a SparkSession with table=, a Spark DataFrame, 'spark:' and a table or the path of Parquet files, or 'sc://host' "
@@ -105,17 +107,38 @@ def _table(session: SparkSession, table: str | None, written: str | None = None)
     if not parts:
         raise _which(session, called, [])
     quoted = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-    kind = None
-    with suppress(Exception):  # there is none; whatever Spark says of it
-        kind = str(session.catalog.getTable(quoted).tableType or "TABLE").upper()
-    if kind is None:
+    found = _looked_up(session, quoted)
+    if found is None:
         raise _which(session, called, parts[:-1])
-    if kind in _VIEWS:
+    if _is_view(found):
         raise NoSourceError(
             f"the view {show(called)}, which could fail on a row, and so tell of it",
             "a table; or, if no row can make it fail, the DataFrame session.table(…) in its place",
         )
-    return Shown(parts[-1], table=quoted)
+    full = [found.catalog or session.catalog.currentCatalog(), *(found.namespace or []), found.name]
+    return Shown(parts[-1], table=".".join(map(_quoted, full)))  # whichever database is the current one later
+
+
+def _quoted(part: str) -> str:
+    return f"`{part.replace('`', '``')}`"
+
+
+def _looked_up(session: SparkSession, quoted: str) -> Table | None:
+    with suppress(Exception):  # there is none; whatever Spark says of it
+        return session.catalog.getTable(quoted)
+    return None
+
+
+def _is_view(found: Table) -> bool:
+    return str(found.tableType or "TABLE").upper() in _VIEWS
+
+
+def check_table(shown: Shown, session: SparkSession) -> None:
+    """Raise if a table that was opened by its name is none any more, or a view by now."""
+    if shown.table is not None:
+        found = _looked_up(session, shown.table)
+        if found is None or _is_view(found):
+            raise RuntimeError("it is no table any more")
 
 
 def parts_of(name: str) -> list[str]:
