@@ -1,0 +1,81 @@
+"""A table by name is what it was when it was opened, and all statements of a question see one state of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from contract.plans import plan, table
+from spark_session import spark
+from tacit.engines import spark as engine
+from tacit.engines.spark import open_spark
+from tacit.engines.statements.engine import FAILED, Parameters, Rows
+from tacit.errors import SourceError
+from tacit.query.expressions import Column, Kind
+from tacit.query.plan import Measure, Plan
+
+KINDS: dict[str, Kind] = {"u": "integer", "x": "real", "g": "text"}
+SECRET = (1, 2)
+ROWS = "SELECT id AS u, CAST(id AS DOUBLE) AS x, 'a' AS g FROM range({})"
+
+
+def asked() -> Plan:
+    """A question of two statements: rows, and different values."""
+    different = Measure(value=Column("x", "real"), per="value")
+    return plan(table(unit="u", groups=1, rows=9, kinds=KINDS), Measure(value=None), different)
+
+
+@pytest.fixture
+def visits() -> Iterator[str]:
+    """A table, in a database that is the current one."""
+    session, before = spark(), spark().catalog.currentDatabase()
+    for place in ("states", "elsewhere"):
+        session.sql(f"CREATE DATABASE {place}")
+    session.sql(f"CREATE TABLE states.visits USING parquet PARTITIONED BY (g) AS {ROWS.format(3)}")
+    session.sql("USE states")
+    yield "visits"
+    session.sql(f"USE {before}")
+    for place in ("states", "elsewhere"):
+        session.sql(f"DROP DATABASE {place} CASCADE")
+
+
+def test_another_current_database_does_not_change_which_table_is_meant(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    spark().sql(f"CREATE TABLE elsewhere.visits USING parquet AS {ROWS.format(50)}")
+    spark().sql("USE elsewhere")
+    assert opened.name == visits
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
+    opened.close()
+
+
+def test_a_table_that_is_a_view_by_now_is_not_asked(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    spark().sql("DROP TABLE states.visits")
+    spark().sql(f"CREATE VIEW states.visits AS {ROWS.format(5)}")
+    with pytest.raises(SourceError) as caught:
+        opened.measure_with(asked(), SECRET)
+    assert str(caught.value) == FAILED
+    spark().sql("DROP VIEW states.visits")
+    spark().sql(f"CREATE TABLE states.visits USING parquet AS {ROWS.format(4)}")
+    assert opened.measure_with(asked(), SECRET) == [[4], [4]]
+    opened.close()
+
+
+def test_a_partition_that_comes_between_two_statements_is_not_seen(
+    visits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_spark(spark(), table=visits)
+    real, done = engine._run, list[bool]()
+
+    def run(session: object, sql: str, parameters: Parameters) -> Rows:
+        found = real(session, sql, parameters)  # type: ignore[arg-type] # passed on
+        if not done:
+            done.append(True)
+            spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")
+        return found
+
+    monkeypatch.setattr(engine, "_run", run)
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
+    assert opened.measure_with(asked(), SECRET) == [[5], [5]]
+    opened.close()
