@@ -77,6 +77,9 @@ class Failing:
     def __init__(self, engine: object) -> None:
         self._engine, self.asked = engine, 0
 
+    def ready(self) -> None:
+        """Know of nothing."""
+
     def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
         self.asked += 1
         if self.asked > 1:

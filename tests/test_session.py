@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tacit.declared import declare
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Number
 from tacit.guarantees.filters import ApproxZCDP, Budget
@@ -59,6 +60,9 @@ class Engine:
     def check(self, plan: Plan) -> None:
         pass
 
+    def ready(self) -> None:
+        self.seen.append("ready")
+
     def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
         self.seen.append("read")
         if self.fails is not None:
@@ -70,9 +74,12 @@ class Engine:
 
 
 class Untouchable:
-    """An engine whose every method but the check of a plan raises."""
+    """An engine whose every method raises but those that read nothing: the check of a plan, and whether it is there."""
 
     def check(self, plan: Plan) -> None:
+        pass
+
+    def ready(self) -> None:
         pass
 
     def __getattr__(self, name: str) -> object:
@@ -114,7 +121,7 @@ def raising(error: BaseException) -> Callable[[], Sequence[Sequence[int]]]:
 def test_a_question_is_charged_then_read_then_answered() -> None:
     seen: list[str] = []
     answer = database(Engine(seen), Recording(seen)).sql(QUESTION, epsilon=0.5)
-    assert seen == ["charge", "read", "answered"]
+    assert seen == ["ready", "charge", "read", "answered"]
     assert [row[0] for row in answer.rows()] == ["A", "B"]
     assert answer.table.names == ("ward", "n", "mean")
 
@@ -242,7 +249,7 @@ def test_a_failing_source_says_one_constant_sentence_and_stays_charged(error: Ex
     assert str(caught.value) == FAILED
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    assert seen == ["charge", "read", "failed"]
+    assert seen == ["ready", "charge", "read", "failed"]
     assert db.spent == PureDP(epsilon=0.25)
     assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
 
@@ -261,9 +268,45 @@ def test_an_interruption_is_passed_on_and_stays_charged(error: type[BaseExceptio
     db = database(Engine(seen, raising(error())), Recording(seen))
     with pytest.raises(error):
         db.sql(COUNT, epsilon=0.25)
-    assert seen == ["charge", "read", "failed"]
+    assert seen == ["ready", "charge", "read", "failed"]
     assert db.spent == PureDP(epsilon=0.25)
     assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+
+
+class Gone(Engine):
+    """A source that is known to be gone."""
+
+    def ready(self) -> None:
+        raise SourceError("gone; nothing was spent")
+
+
+@pytest.mark.parametrize("how", ["sql", "verb", "declared"])
+def test_a_source_that_is_known_to_be_gone_costs_nothing(how: str) -> None:
+    seen: list[str] = []
+    db = database(Gone(seen), Recording(seen))
+    planned = db.plan(COUNT, epsilon=0.25)  # for which no source is needed
+    asks: dict[str, Callable[[], object]] = {
+        "sql": lambda: db.sql(COUNT, epsilon=0.25),
+        "verb": lambda: db.crosstab("ward", table="visits", epsilon=0.25),
+        "declared": declare([planned]).ask,
+    }
+    with pytest.raises(SourceError, match=r"^gone; nothing was spent$"):
+        asks[how]()
+    assert seen == []
+    assert db.spent == PureDP(epsilon=0)
+    assert not db.ledger.entries()
+
+
+def test_what_was_answered_is_repeated_without_its_source() -> None:
+    db, ledger = versioned([])
+    first, named = db.sql(COUNT, epsilon=0.25), db.sql(QUESTION, epsilon=0.25, request="monday")
+    policy, _ = db._tables["visits"]
+    db._tables["visits"] = policy, Gone([])  # type: ignore[assignment]  # a fake
+    assert db.sql(COUNT, epsilon=0.25).rows() == first.rows()
+    assert db.sql(QUESTION, epsilon=0.25, request="monday").rows() == named.rows()
+    with pytest.raises(SourceError, match="gone"):
+        db.sql(QUESTION, epsilon=0.1)
+    assert ledger.spent.loss == Fraction(1, 2)
 
 
 def test_a_ledger_that_fails_lets_nothing_be_read() -> None:
@@ -432,7 +475,7 @@ def test_a_question_asked_again_of_one_version_of_the_data_is_answered_from_the_
     db, ledger = versioned(seen)
     first = db.sql(QUESTION, epsilon=0.25)
     again = db.sql(QUESTION.replace("SELECT", "select  ") + " -- again", epsilon=0.25, confidence=0.9)
-    assert seen == ["charge", "read", "answered", "charge"]  # the second finds its answer, and nothing is read
+    assert seen == ["ready", "charge", "read", "answered"]  # the second finds its answer; no source is needed
     assert ledger.spent.loss == Fraction(1, 4)
     assert again.rows() == first.rows()
     assert again.intervals(0.95).rows() == first.intervals(0.95).rows()

@@ -17,6 +17,7 @@ import tacit as tc
 from contract.tables import Row
 from postgres_server import PASSWORD, Database, database
 from spark_session import spark
+from tacit.engines.postgres import NOT_READY, PostgresEngine
 from tacit.errors import SourceError
 from tacit.query.expressions import Kind
 from tacit.query.release import Release
@@ -131,7 +132,7 @@ def test_a_backend_that_is_killed_in_the_middle_costs_one_question(visits: Datab
     over = Event()
 
     def kill() -> None:
-        while not over.wait(0.05):  # a connection that is lost before anything is read is replaced, once
+        while not over.wait(0.05):  # as soon as it waits
             visits.run(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE usename = %s AND wait_event_type = 'Lock'",
@@ -152,16 +153,45 @@ def test_a_backend_that_is_killed_in_the_middle_costs_one_question(visits: Datab
         assert {state for _, state in backends(visits)} <= {"idle"}
 
 
-def test_a_table_that_is_altered_or_gone_costs_one_question(visits: Database) -> None:
+def test_a_table_that_is_altered_or_gone_costs_nothing(visits: Database) -> None:
     with opened(visits.reader, table="visits") as db:
-        visits.run("ALTER TABLE visits ALTER COLUMN x TYPE text")
-        trouble(db)
-        visits.run("DROP TABLE visits")
-        trouble(db)
+        for change, said in (
+            ("ALTER TABLE visits ALTER COLUMN x TYPE text", NOT_READY),
+            ("DROP TABLE visits", "The source is a database with no table that this role may read"),
+        ):
+            visits.run(change)
+            for _ in range(2):
+                with pytest.raises(SourceError) as caught:
+                    db.sql(ASKED, epsilon=1)
+                assert str(caught.value).startswith(said)
+            assert db.plan(ASKED, epsilon=1).cost == tc.PureDP(epsilon=1)
+        assert db.spent == tc.PureDP(epsilon=0)
         visits.fill("visits", KINDS, ROWS)
         assert right(db.sql(ASKED, epsilon=50))
         temporary = visits.run("SELECT count(*) FROM pg_class WHERE relpersistence = 't'")
         assert temporary == [(0,)]
+
+
+def test_a_table_that_is_altered_after_it_was_looked_at_costs_one_question(
+    visits: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = PostgresEngine.ready
+
+    def ready(engine: PostgresEngine) -> None:
+        look(engine)
+        visits.run("ALTER TABLE visits ALTER COLUMN x TYPE text")
+
+    monkeypatch.setattr(PostgresEngine, "ready", ready)
+    with opened(visits.reader, table="visits") as db:
+        trouble(db)
+
+
+def test_an_answer_is_repeated_when_its_table_is_gone(visits: Database) -> None:
+    with opened(visits.reader, table="visits", data_version="2026") as db:
+        first = db.sql(ASKED, epsilon=1)
+        visits.run("DROP TABLE visits")
+        assert db.sql(ASKED, epsilon=1).rows() == first.rows()
+        assert db.spent == tc.PureDP(epsilon=1)
 
 
 def test_files_that_are_gone_cost_one_question_on_spark(parquet: Path) -> None:

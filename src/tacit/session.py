@@ -1,9 +1,10 @@
 """A database that answers privately: question, charge, rows, noise, answer; in that order, always. `tc.open` gives it.
 
     db.plan(...)   parse and price: reads nothing, spends nothing
-    db.sql(...)    parse, price, charge (committed), read exact integers, add noise
+    db.sql(...)    parse, price, see that the source is there, charge (committed), read exact integers, add noise
 
-Whatever is refused is refused before the charge. What fails after it stays charged, and says one constant sentence.
+Whatever is refused is refused before the charge, and so is a source of which its engine knows, without reading a row,
+that it is gone or another one now. What fails after it stays charged, and says one constant sentence.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class Database(Verbs):
         """Charge, read, add noise: in that order."""
         self._check_open()
         try:
-            ticket = self._ledger.charge(self._request(planned, cost.request))
+            ticket = self._charged(self._request(planned, cost.request), [planned])
         except BudgetError as refusal:
             if cost.error is None:
                 raise
@@ -155,6 +156,15 @@ class Database(Verbs):
         (answer,) = self._released([planned], ticket)
         self._ended(ticket, ANSWERED, recorded.to_text(answer) if self._data_version or cost.request else None)
         return answer
+
+    def _charged(self, request: Request, questions: Sequence[Planned]) -> Ticket:
+        """Charge; or return a recorded answer, for which no source is needed. What is known to fail is not charged."""
+        before = self._ledger.recorded(request)
+        if before is not None:
+            return before
+        for engine in {id(one): one for one in (self._tables[each.plan.table.name][1] for each in questions)}.values():
+            engine.ready()
+        return self._ledger.charge(request)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -188,7 +198,8 @@ class Database(Verbs):
         """Charge a declared plan as one, read, and answer every question; see `tc.declare`."""
         self._check_open()
         text = ";\n".join(one.plan.sql for one in declared.questions)
-        ticket = self._ledger.charge(Request(question=text, events=declared.events, analyst=self._analyst))
+        request = Request(question=text, events=declared.events, analyst=self._analyst)
+        ticket = self._charged(request, declared.questions)
         more = {"declared_plan": {"questions": len(declared.questions), "promise": promise(declared.cost)}}
         answers = self._released(declared.questions, ticket, more)
         self._ended(ticket, ANSWERED)

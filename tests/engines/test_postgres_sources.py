@@ -540,7 +540,7 @@ def test_a_timeout_that_is_none_is_refused(visits: Database, timeout: float) -> 
 
 def test_tables_of_two_databases_are_not_opened_together(visits: Database) -> None:
     other = Opened(source=f"{visits.reader}&connect_timeout=9", table="visits")
-    with pytest.raises(InvalidError, match="several databases"):
+    with pytest.raises(InvalidError, match="write the same URL for each"):
         open_postgres_tables({"a": Opened(source=visits.reader, table="visits"), "b": other})
 
 

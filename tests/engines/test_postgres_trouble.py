@@ -20,9 +20,10 @@ from contract.plans import plan, table
 from postgres_server import Database, database
 from tacit import session
 from tacit.engines import postgres, postgres_sources
-from tacit.engines.postgres import PostgresEngine, open_postgres
+from tacit.engines.postgres import NOT_READY, PostgresEngine, open_postgres
+from tacit.engines.postgres_sources import UNREACHED
 from tacit.engines.statements.engine import FAILED
-from tacit.errors import SourceError
+from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -139,6 +140,126 @@ def test_a_role_that_became_mighty_meanwhile_is_not_used_again(clinic: Database,
         failure(engine, UNITS)
     finally:
         clinic.run(f"REVOKE INSERT ON many FROM {clinic.role}")
+    assert engine.measure(UNITS) == [[100]]
+
+
+READY: list[tuple[str, str, type[TacitError], str]] = [
+    (
+        "ALTER TABLE few RENAME TO fewer",
+        "ALTER TABLE fewer RENAME TO few",
+        InvalidError,
+        "table must be one of 'fewer'",
+    ),
+    (
+        "ALTER TABLE few ALTER x TYPE text",
+        "ALTER TABLE few ALTER x TYPE float8 USING x::float8",
+        SourceError,
+        NOT_READY,
+    ),
+    ("ALTER TABLE few RENAME x TO y", "ALTER TABLE few RENAME y TO x", SourceError, NOT_READY),
+    ("GRANT INSERT ON few TO {role}", "REVOKE INSERT ON few FROM {role}", NoSourceError, "that may INSERT"),
+    ("REVOKE SELECT ON few FROM {role}", "GRANT SELECT ON few TO {role}", NoSourceError, "may not read"),
+    (
+        "REVOKE USAGE ON SCHEMA public FROM {role}, PUBLIC",
+        "GRANT USAGE ON SCHEMA public TO PUBLIC",
+        NoSourceError,
+        "may not read",
+    ),
+    (
+        "REVOKE SELECT ON few FROM {role}; GRANT SELECT (u, x) ON few TO {role}",
+        "GRANT SELECT ON few TO {role}",
+        SourceError,
+        NOT_READY,
+    ),
+    (
+        "ALTER TABLE few RENAME TO old; CREATE VIEW few AS SELECT * FROM old",
+        "DROP VIEW few; ALTER TABLE old RENAME TO few",
+        NoSourceError,
+        "is the view few",
+    ),
+    (
+        "ALTER TABLE few ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE few DISABLE ROW LEVEL SECURITY",
+        NoSourceError,
+        "only some rows",
+    ),
+    ("ALTER ROLE {role} SUPERUSER", "ALTER ROLE {role} NOSUPERUSER", NoSourceError, "a superuser"),
+]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(("change", "back", "kind", "said"), READY)
+def test_what_the_catalog_tells_is_told_before_anything_is_charged(
+    clinic: Database, change: str, back: str, kind: type[TacitError], said: str, *, lost: bool
+) -> None:
+    clinic.fill("few", KINDS, [{"u": 1, "x": 1.0}])
+    clinic.run(f"REVOKE ALL ON many FROM {clinic.role}")
+    opened = open_postgres(clinic.reader, table="few")
+    opened.ready()
+    try:
+        clinic.run(change.format(role=clinic.role))
+        if lost:
+            clinic.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [clinic.role])
+        for _ in range(2):
+            with pytest.raises(TacitError) as caught:
+                opened.ready()
+            assert type(caught.value) is kind
+            assert said in str(caught.value)
+            assert "spent" in str(caught.value)
+            assert caught.value.__context__ is None
+        failure(opened, UNITS)  # which is charged by then, and says no more than that
+    finally:
+        clinic.run(back.format(role=clinic.role))
+        clinic.grant("many")
+    opened.ready()
+    assert states(clinic) == {"idle"}
+    assert opened.measure(UNITS) == [[1]]
+    opened.close()
+    with pytest.raises(SourceError) as caught:
+        opened.ready()
+    assert str(caught.value) == NOT_READY
+
+
+def test_a_server_that_is_away_is_told_before_anything_is_charged(clinic: Database, engine: PostgresEngine) -> None:
+    clinic.run(f"ALTER ROLE {clinic.role} NOLOGIN")
+    clinic.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [clinic.role])
+    try:
+        with pytest.raises(SourceError, match="did not let this user in; nothing was read or spent"):
+            engine.ready()
+    finally:
+        clinic.run(f"ALTER ROLE {clinic.role} LOGIN")
+    engine.ready()
+
+
+def test_whether_it_is_ready_reads_no_row_and_waits_for_no_lock(clinic: Database, engine: PostgresEngine) -> None:
+    """Nobody can read a row of a table that is locked like this; the measurement is the shortest of many."""
+    with psycopg.connect(clinic.admin) as other:
+        other.execute("LOCK TABLE many IN ACCESS EXCLUSIVE MODE")
+        took = []
+        for _ in range(20):
+            begun = monotonic()
+            engine.ready()
+            took.append(monotonic() - begun)
+        other.rollback()
+    assert min(took) < 0.1
+    assert states(clinic) == {"idle"}
+
+
+def test_a_backend_that_is_killed_while_it_waits_is_not_waited_for_again(
+    clinic: Database, engine: PostgresEngine
+) -> None:
+    killed: list[int] = []
+
+    def kill() -> None:
+        killed.append(running(clinic, "LOCK%"))
+        clinic.run("SELECT pg_terminate_backend(%s)", [killed[0]])
+
+    with psycopg.connect(clinic.admin) as other:
+        other.execute("LOCK TABLE many IN ACCESS EXCLUSIVE MODE")
+        with meanwhile(kill):
+            assert failure(engine, UNITS) < 30  # a lock is waited for a minute
+        other.rollback()
+    assert killed
     assert engine.measure(UNITS) == [[100]]
 
 
@@ -303,16 +424,17 @@ def test_a_server_that_is_stopped_hard_in_the_middle_and_started_again(tmp_path:
 
             chain = "power(" * 20 + "x" + ", x)" * 20
             sums = ", ".join(f"sum(clamp({chain}, 0, {most}))" for most in (1, 2, 3))
-            for spent in (1, 2):  # stopped while it is asked, and before
+            for said in (session.FAILED, UNREACHED):  # stopped while it is asked, and before: that costs nothing more
                 begun = monotonic()
-                with meanwhile(stop if spent == 1 else lambda: None), pytest.raises(SourceError) as caught:
+                halting = stop if said == session.FAILED else lambda: None
+                with meanwhile(halting), pytest.raises(SourceError) as caught:
                     db.sql(f"SELECT {sums} FROM many", epsilon=1)  # noqa: S608 - a question is text
-                assert str(caught.value) == session.FAILED
-                assert db.spent == tc.PureDP(epsilon=spent)
+                assert str(caught.value) == said
+                assert db.spent == tc.PureDP(epsilon=1)
                 assert monotonic() - begun < 60
             server.ensure_postgres_running()
             assert db.sql("SELECT count(*) AS n FROM many", epsilon=1).rows()
-            assert db.spent == tc.PureDP(epsilon=3)
+            assert db.spent == tc.PureDP(epsilon=2)
             db.close()
     finally:
         server.cleanup()

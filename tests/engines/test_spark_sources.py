@@ -306,9 +306,10 @@ def test_a_session_that_was_stopped_says_how_to_go_on(monkeypatch: pytest.Monkey
             _jsc = None
 
     monkeypatch.setattr(opened, "_theirs", Stopped())
-    for ask in (opened.check, opened.measure):  # the first comes before the charge
+    opened.check(question())  # a plan needs no session
+    for ask in (opened.ready, lambda: opened.measure(question())):  # the first comes before the charge
         with pytest.raises(SourceError, match=r"getOrCreate\(\)") as caught:
-            ask(question())
+            ask()
         assert caught.value.__context__ is None
     assert isinstance(opened, SparkEngine)
 

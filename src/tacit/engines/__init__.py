@@ -43,6 +43,12 @@ class Engine(Protocol):
     def check(self, plan: Plan) -> None:
         """Refuse, without reading, a plan that cannot be measured exactly."""
 
+    def ready(self) -> None:
+        """Raise, before anything is charged or read, if the source is known to be gone or is not what was opened.
+
+        It reads no row, so nothing that it raises depends on the data.
+        """
+
     def measure(self, plan: Plan) -> Answer:
         """Read the rows and return the plan's exact integers."""
 

@@ -17,6 +17,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -24,13 +25,15 @@ from weakref import finalize
 from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
 from tacit.engines.postgres_dialect import POSTGRES, number_of
-from tacit.engines.postgres_rights import check_rights, check_role
+from tacit.engines.postgres_rights import check_role
 from tacit.engines.postgres_sources import Place, Url, checked_url
 from tacit.engines.statements.bins import BinStatement
 from tacit.engines.statements.dialect import Dialect
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, S, StatementEngine
 from tacit.engines.statements.plan import Statement
+from tacit.engines.statements.public import is_unique
 from tacit.errors import InvalidError, SourceError, TacitError, show
+from tacit.query.expressions import Column
 from tacit.query.plan import Bundle, Plan
 
 if TYPE_CHECKING:
@@ -39,11 +42,19 @@ if TYPE_CHECKING:
 TIMEOUT = 3600.0
 """For how many seconds one statement may run unless the user says otherwise."""
 
+NOT_READY = (
+    "The table is not what it was when it was opened, or the server is gone; nothing was spent. Open it again: that "
+    "tells what is wrong."
+)
 _GRACE = 15.0
 _MOST_COLUMNS = 1600  # PostgreSQL takes 1664
 _MOST_MEASURES = 200
 _FOR_EACH = 4  # columns of a measure, at most
 _CATALOG = 60.0
+_PARTS = """WITH RECURSIVE parts AS (
+    SELECT CAST($1 AS regclass)::oid AS number, FALSE AS leaves
+    UNION ALL SELECT i.inhrelid, i.inhdetachpending FROM parts JOIN pg_inherits i ON i.inhparent = parts.number)
+SELECT number::bigint, leaves FROM parts ORDER BY 1, 2"""
 _LONGEST = 7 * 86_400.0
 
 
@@ -71,21 +82,81 @@ class PostgresEngine(StatementEngine):
         return made
 
     def _parts(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
-        """Return a plan's statements; those of many measures in pieces, which choose the same cells."""
-        measures = [measure for bundle in plan.bundles for measure in bundle.measures]
-        found = []
-        for first in range(0, len(measures), _MOST_MEASURES):
-            piece = Bundle(measures=tuple(measures[first : first + _MOST_MEASURES]), reach=1, nonnegative=False)
-            parts = super()._parts(replace(plan, bundles=(piece,)))
+        """Return a plan's statements; those of many measures in pieces, which choose the same cells.
+
+        A bundle is never cut: its reach is promised of one state of the data, and statements may see different
+        partitions (see `_parts_of`; that is found out, but only at the end).
+        """
+        found, first = [], 0
+        for piece in pieces(plan.bundles):
+            parts = super()._parts(replace(plan, bundles=piece))
             found += [(tuple(first + place for place in places), one) for places, one in parts]
+            first += sum(len(bundle.measures) for bundle in piece)
         return found
+
+    def _look_again(self, run: Run, plan: Plan) -> None:
+        """Raise if a row that is a unit of its own could match several public rows, which lie open to changes here."""
+        if plan.table.unit is not None:
+            return
+        for join in plan.joins:
+            own = dict(join.columns)
+            keys = {own[key.name]: key.kind for _, key in join.pairs if isinstance(key, Column) and key.name in own}
+            place, view = self._tables[join.table], self._views[join.table]
+            ask = partial(_plainly, run)
+            if not any(is_unique(ask, self.dialect, view, name, place[name], kind) for name, kind in keys.items()):
+                raise ConnectionError
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
         """Give a transaction that sees one state of the data, and leave nothing of it behind."""
         try:
             connection = self._usable()
+            before = self._parts_of(connection)
             yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
+            connection.rollback()
+            self._check_same(before, connection)
+            connection.rollback()
+        except BaseException:
+            self._held.close()
+            raise
+
+    def _check_same(self, parts: list[Rows], connection: Connection) -> None:
+        if self._parts_of(connection) != parts:
+            raise ConnectionError
+
+    def _parts_of(self, connection: Connection) -> list[Rows]:
+        """Return the partitions of every table, and the tables that inherit from it, at all depths.
+
+        A transaction sees one state of all rows, but statements read the partitions that there are when they begin: one
+        may be attached while a table is locked as a reader may. So the parts are those of the transaction's state
+        before the first statement, and must be the same after the last.
+        """
+        return [self._rows(connection, _PARTS, [place.named]) for place in self._places]
+
+    def ready(self) -> None:
+        """Raise, before anything is charged, if server, role, rights, names or types are not what was opened.
+
+        Only the catalog is read, in a transaction that is rolled back; no lock is waited for. Nothing here depends on
+        the data: a catalog says what tables, columns and grants there are, not what rows. So this may be told, and is
+        free. What happens after it fails the question, which stays charged.
+        """
+        is_ready = False
+        try:
+            with self._lock:
+                self._look()
+            is_ready = True
+        except TacitError:  # of the catalog, or of connecting: they say what to do
+            raise
+        except Exception:  # noqa: BLE001, S110 - whatever the server says is not shown
+            pass
+        if not is_ready:  # outside of `except`, so that not even the context carries it
+            raise SourceError(NOT_READY)
+
+    def _look(self) -> None:
+        seconds = min(self._timeout, _CATALOG)
+        try:
+            connection = self._line(seconds)
+            self._check(connection, seconds)
             connection.rollback()
         except BaseException:
             self._held.close()
@@ -99,57 +170,85 @@ class PostgresEngine(StatementEngine):
             raise ConnectionError from None
 
     def _begun(self) -> Connection:
-        """Return a connection within a transaction whose tables are as they were; a lost one is replaced, once."""
+        """Return a connection within a transaction; the tables are locked before the state that it sees is fixed."""
+        connection = self._line(self._timeout)
+        self._rows(connection, "; ".join(place.lock for place in self._places))
+        self._check(connection, self._timeout)
+        return connection
+
+    def _line(self, seconds: float) -> Connection:
+        """Return a connection within a transaction whose settings are pinned; one that was lost before is replaced.
+
+        Pinning waits for nothing and fixes no state of the data. What is lost later is not tried again: it may have
+        waited for a lock, and would wait as long once more.
+        """
         if self._is_closed:
             raise ConnectionError
         held = self._held
         if held.is_ours and not held.connection.closed:
             try:
-                return self._prepared(held.connection)
+                self._rows(held.connection, sources.pinned(seconds))
             except Exception:
                 if not held.connection.closed:
                     raise
+            else:
+                return held.connection
         connection = sources.connected(self._url)  # a forked process leaves its parent's connection alone
         held.connection, held.process = connection, os.getpid()
-        self._rows(connection, sources.pinned(self._timeout))
+        self._numbers.clear()
+        self._rows(connection, sources.pinned(seconds))
         sources.check_server(connection)
         connection.rollback()
-        self._numbers.clear()
-        return self._prepared(connection)
+        self._rows(connection, sources.pinned(seconds))
+        return connection
 
-    def _prepared(self, connection: Connection) -> Connection:
-        """Return a connection within a transaction; the tables are locked before the state that it sees is fixed.
+    def _check(self, connection: Connection, seconds: float) -> None:
+        """Raise unless role and tables are as they were: a TacitError where the catalog tells what to do.
 
         A table that was not seen on this connection, or is another one of its name now, is looked at as when it was
         opened. What the role may do is looked at for every question.
         """
-        self._rows(connection, "; ".join([sources.pinned(self._timeout), *(place.lock for place in self._places)]))
-        check_role(connection)
-        for place in self._places:
-            ((number,),) = self._rows(connection, "SELECT CAST($1 AS regclass)::oid::bigint", [place.named])
-            if number != self._numbers.get(place.named):
-                sources.place_of(connection, place.named)
-                self._numbers[place.named] = number
-            check_rights(connection, number, place.named)
-            if not place.types.items() <= sources.types_of(connection, number).items():
-                raise ConnectionError
-        return connection
+        with _watched(connection, seconds):
+            check_role(connection)
+            for place in self._places:
+                now = sources.same_place(connection, place, self._numbers.get(place.named))
+                if not place.is_kept_by(now):
+                    sources.place_of(connection, place.named)  # which says so if it may not be read any more
+                    raise ConnectionError
+                self._numbers[place.named] = now.number
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> Rows:
         """Run a statement; if the server has not answered a while after it should have given up, hang up."""
-        watch = Timer(self._timeout + _GRACE, _hang_up, (connection.fileno(),))
-        watch.daemon = True
-        watch.start()
-        try:
+        with _watched(connection, self._timeout):
             cursor = connection.execute(sql.encode(), parameters or None)
             return cursor.fetchall() if cursor.description else []
-        finally:
-            watch.cancel()
+
+    @property
+    def located(self) -> str:
+        """How a policy names the table: with its schema."""
+        return self._places[0].told
 
     def close(self) -> None:
         """Let go of the source."""
         self._is_closed = True
         self._held.close()
+
+
+def _plainly(run: Run, sql: str) -> Rows:
+    return run(sql, {})
+
+
+def pieces(bundles: Sequence[Bundle]) -> list[tuple[Bundle, ...]]:
+    """Return bundles in pieces of so many measures as fit a statement; one that is larger stands alone."""
+    found: list[list[Bundle]] = []
+    size = 0
+    for bundle in bundles:
+        size += len(bundle.measures)
+        if not found or size > _MOST_MEASURES:
+            found.append([])
+            size = len(bundle.measures)
+        found[-1].append(bundle)
+    return [tuple(piece) for piece in found]
 
 
 @dataclass(slots=True)
@@ -166,6 +265,18 @@ class _Held:
     def close(self) -> None:
         if self.is_ours:
             self.connection.close()
+
+
+@contextmanager
+def _watched(connection: Connection, seconds: float) -> Iterator[None]:
+    """Hang up if the server has not answered a while after it should have given up."""
+    watch = Timer(seconds + _GRACE, _hang_up, (connection.fileno(),))
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
 
 
 def _hang_up(descriptor: int) -> None:
@@ -223,8 +334,9 @@ def open_postgres_tables(tables: Mapping[str, Opened], *, timeout: float | None 
     if len(urls) > 1:
         raise InvalidError(
             "source",
-            "tables of several databases",
-            "tables of one: PostgreSQL joins what lies in one database; copy the public ones there",
+            "tables under several URLs",
+            "tables under one: PostgreSQL joins what lies in one database. If they do, write the same URL for each, "
+            "letter by letter; else copy the public ones there",
         )
     return _opened(urls[0], [(name, one.table) for name, one in tables.items()], timeout)
 

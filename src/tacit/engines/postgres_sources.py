@@ -13,7 +13,7 @@ may fail on a row like a view; it cannot be used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, LiteralString
 
@@ -91,6 +91,10 @@ class Place:
         Where the role may only read some columns, or the rows are those of a materialized view, LOCK is not allowed.
         """
         return f"LOCK TABLE {self.named} IN ACCESS SHARE MODE" if self.lockable else f"SELECT FROM {self.named} LIMIT 0"
+
+    def is_kept_by(self, now: Place) -> bool:
+        """Whether a table has all columns of this one, of the same types, and can be locked if this one can."""
+        return self.types.items() <= now.types.items() and (now.lockable or not self.lockable)
 
     @property
     def written(self) -> str:
@@ -257,6 +261,19 @@ def place_of(connection: Connection, table: str | None) -> Place:
     whole = check_rights(connection, found.number, f"{quoted(found.schema)}.{quoted(found.name)}")
     types = types_of(connection, found.number)
     return Place(found.number, found.schema, found.name, types, whole and found.sort != "m")
+
+
+_NUMBER: LiteralString = """
+SELECT c.oid::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2 AND has_schema_privilege(n.oid, 'USAGE')"""
+
+
+def same_place(connection: Connection, place: Place, number: int | None) -> Place:
+    """Return a table as it is now; if it has another number, it is looked at as when it was opened, with all errors."""
+    if number is None or _rows(connection, _NUMBER, place.schema, place.name) != [(number,)]:
+        return place_of(connection, place.named)
+    whole = check_rights(connection, number, place.named)
+    return replace(place, number=number, types=types_of(connection, number), lockable=place.lockable and whole)
 
 
 _SORTS = {"v": "the view", "f": "the foreign table"}

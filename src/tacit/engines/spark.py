@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from tacit.engines.opened import Opened
 from tacit.engines.spark_dialect import SPARK
 from tacit.engines.spark_sessions import is_there, own, quiet, refuse_gone, release, same_active, tell_apart
-from tacit.engines.spark_sources import Shown, find, is_spark, reveal, types_of
+from tacit.engines.spark_sources import Shown, check_table, find, is_spark, reveal, types_of
 from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
 from tacit.engines.statements.plan import SOURCE
 from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.query.expressions import Value
-from tacit.query.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,9 +53,8 @@ class SparkEngine(StatementEngine):
         """Make every source a view, and return the types of its columns."""
         return {table: types_of(reveal(self._sources[table], view, session)) for table, view in views.items()}
 
-    def check(self, plan: Plan) -> None:
-        """Refuse, without reading, a plan whose integers would not fit; and any plan once session or server is gone."""
-        super().check(plan)
+    def ready(self) -> None:
+        """Raise, before anything is charged, if the session was stopped or the server is gone; no table is read."""
         refuse_gone(self._theirs)
 
     @contextmanager
@@ -81,6 +79,8 @@ class SparkEngine(StatementEngine):
         if self._own is not None and all(shown.frame is not None for shown in self._sources.values()):
             return self._own
         made = own(self._theirs)
+        for shown in self._sources.values():
+            check_table(shown, made)
         tell_apart(made, self._tables)
         if self._show(made, self._views) != self._tables:
             release(made)

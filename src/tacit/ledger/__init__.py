@@ -106,6 +106,9 @@ class Ledger(Protocol):
     def limit_of(self, analyst: str) -> Budget | None:
         """Return what one analyst may spend, if that is limited."""
 
+    def recorded(self, request: Request) -> Ticket | None:
+        """Return the answer that this very question got before, if it did; nothing is charged."""
+
     def charge(self, request: Request) -> Ticket:
         """Admit all events or none, durably; BudgetError if they do not fit. A recorded answer comes back free."""
 

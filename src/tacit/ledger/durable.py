@@ -90,6 +90,15 @@ class DurableLedger:
         """Return what one analyst may spend, if that is limited."""
         return self._analyst(analyst)[1]
 
+    def recorded(self, request: Request) -> Ticket | None:
+        """Return the answer that this very question got before, if it did; nothing is charged."""
+        if request.key is None and not request.repeats:
+            return None
+        with self._store.reading() as connection:
+            head = self._head(connection)
+            self._check_version(head)
+            return self._before(connection, head, request)
+
     def charge(self, request: Request) -> Ticket:
         """Admit all events or none, on disk; or return the answer that this very question got before."""
         with self._store.writing() as connection:

@@ -61,13 +61,15 @@ class MemoryLedger:
         """Return what one analyst may spend, if that is limited."""
         return self._limits.get(analyst)
 
+    def recorded(self, request: Request) -> Ticket | None:
+        """Return the answer that this very question got before, if it did; nothing is charged."""
+        self._check_process()
+        with self._lock:
+            return self._before(request)
+
     def charge(self, request: Request) -> Ticket:
         """Admit all events or none; or return the answer that this very question got before."""
-        if os.getpid() != self._process:
-            raise RefusedError(
-                "The budget lives in the memory of the process that opened the data, and this is a child of it: it "
-                "would be spent twice. Nothing was spent. Give the data a ledger in a file: ledger='data.ledger'."
-            )
+        self._check_process()
         with self._lock:
             before = self._before(request)
             if before is not None:
@@ -90,6 +92,13 @@ class MemoryLedger:
             if request.key is not None:
                 self._keys[request.analyst, request.key] = request.digest
             return Ticket(number=number, head="")
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RefusedError(
+                "The budget lives in the memory of the process that opened the data, and this is a child of it: it "
+                "would be spent twice. Nothing was spent. Give the data a ledger in a file: ledger='data.ledger'."
+            )
 
     def _before(self, request: Request) -> Ticket | None:
         named = (request.analyst, request.key or "")

@@ -112,6 +112,18 @@ class StatementEngine(ABC):
         else:
             self._parts(plan)
 
+    def ready(self) -> None:  # noqa: B027 - an engine that can tell nothing has nothing to do
+        """Raise, before anything is charged or read, if the source is known to be gone or is not what was opened.
+
+        What raises here must not depend on any row: only then may it be free. An engine that cannot tell without
+        reading does nothing.
+        """
+
+    @property
+    def located(self) -> str | None:
+        """How a policy names the table in its source; None where that is as it was asked for, or not needed."""
+        return None
+
     def measure(self, plan: Plan) -> list[list[int]]:
         """Read the rows and return the plan's exact integers, the hash keyed afresh."""
         return self.measure_with(plan, (secrets.randbits(64), secrets.randbits(64)))
@@ -125,6 +137,7 @@ class StatementEngine(ABC):
         made = self._parts(plan)
 
         def ask(run: Run) -> list[list[list[int]]]:
+            self._look_again(run, plan)
             return [one.read(run(one.sql, keyed(one, secret))) for _, one in made]
 
         for (places, _), read in zip(made, self._asked(ask), strict=True):
@@ -139,7 +152,19 @@ class StatementEngine(ABC):
     def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> Found:
         """Return the groups that are chosen, under a key of the hash; for tests, as above."""
         made = self._looks(plan)
-        return self._asked(lambda run: self._found(run, made, secret, choose))
+
+        def ask(run: Run) -> Found:
+            self._look_again(run, plan)
+            return self._found(run, made, secret, choose)
+
+        return self._asked(ask)
+
+    def _look_again(self, run: Run, plan: Plan) -> None:
+        """Raise if what a plan relies on may have changed since the tables were opened, and did; before it is measured.
+
+        An engine that keeps public tables as they were has nothing to look at.
+        """
+        del run, plan
 
     def tally(self, columns: Sequence[str], *, different: str | None = None, table: str | None = None) -> Rows:
         """Return how many rows share their values in some columns: rows (values …, count). Exact, not private.
@@ -188,8 +213,8 @@ class StatementEngine(ABC):
                 found.append(ask(run))
         except TacitError:
             raise
-        except Exception:  # noqa: BLE001, S110 - whatever it says could tell of the data
-            pass
+        except Exception:  # noqa: BLE001 - whatever it says could tell of the data
+            found.clear()  # it may have failed at the very end, with the answer in hand
         if not found:  # outside of `except`, so that not even the context carries the engine's text
             raise SourceError(failed)
         return found[0]
