@@ -1,7 +1,7 @@
 """The same question on every engine: how long, beside that engine's own plain grouping, and beside Tumult on Spark.
 
 engines.py            one and ten million rows; DuckDB, PostgreSQL, Spark; Tumult at ten million
-engines.py --large    a hundred million rows on DuckDB, PostgreSQL and Spark as well: the better part of an hour
+engines.py --large    a hundred million rows on DuckDB, PostgreSQL and Spark as well: half an hour more
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ TEXT = """\
 
 `SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, integer units bounded to 3 groups of 5
 rows, ε = 1; a tenth as many units as rows. The plain query is the engine's own `GROUP BY unit, key` with a count and a
-sum, folded into one row. Both run in turns in one process on all cores, once unmeasured and then {rounds} times (once
-for a hundred million rows); tacit's seconds are from `tc.open` to the last row, the plain query's from sending it.
-DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file, PostgreSQL a table with the settings it comes with. A ratio is
-the median of those within rounds, with the least and the greatest behind it. Tumult runs in the same kind of Spark,
-asks for each statistic by itself as its interface wants it, has answered on a small table before, is asked once, and is
-stopped after {patience} s."""
+sum, folded into one row. Both run in turns in one process on all cores, once unmeasured and then {rounds} times (a
+hundred million rows: once, at first sight); tacit's seconds are from `tc.open` to the last row, the plain query's from
+sending it. DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file, PostgreSQL a table with the settings it comes with.
+A ratio is the median of those within rounds, with the least and the greatest behind it. Tumult runs in the same kind of
+Spark, asks for each statistic by itself as its interface wants it, has answered on a small table before, is asked once,
+and is stopped after {patience} s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Race:
     rows: int
     plain: list[float]
     tacit: list[float]
-    count: list[float]
+    count: list[float] | None = None
 
     @property
     def ratios(self) -> list[float]:
@@ -67,10 +67,13 @@ class Race:
         return f"{short(median(self.ratios))} ({short(min(self.ratios))}–{short(max(self.ratios))})"
 
 
-def race(engine: str, rows: int, rounds: int, versions: dict[str, str]) -> Race | str:
+def race(engine: str, rows: int, versions: dict[str, str]) -> Race | str:
     """Return what a fresh process measures, or why there is nothing."""
     print(f"{engine}, {rows:,} rows …", flush=True)
-    request = {"engine": engine, "path": str(query_data.large(rows)), "rounds": rounds}
+    once = rows > query_data.ROWS
+    asks = ("plain", "tacit") if once else ("plain", "tacit", "count")
+    rounds = 1 if once else 1 + ROUNDS
+    request = {"engine": engine, "path": str(query_data.large(rows)), "rounds": rounds, "asks": asks}
     try:
         done = subprocess.run(
             [sys.executable, str(HERE / "workers" / "engine_query.py")],
@@ -85,7 +88,7 @@ def race(engine: str, rows: int, rounds: int, versions: dict[str, str]) -> Race 
         return f"failed: {type(failed).__name__}"
     reply = json.loads(done.stdout.splitlines()[-1])
     versions |= reply["versions"]
-    return Race(engine, rows, *(reply["seconds"][name][1:] for name in ("plain", "tacit", "count")))
+    return Race(engine, rows, *(reply["seconds"][name][0 if once else 1 :] for name in asks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ def lay_out(races: list[Race | str], peers: dict[str, Peer | str]) -> str:
         [
             one.engine,
             f"{one.rows:,}",
-            *(short(median(seconds)) for seconds in (one.plain, one.tacit, one.count)),
+            *("–" if seconds is None else short(median(seconds)) for seconds in (one.plain, one.tacit, one.count)),
             one.ratio,
         ]
         for one in races
@@ -173,11 +176,7 @@ def main() -> None:
     asked = parser.parse_args()
     sizes = asked.rows or [1_000_000, query_data.ROWS, *([100_000_000] if asked.large else [])]
     versions: dict[str, str] = {}
-    races = [
-        race(engine, rows, ROUNDS if rows <= query_data.ROWS else 1, versions)
-        for rows in sizes
-        for engine in asked.engine or ENGINES
-    ]
+    races = [race(engine, rows, versions) for rows in sizes for engine in asked.engine or ENGINES]
     trial = bool(asked.engine or asked.rows)
     tables = (query_data.large(), query_data.small())
     peers = {} if trial else {name: tumult(*tables, versions, wanted) for name, (_, wanted) in ASKS.items()}

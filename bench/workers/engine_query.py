@@ -142,12 +142,12 @@ PACKAGES = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "pixeltable-pgse
 
 
 def main() -> None:
-    """Answer one request: an engine, a file, a number of rounds."""
+    """Answer one request: an engine, a file, how many rounds, what is asked in each."""
     request = json.load(sys.stdin)
     with HOMES[request["engine"]](request["path"]) as asks:
-        found: dict[str, list[float]] = {name: [] for name in asks}
-        for i in range(request["rounds"] + 1):
-            for name in sorted(asks, reverse=bool(i % 2)):
+        found: dict[str, list[float]] = {name: [] for name in request["asks"]}
+        for i in range(request["rounds"]):
+            for name in sorted(found, reverse=bool(i % 2)):
                 start = perf_counter()
                 asks[name]()
                 found[name].append(perf_counter() - start)
