@@ -162,6 +162,7 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
         session_on(where).sql(MAKE)
         db = opened_on(where, table="visits")
         assert [ward for ward, _ in db.sql(ASKED, epsilon=1).rows()] == ["A", "B"]
+        reports = session_on(where).sql("SELECT X'00' AS report, X'00' AS parameters")
         endless = opened_on(session_on(where).sql("SELECT id, 'A' AS ward FROM range(4000000000000)"))
         Timer(4, process.kill).start()
         start = monotonic()
@@ -177,7 +178,49 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
             assert str(caught.value) == spark_sessions.NOT_REACHED
             assert gone.spent == tc.PureDP(epsilon=1)  # the second was not charged: the server was known to be gone
             gone.close()
+        total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
+        with pytest.raises(SourceError) as caught:
+            total.add_spark(reports)
+        assert str(caught.value) == spark_sessions.NOT_REACHED
+        assert (caught.value.__context__, total.n) == (None, 0)
         assert monotonic() - start < 2 * PATIENCE
+
+
+def test_reports_that_no_query_gives_are_a_failure_that_says_nothing_of_it(url: str) -> None:
+    total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
+    with pytest.raises(SourceError, match="nothing was added") as caught:
+        total.add_spark(session_on(url).sql("SELECT 1 AS hunter2").select("hunter3"))
+    assert caught.value.__context__ is None
+    assert "hunter" not in str(caught.value)
+
+
+GIVING_UP = """
+import sys
+import tacit as tc
+from tacit.engines.spark import open_spark
+opened = open_spark(sys.argv[1], table="visits")
+print("opened", flush=True)
+sys.stdin.readline()
+try:
+    opened._own.sql("SELECT count(*) FROM visits").collect()
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_giving_up_on_a_server_writes_nothing_to_standard_error(tmp_path: Path) -> None:
+    with server(tmp_path) as (where, process):
+        session_on(where).sql(MAKE)
+        words = [sys.executable, "-c", GIVING_UP, where]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as asking:  # noqa: S603 - our own
+            assert asking.stdout is not None
+            assert asking.stdout.readline() == "opened\n"
+            process.kill()
+            process.wait()
+            said, trouble = asking.communicate("go\n", timeout=PATIENCE)
+    assert "Exception" in said or "Error" in said
+    assert trouble == ""
 
 
 def test_without_its_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,10 @@ def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path)
 
 
 OWN = """
-import os, sys, threading
+import os, threading
+import tacit as tc
+from tacit.errors import SourceError
+from tacit.engines.spark_sessions import STOPPED
 from tacit.engines.spark_start import active, is_started_here
 from pyspark.sql import SparkSession
 found = []
@@ -101,7 +104,15 @@ assert len(found) == 2 and all(map(is_started_here, found))
 os.write(2, b"ours\\n")
 found[0].sql("CREATE TABLE made AS SELECT 1 AS a")
 assert active().conf.get("spark.sql.catalogImplementation") == "in-memory"
+frame = found[0].range(3)
 found[0].stop()
+total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
+try:
+    total.add_spark(frame)
+except SourceError as error:
+    assert str(error) == STOPPED and error.__context__ is None and total.n == 0
+else:
+    raise AssertionError("a stopped session was read")
 theirs = SparkSession.builder.getOrCreate()
 assert active() is theirs and not is_started_here(theirs)
 assert theirs.conf.get("spark.sql.warehouse.dir").endswith("/work/spark-warehouse")

@@ -8,11 +8,13 @@ after the other. Workers need tacit installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.engines.spark_sessions import refuse_gone
 from tacit.errors import InvalidError, SourceError, show
 from tacit.local.base import Protocol
 
@@ -36,7 +38,7 @@ def tallies(frame: Any, columns: tuple[str, str], protocol: Protocol) -> Iterato
         columns: the names of the column of records and of that of digests.
         protocol: whose reports they are.
     """
-    _check(frame, columns)
+    _check(columns, _types(frame))
     wanted = frame.select(*(frame[_quoted(name)].alias(own) for name, own in zip(columns, _NAMES, strict=True)))
     partial = wanted.mapInArrow(_counting(protocol.parameters()), _SCHEMA)
     failed = False
@@ -56,11 +58,26 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _check(frame: Any, columns: tuple[str, str]) -> None:  # noqa: ANN401 - pyspark is an extra
-    """Raise InvalidError unless there are two columns of binary values; its schema alone is looked at."""
+def _types(frame: Any) -> dict[str, str]:  # noqa: ANN401 - pyspark is an extra
+    """Return the types of a frame's columns, by its schema alone.
+
+    Raises:
+        InvalidError: it is no DataFrame of Spark.
+        SourceError: its session was stopped, its server is gone, or its query is none that Spark can run.
+    """
     if not hasattr(frame, "mapInArrow"):
         raise InvalidError("frame", show(frame), "a Spark DataFrame")
-    types = {field.name: field.dataType.typeName() for field in frame.schema.fields}
+    refuse_gone(frame.sparkSession)
+    types = None
+    with suppress(Exception):  # whatever Spark says; one of Spark Connect looks at its query here
+        types = {field.name: field.dataType.typeName() for field in frame.schema.fields}
+    if types is None:
+        raise SourceError(_FAILED)
+    return types
+
+
+def _check(columns: tuple[str, str], types: Mapping[str, str]) -> None:
+    """Raise InvalidError unless there are two columns of binary values."""
     for name in columns:
         kind = types.get(name)
         if kind != "binary":
