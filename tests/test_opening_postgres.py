@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import tacit as tc
 from postgres_server import PASSWORD, Database, database
+from tacit.cli.main import app
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from test_opening import PEOPLE, REGIONS, TERMS, counted, policy
 
@@ -50,6 +53,30 @@ def test_a_public_table_of_another_name_is_given_as_a_pair(clinic: Database) -> 
     public = {"regions": (clinic.reader, "public.areas")}
     opened = tc.open(clinic.reader, table="people", public=public, **TERMS)
     assert counted(opened) == pytest.approx({"large": 50, "small": 50}, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "written"),
+    [("people", None, "public.people"), ("people", "People", "public.people"), ('"Sales 1"."a.B"', None, None)],
+)
+def test_a_policy_to_fill_in_names_the_table_as_it_must_be_written(
+    clinic: Database, monkeypatch: pytest.MonkeyPatch, made: str, asked: str | None, written: str | None
+) -> None:
+    """With its schema, so that it stays the same table when another schema gets one of its name."""
+    if made != "people":
+        clinic.run(f'CREATE SCHEMA "Sales 1"; GRANT USAGE ON SCHEMA "Sales 1" TO {clinic.role}; DROP TABLE people')
+        clinic.fill(made, {"id": "integer"}, [{"id": 1}])
+    monkeypatch.setenv("CLINIC", clinic.reader)
+    done = CliRunner().invoke(app, ["init", "${CLINIC}", *(["--table", asked] if asked else [])])
+    assert done.exit_code == 0
+    ((name, said),) = tomllib.loads(done.stdout)["tables"].items()
+    assert name == ("people" if made == "people" else "a.B")
+    assert said["table"] == (written or made)
+    assert PASSWORD not in done.stdout
+    opened = tc.open(
+        clinic.reader, table=said["table"], unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1)
+    )
+    opened.close()
 
 
 def test_an_error_begins_with_the_table_of_the_policy(

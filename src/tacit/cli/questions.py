@@ -64,7 +64,8 @@ def init(source: str, table: str | None) -> None:
     engine = open_source(one.source, table=table, written=one.written)
     try:
         tables = {opening.own_name(engine.name, one): (source, engine.schema())}
-        print(skeleton(tables, table=table, typed=not _is_csv(str(one.source)), unusable=engine.unusable()), end="")
+        which = engine.located or table
+        print(skeleton(tables, table=which, typed=not _is_csv(str(one.source)), unusable=engine.unusable()), end="")
     finally:
         engine.close()
     if sys.stderr.isatty():

@@ -72,7 +72,7 @@ def skeleton(
 
     Args:
         tables: For each table its source, as the file shall name it, and the kind of each column.
-        table: Which table of a database it is.
+        table: Which table of a database it is, as that must be written.
         typed: Whether the kinds are the source's own; a CSV file has none, and its types are left to be chosen.
         unusable: Columns whose types cannot be used, to be named in a comment.
 
