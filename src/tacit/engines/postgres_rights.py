@@ -99,11 +99,10 @@ def check_rights(connection: Connection, number: int, named: str) -> bool:
         raise NoSourceError(got, f"{only}; or ALTER SCHEMA … OWNER TO …")
     if writes:
         got = f"opened by a role that may {', '.join(writes)} on {named} or a part of it"
-        raise NoSourceError(got, f"{only}; or {_revokes(connection, number, writes, by_view=False)}")
+        raise NoSourceError(got, _less(connection, number, named, writes, by_view=False))
     if by_view:
         got = f"opened by a role that may INSERT, UPDATE or DELETE on a view over {named}"
-        writes = ["INSERT", "UPDATE", "DELETE"]
-        raise NoSourceError(got, f"{only}; or {_revokes(connection, number, writes, by_view=True)}")
+        raise NoSourceError(got, _less(connection, number, named, ["INSERT", "UPDATE", "DELETE"], by_view=True))
     if partial:
         raise NoSourceError(
             f"{named}, whose row security shows this role only some rows",
@@ -117,13 +116,20 @@ def _grants(named: str) -> str:
     return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
 
 
-def _revokes(connection: Connection, number: int, rights: list[str], *, by_view: bool) -> str:
-    """Return what takes rights back: from everybody, from the role itself, which is not named, or from its groups."""
+def _less(connection: Connection, number: int, named: str, rights: list[str], *, by_view: bool) -> str:
+    """Return what to do about rights: use another role, unless everybody has them; or take them back.
+
+    They may be those of everybody, of the role itself, which is not named, or of a role that it belongs to.
+    """
     rows = connection.execute(_GRANTS, [number, rights, by_view]).fetchall()
-    said = []
-    for schema, name, role, is_own, given in rows[:_MOST_GRANTS]:
-        whom = f"{plain(role)} (a role that it belongs to)" if role else "PUBLIC (everybody)"
-        whom = "… (the role itself)" if is_own else whom
-        said.append(f"REVOKE {', '.join(given)} ON {quoted(schema)}.{quoted(name)} FROM {whom}")
-    more = f"; and {len(rows) - _MOST_GRANTS} more of the kind" if len(rows) > _MOST_GRANTS else ""
-    return "; ".join(said) + more
+    rows.sort(key=lambda row: bool(row[2]))  # everybody's first: without those nothing else helps
+    said = [_revoke(*row) for row in rows[:_MOST_GRANTS]]
+    more = [f"and {len(rows) - _MOST_GRANTS} more of the kind"] if len(rows) > _MOST_GRANTS else []
+    another = "" if any(not role for _, _, role, *_ in rows) else f"{_grants(named)}; or "
+    return f"opened by a role that may only read it: {another}{'; '.join(said + more)}"
+
+
+def _revoke(schema: str, name: str, role: str, is_own: bool, rights: list[str]) -> str:  # noqa: FBT001 - a row's part
+    whom = f"{plain(role)} (a role that it belongs to)" if role else "PUBLIC (everybody, new roles too)"
+    whom = "… (the role itself)" if is_own else whom
+    return f"REVOKE {', '.join(rights)} ON {quoted(schema)}.{quoted(name)} FROM {whom}"
