@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -78,4 +79,20 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     monkeypatch.setattr(engine, "_run", run)
     assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     assert opened.measure_with(asked(), SECRET) == [[5], [5]]
+    opened.close()
+
+
+def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            opened.ready()
+        except SourceError as error:
+            code = 0 if str(error) == engine.FORKED else 2
+        opened.close()
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     opened.close()

@@ -7,6 +7,7 @@ an interrupt stop what is running in that session, and nothing else on the clust
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "is_spark", "open_spark", "open_spark_tables"]
 
+FORKED = (
+    "This process is a child of the one that opened Spark, and both would speak on one line; nothing was read or "
+    "spent. Open the source in each process by itself."
+)
 CLOSED = "The engine was closed; nothing was read, and what was charged stays charged. Open the source again."
 _WORD = 2**64
 TIMEOUT = 3600.0
@@ -42,6 +47,7 @@ class SparkEngine(StatementEngine):
     def __init__(self, session: SparkSession, name: str, sources: Mapping[str, Shown]) -> None:
         """Show sources of a session, by the tables' names, in one of our own; the first name is the engine's."""
         self._theirs = session
+        self._process = os.getpid()
         self._sources = dict(sources)
         self._change = Lock()
         self._own: SparkSession | None = own(session)
@@ -55,13 +61,19 @@ class SparkEngine(StatementEngine):
 
     def ready(self) -> None:
         """Raise, before anything is charged, if the session was stopped or the server is gone; no table is read."""
+        self._refuse_child()
         refuse_gone(self._theirs)
+
+    def _refuse_child(self) -> None:
+        if os.getpid() != self._process:
+            raise SourceError(FORKED)
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
         """Give a session: one more where tables are to be looked up anew, as they are now."""
         if self._own is None:
             raise SourceError(CLOSED)
+        self._refuse_child()
         refuse_gone(self._theirs)
         with quiet():
             yield from self._read()
@@ -96,7 +108,7 @@ class SparkEngine(StatementEngine):
         """Stop what is running and let go of the source; the session that it came from goes on."""
         with self._change:
             session, self._own = self._own, None
-        if session is not None:
+        if session is not None and os.getpid() == self._process:
             _stop(session)
             with suppress(Exception):
                 for view in self._views.values() if is_there(session) else ():
