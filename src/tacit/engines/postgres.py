@@ -335,8 +335,8 @@ def open_postgres_tables(tables: Mapping[str, Opened], *, timeout: float | None 
         raise InvalidError(
             "source",
             "tables under several URLs",
-            "tables under one: PostgreSQL joins what lies in one database. If they do, write the same URL for each, "
-            "letter by letter; else copy the public ones there",
+            "tables under one: write the same URL for each, letter by letter; what lies in other databases PostgreSQL "
+            "cannot join, so copy public tables to that of the private ones",
         )
     return _opened(urls[0], [(name, one.table) for name, one in tables.items()], timeout)
 
