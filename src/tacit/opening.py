@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tacit.engines import Engine
 from tacit.engines.opened import Opened
-from tacit.engines.sources import home_of, open_source, open_sources, placed
+from tacit.engines.sources import home_of, is_database, open_source, open_sources, placed
 from tacit.engines.statements.engine import StatementEngine
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
@@ -22,7 +22,7 @@ from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
-from tacit.query.locations import fill
+from tacit.query.locations import fill, scheme
 from tacit.query.policy import TablePolicy, _Row
 from tacit.query.toml_lines import spell
 from tacit.session import Database
@@ -74,14 +74,14 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
         ledger: where spending is recorded; in memory by default, and then for this process alone.
         name: the table's name in SQL; by default the file's.
-        table: the table's name in a DuckDB file, in PostgreSQL or in Spark.
+        table: the table's name in a DuckDB file, in PostgreSQL or in Spark; it may be left out where there is only one.
         analyst: who asks, for the ledger.
         analysts: what some analysts may spend, under the budget of all.
         data_version: a name for this version of the data; under it a question asked again is answered from the
             ledger, at no cost.
         accept: whether bounds or a budget that changed since the ledger's last charge are meant to.
     """
-    if isinstance(source, (str, PathLike)) and Path(source).suffix.lower() == ".toml":
+    if isinstance(source, (str, PathLike)) and _is_policy(source):
         said = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
         if any(part is not None for part in (*said, analysts, data_version)):
             raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
@@ -93,6 +93,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     places = {one: f"public[{one!r}]" for one in public} if isinstance(public, Mapping) else {}
     if public is not None:
         engine.close()
+        main = _found_alone(main, engine.name)
         engines = open_sources({called: main, **_public(public, called)}, places)
         engine = engines[called]
     policy = policy_build.build(
@@ -116,6 +117,21 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
             tables[own] = engines[own].public(own, engines[own].schema(own), policy.neighbours), engines[own]
     version = policy_build.version(policy)
     return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
+
+
+def _is_policy(source: str | PathLike[str]) -> bool:
+    """Whether a source is a policy file: one by its ending, unless a scheme such as spark: says what it is."""
+    return Path(source).suffix.lower() == ".toml" and scheme(str(source)) is None
+
+
+def _found_alone(one: Opened, name: str) -> Opened:
+    """Return a source with the table that was found there by itself, whatever it is called here.
+
+    Beside others a table of Spark is looked for by its name in SQL; a server of PostgreSQL finds its only one again.
+    """
+    if one.table is not None or home_of(one.source) != "spark" or not is_database(one.source):
+        return one
+    return replace(one, table=f"`{name.replace('`', '``')}`")
 
 
 def _public(public: object, called: str) -> dict[str, Opened]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,9 @@ from tacit.engines.spark import SparkEngine, is_spark, open_spark, open_spark_ta
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COLUMNS = {"id": [1, 1, 2, 3], "ward": ["A", "B", "A", None], "cost": [1.0, 2.5, None, 4.0]}
 KINDS: dict[str, Kind] = {"id": "integer", "ward": "text", "cost": "real"}
@@ -165,6 +169,47 @@ def test_a_table_that_is_not_there_is_refused_and_others_are_named(wrong: str) -
         open_spark(spark(), table=wrong)
     assert "visits" in str(caught.value) or wrong.count("`") == 3
     assert caught.value.__context__ is None
+    assert "tacit started" not in str(caught.value)  # nor did it: the session is handed in
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("wrong", ["clinic.none", "nowhere.visits", "no.such.catalog.visits", "visits", "", "a..b"])
+def test_a_table_that_is_not_there_is_a_wrong_argument_whatever_is_missing(wrong: str) -> None:
+    for source, name in ((spark(), wrong), (f"spark:{wrong}", None))[: 2 if wrong else 1]:
+        with pytest.raises(InvalidError) as caught:
+            open_spark(source, table=name)
+        assert not isinstance(caught.value, SourceError)  # which the command line tells by another code
+        assert (caught.value.argument, caught.value.__context__) == ("table", None)
+        assert caught.value.got == f"{wrong!r} (text)"
+
+
+@pytest.fixture
+def alone() -> Iterator[SparkSession]:
+    """A session in a database of its own, with views alone, one that hides a table's name among them."""
+    theirs = spark().newSession()
+    theirs.sql("CREATE DATABASE alone")
+    theirs.catalog.setCurrentDatabase("alone")
+    theirs.sql("CREATE VIEW alone.seen AS SELECT 1 AS id")
+    theirs.sql("CREATE TEMPORARY VIEW visits AS SELECT 2 AS id")
+    yield theirs
+    theirs.sql("DROP DATABASE alone CASCADE")
+
+
+def test_the_only_table_of_a_database_is_opened_and_several_are_named(alone: SparkSession) -> None:
+    with pytest.raises(InvalidError, match="the database that this session is in has none to open") as caught:
+        open_spark(alone)
+    assert (caught.value.argument, caught.value.got) == ("table", "none")
+    alone.sql("CREATE TABLE alone.visits USING parquet AS SELECT 1 AS id, 'A' AS ward, 2.5D AS cost")
+    opened = open_spark(alone)
+    alone.catalog.setCurrentDatabase("default")  # it is meant whatever the session does later
+    assert (opened.name, opened.schema()) == ("visits", KINDS)
+    assert opened.measure(question()) == [[1, 0], [3, 0]]
+    opened.close()
+    alone.catalog.setCurrentDatabase("alone")
+    alone.sql("CREATE TABLE alone.wards USING parquet AS SELECT 1 AS id")
+    with pytest.raises(InvalidError, match="table must be one of 'visits', 'wards'") as caught:
+        open_spark(alone)
+    assert (caught.value.argument, caught.value.got) == ("table", "none")
 
 
 @pytest.mark.usefixtures("database")
@@ -251,7 +296,7 @@ def test_a_session_without_a_table_asks_for_one() -> None:
 
 def test_no_secret_of_a_url_is_shown() -> None:
     for filled, written in (("spark:hunter2.t", "spark:${P}.t"), ("spark:/hunter2/t.parquet", "spark:${P}/t.parquet")):
-        with pytest.raises(NoSourceError) as caught:
+        with pytest.raises(InvalidError) as caught:
             open_spark(filled, written=written)
         assert "hunter2" not in str(caught.value)
     for url in ("sc://reader:hunter2@host.invalid:1/", "sc://host.invalid:1/;token=hunter2"):
@@ -259,6 +304,13 @@ def test_no_secret_of_a_url_is_shown() -> None:
             open_spark(url, table="t")
         assert "hunter2" not in str(failed.value)
         assert "host.invalid" not in str(failed.value)
+
+
+@pytest.mark.usefixtures("database")
+def test_a_database_that_a_variable_names_is_not_shown_beside_its_tables() -> None:
+    with pytest.raises(InvalidError, match=r"one of '[^.]*visits'") as caught:
+        open_spark("spark:clinic.none", written="spark:${DATABASE}.none")
+    assert "clinic" not in str(caught.value)
 
 
 def test_without_pyspark_or_java_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

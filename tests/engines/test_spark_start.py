@@ -75,6 +75,11 @@ def test_an_error_is_one_object_and_an_answer_has_our_own_lines_alone(folder: Pa
     right = tacit(folder, "query", "visits.toml", GOOD, *asked)
     assert right.returncode == 0
     assert right.stderr == "Spent ε = 1; left ε = 9.\n"
+    missing = tacit(folder, "init", "spark:sales.visits")
+    assert missing.returncode == 2
+    assert "tacit started this session" in missing.stderr
+    assert "SPARK_CONF_DIR" in missing.stderr
+    assert len(missing.stderr.splitlines()) == 1
     assert {one.name for one in folder.iterdir()} == MADE
     assert left(folder) == []
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from tacit.engines.spark_sessions import connected, own, refuse_gone
-from tacit.engines.spark_start import active
+from tacit.engines.spark_start import active, is_started_here
 from tacit.errors import InvalidError, NoSourceError, show
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 SOURCES = (
     "a SparkSession with table=, a Spark DataFrame, 'spark:' and a table or the path of Parquet files, or 'sc://host' "
     "with table="
+)
+_STARTED_HERE = (
+    "tacit started this session, which knows the tables of a configured catalog alone: set SPARK_CONF_DIR to a folder "
+    "whose spark-defaults.conf says spark.sql.catalogImplementation and spark.sql.warehouse.dir, or hand in a session."
 )
 _MOST_NAMES = 20
 _MASTER = re.compile(r"[\w.-]+:\d+")
@@ -102,21 +106,34 @@ def _no_table(table: str | None) -> None:
 
 
 def _table(session: SparkSession, table: str | None, written: str | None = None) -> Shown:
-    """Return a table by its name, in backticks where it is quoted: one that is no view."""
-    parts, called = parts_of(table or ""), written or table
-    if not parts:
-        raise _which(session, called, [])
-    quoted = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-    found = _looked_up(session, quoted)
+    """Return a table by its name, in backticks where it is quoted, or the only one there is: one that is no view."""
+    if table is None:
+        return _only(session)
+    parts, called = parts_of(table), written or table
+    found = _looked_up(session, ".".join(map(_quoted, parts))) if parts else None
     if found is None:
-        raise _which(session, called, parts[:-1])
+        raise _unknown(session, show(called), parts[:-1], "" if written else ".".join([*parts[:-1], ""]))
     if _is_view(found):
         raise NoSourceError(
             f"the view {show(called)}, which could fail on a row, and so tell of it",
             "a table; or, if no row can make it fail, the DataFrame session.table(…) in its place",
         )
-    full = [found.catalog or session.catalog.currentCatalog(), *(found.namespace or []), found.name]
-    return Shown(parts[-1], table=".".join(map(_quoted, full)))  # whichever database is the current one later
+    return Shown(parts[-1], table=_full(session, found))
+
+
+def _only(session: SparkSession) -> Shown:
+    """Return the one table of the database that a session is in, or raise InvalidError."""
+    found = _tables(session, [])
+    if found is not None and len(found) == 1:
+        return Shown(found[0].name, table=_full(session, found[0]))
+    raise _unknown(session, "none", [], "")
+
+
+def _full(session: SparkSession, found: Table) -> str:
+    """Return a table's name as it is meant whichever database is the current one later."""
+    return ".".join(
+        map(_quoted, [found.catalog or session.catalog.currentCatalog(), *(found.namespace or []), found.name])
+    )
 
 
 def _quoted(part: str) -> str:
@@ -152,24 +169,29 @@ def parts_of(name: str) -> list[str]:
     return parts if all(parts) else []
 
 
-def _which(session: SparkSession, table: str | None, within: Sequence[str]) -> InvalidError:
-    """Return the error for a table that is not there; names of tables are a schema, not data."""
-    names: list[str] = []
-    try:
-        place = ".".join(f"`{part.replace('`', '``')}`" for part in within) or None
-        found = session.catalog.listTables(place)
-        names = sorted(".".join([*within, one.name]) for one in found if one.tableType not in _VIEWS)
-    except Exception:  # noqa: BLE001, S110 - no such database
-        pass
-    got = "none" if table is None else show(table)
-    if not names and table is None:
-        return InvalidError("table", got, "a name: the database that this session is in has none to open")
-    if not names:
-        return NoSourceError(f"the table {got}, and there is none of that name", "a table that the session knows")
+def _tables(session: SparkSession, within: Sequence[str]) -> list[Table] | None:
+    """Return the tables of a database that can be opened, by default the current one; None if there is no such one."""
+    with suppress(Exception):  # whatever Spark says
+        place = ".".join(map(_quoted, within)) or None
+        return [one for one in session.catalog.listTables(place) if not _is_view(one)]
+    return None
+
+
+def _unknown(session: SparkSession, got: str, within: Sequence[str], shown: str) -> InvalidError:
+    """Return the error for a table that is not there; names of tables are a schema, not data.
+
+    What is `shown` stands before each name: the database, unless that may be the value of a variable.
+    """
+    names = sorted(shown + one.name for one in _tables(session, within) or ())
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return InvalidError(
-        "table", got, f"one of {', '.join(map(repr, names[:_MOST_NAMES]))}{more} (views are not opened)"
-    )
+    want = f"one of {', '.join(map(repr, names[:_MOST_NAMES]))}{more} (views are not opened)"
+    if not names:
+        where = "that is named" if within else "that this session is in"
+        want = f"a table that the session knows: the database {where} has none to open"
+    error = InvalidError("table", got, want)
+    if is_started_here(session):
+        error.args = (f"{error} {_STARTED_HERE}",)
+    return error
 
 
 def _files(session: SparkSession, where: str) -> Shown:
