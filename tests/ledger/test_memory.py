@@ -160,6 +160,8 @@ def test_the_same_question_again_is_free_and_only_then() -> None:
     first = ledger.charge(again("a"))
     assert ledger.charge(again("a")).answer is None  # it has no answer yet, so it is charged once more
     ledger.finish(first.number, "answered", "7")
+    assert ledger.recorded(again("a")) == ledger.charge(again("a"))
+    assert ledger.recorded(ask(digest="a")) is None
     assert ledger.charge(again("a")).answer == "7"
     assert ledger.charge(again("a", analyst="bob")).answer is None
     assert ledger.charge(ask(digest="a")).answer is None

@@ -30,6 +30,25 @@ def test_the_same_question_again_is_free_and_says_the_same(shelf: Shelf) -> None
     assert ledger.spent.loss == Fraction(1, 10)
 
 
+def test_what_is_recorded_can_be_asked_for_without_a_charge(shelf: Shelf) -> None:
+    ledger = shelf.opened(version="v1")
+    assert ledger.recorded(again("a")) is None
+    pending = ledger.charge(again("a", key="k"))
+    assert ledger.recorded(again("a")) is None
+    ledger.finish(pending.number, "answered", "7")
+    records = ledger.records()
+    assert ledger.recorded(again("a")) == ledger.charge(again("a"))
+    assert ledger.recorded(ask(digest="a", key="k")) == ledger.charge(again("a"))
+    for other in (ask(digest="a"), again("b"), again("a", analyst="bob")):
+        assert ledger.recorded(other) is None
+    with pytest.raises(RefusedError, match="another name"):
+        ledger.recorded(ask(digest="b", key="k"))
+    assert ledger.records() == records
+    shelf.opened().set_version("v2")
+    with pytest.raises(RefusedError, match="not the one"):
+        ledger.recorded(again("a"))
+
+
 def test_it_is_charged_again_for_another_analyst_question_or_without_leave_to_repeat(shelf: Shelf) -> None:
     ledger = shelf.opened(version="v1")
     answered(ledger, again("a", analyst="ann"))
