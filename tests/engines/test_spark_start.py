@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,35 @@ def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path)
     assert "hunter2" not in done.stderr
     assert "nothing was read or spent" in message
     assert left(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("init", "spark:sales.visits"), "Starting Spark …\r\ntacit: Spark could not be started"),
+        (
+            ("plan", "visits.toml", GOOD, "--epsilon", "1"),
+            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+        ),
+        (
+            ("query", "visits.toml", GOOD, "--epsilon", "1"),
+            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+        ),
+        (("query", "visits.toml", GOOD, "--epsilon", "1", "--json"), '{"schema": 1, "error"'),
+        (("init", "sc://127.0.0.1:1", "--table", "visits"), "tacit: The Spark Connect server could not be reached"),
+        (("init", "visits.csv"), "tacit: "),
+    ],
+)
+def test_a_terminal_is_told_that_spark_is_being_started(words: tuple[str, ...], begins: str, folder: Path) -> None:
+    terminal, other_end = pty.openpty()
+    command = [sys.executable, "-c", "from tacit.cli import main; main()", *words]
+    environment = {**os.environ, "JAVA_HOME": "/no/such/java"}
+    subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=other_end, check=False)  # noqa: S603 - our own words
+    os.close(other_end)
+    said = os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    assert said.startswith(begins)
+    assert said.count("Starting") == begins.count("Starting")
 
 
 OWN = """

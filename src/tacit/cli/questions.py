@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tacit import opening, session
@@ -20,11 +21,13 @@ from tacit.cli.show import (
     telling_of,
     working,
 )
-from tacit.engines.sources import open_source
-from tacit.errors import BudgetError, RefusedError
+from tacit.engines.sources import home_of, open_source
+from tacit.errors import BudgetError, RefusedError, TacitError
 from tacit.guarantees.exact import Number
 from tacit.guarantees.values import PureDP
 from tacit.ledger.memory import MemoryLedger
+from tacit.query import policy_file
+from tacit.query.locations import scheme
 from tacit.query.planned import Planned
 from tacit.query.release import Release
 from tacit.query.skeleton import skeleton
@@ -53,14 +56,19 @@ class Asked:
     ledger: str | None = None
     request: str | None = None
 
-    def open(self) -> session.Database:
+    def open(self, *, json: bool) -> session.Database:
         """Open the policy, with what the environment or an option puts in place of what it says."""
+        if sys.stderr.isatty() and not json:
+            with suppress(TacitError):  # opening it says what is wrong
+                said = policy_file.load(self.policy)
+                _tell_of_spark(one.location() for one in (*said.tables.values(), *said.public.values()))
         return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
 
 
 def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
     one = opening.filled(source, table)
+    _tell_of_spark([str(one.source)])
     engine = open_source(one.source, table=table, written=one.written)
     try:
         tables = {opening.own_name(engine.name, one): (source, engine.schema())}
@@ -70,6 +78,12 @@ def init(source: str, table: str | None) -> None:
         engine.close()
     if sys.stderr.isatty():
         _say('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
+
+
+def _tell_of_spark(sources: Iterable[str]) -> None:
+    """Say on a terminal that Spark is about to be started, which takes its time; a server of it runs already."""
+    if sys.stderr.isatty() and any(home_of(one) == "spark" and scheme(one) != "sc" for one in sources):
+        _say("Starting Spark …")
 
 
 def _is_csv(source: str) -> bool:
@@ -82,7 +96,7 @@ def _say(text: str) -> None:
 
 def plan(asked: Asked, *, json: bool) -> None:
     """Print cost, expected error and whether it fits what is left; read nothing, spend nothing."""
-    with asked.open() as db, telling_of(db.ledger, json=json):
+    with asked.open(json=json) as db, telling_of(db.ledger, json=json):
         planned = _planned(db, asked)
         short = _short(db, planned)
         if json:
@@ -121,7 +135,7 @@ def _short(db: session.Database, planned: Planned) -> str | None:
 def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
     """Show the plan, ask, spend, and print the answer with its intervals."""
     charts.check(chart)
-    with asked.open() as db, telling_of(db.ledger, json=json):
+    with asked.open(json=json) as db, telling_of(db.ledger, json=json):
         if _forgets(db):
             raise RefusedError(_NO_LEDGER)
         planned = _planned(db, asked)
