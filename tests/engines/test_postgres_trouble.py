@@ -19,7 +19,7 @@ import tacit as tc
 from contract.plans import plan, table
 from postgres_server import Database, database
 from tacit import session
-from tacit.engines import postgres, postgres_sources
+from tacit.engines import postgres_lines, postgres_sources
 from tacit.engines.postgres import NOT_READY, PostgresEngine, open_postgres
 from tacit.engines.postgres_sources import UNREACHED
 from tacit.engines.statements.engine import FAILED
@@ -274,7 +274,7 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server(clinic: Database
 def test_a_server_that_does_not_answer_at_all_is_left(clinic: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.environ.get("TACIT_TEST_POSTGRES"):
         pytest.skip("its processes are not ours to stop")
-    monkeypatch.setattr(postgres, "_GRACE", 0.5)
+    monkeypatch.setattr(postgres_lines, "_GRACE", 0.5)
     opened = open_postgres(clinic.reader, table="many", timeout=1.0)
     stopped: list[int] = []
 

@@ -6,6 +6,7 @@
 * `duckdb_dialect`, `duckdb_functions`, `duckdb_casts`   how DuckDB writes what all engines do
 * `postgres`            PostgreSQL: `open_postgres`
 * `postgres_sources`    how a server is reached, and what of it is opened
+* `postgres_lines`      a connection, and how long it is waited for
 * `postgres_names`, `postgres_rights`   which table is meant, and who may open it
 * `postgres_dialect`, `postgres_functions`, `postgres_doubles`, `postgres_casts`   how PostgreSQL writes it
 * `spark`               Spark: `open_spark`

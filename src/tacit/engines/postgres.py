@@ -13,23 +13,22 @@ does not answer, this side hangs up a little later.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 from tacit.engines import postgres_sources as sources
 from tacit.engines.opened import Opened
-from tacit.engines.postgres_dialect import POSTGRES, number_of
+from tacit.engines.postgres_dialect import POSTGRES
+from tacit.engines.postgres_lines import Held, numbered, watched
 from tacit.engines.postgres_rights import check_role
 from tacit.engines.postgres_sources import Place, Url, checked_url
 from tacit.engines.statements.bins import BinStatement
 from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.engine import NOT_OPENED, Parameters, Rows, Run, S, StatementEngine
+from tacit.engines.statements.engine import NOT_OPENED, Rows, Run, S, StatementEngine
 from tacit.engines.statements.plan import Statement
 from tacit.engines.statements.public import is_unique
 from tacit.errors import InvalidError, SourceError, TacitError, show
@@ -46,7 +45,6 @@ NOT_READY = (
     "The table is not what it was when it was opened, or the server is gone; nothing was spent. Open it again: that "
     "tells what is wrong."
 )
-_GRACE = 15.0
 _MOST_COLUMNS = 1600  # PostgreSQL takes 1664
 _MOST_MEASURES = 200
 _FOR_EACH = 4  # columns of a measure, at most
@@ -68,10 +66,10 @@ class PostgresEngine(StatementEngine):
         views = {name: place.written for name, place in places.items()}
         super().__init__(next(iter(places)), views, {name: place.types for name, place in places.items()})
         self._url, self._timeout, self._places = url, timeout, tuple(places.values())
-        self._held = _Held(connection, os.getpid())
+        self._held = Held(connection, os.getpid())
         self._is_closed = False
         self._numbers = {place.named: place.number for place in self._places}
-        finalize(self, _Held.close, self._held)
+        finalize(self, Held.close, self._held)
 
     def _made(self, plan: Plan, make: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
         """Return a plan's statement, or raise InvalidError if it has more columns than PostgreSQL takes."""
@@ -208,7 +206,7 @@ class PostgresEngine(StatementEngine):
         A table that was not seen on this connection, or is another one of its name now, is looked at as when it was
         opened. What the role may do is looked at for every question.
         """
-        with _watched(connection, seconds):
+        with watched(connection, seconds):
             check_role(connection)
             for place in self._places:
                 now = sources.same_place(connection, place, self._numbers.get(place.named))
@@ -219,7 +217,7 @@ class PostgresEngine(StatementEngine):
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> Rows:
         """Run a statement; if the server has not answered a while after it should have given up, hang up."""
-        with _watched(connection, self._timeout):
+        with watched(connection, self._timeout):
             cursor = connection.execute(sql.encode(), parameters or None)
             return cursor.fetchall() if cursor.description else []
 
@@ -249,68 +247,6 @@ def pieces(bundles: Sequence[Bundle]) -> list[tuple[Bundle, ...]]:
             size = len(bundle.measures)
         found[-1].append(bundle)
     return [tuple(piece) for piece in found]
-
-
-@dataclass(slots=True)
-class _Held:
-    """A connection and the process that opened it, which alone may use it or close it."""
-
-    connection: Connection
-    process: int
-
-    @property
-    def is_ours(self) -> bool:
-        return self.process == os.getpid()
-
-    def close(self) -> None:
-        if self.is_ours:
-            self.connection.close()
-
-
-@contextmanager
-def _watched(connection: Connection, seconds: float) -> Iterator[None]:
-    """Hang up if the server has not answered a while after it should have given up."""
-    watch = Timer(seconds + _GRACE, _hang_up, (connection.fileno(),))
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
-
-
-def _hang_up(descriptor: int) -> None:
-    """End a connection, so that whoever waits for it wakes up."""
-    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
-        line.shutdown(socket.SHUT_RDWR)
-
-
-def numbered(parameters: Parameters) -> list[object]:
-    r"""Return parameters by their numbers: keys of 64 bits with a sign, and lists, those of keys with places.
-
-    A text with NUL in it equals nothing that PostgreSQL can hold, so it is left out of its list.
-
-    >>> numbered({"h0": 2**64 - 1, "h1": 1, "k0": ["a", "a\0", None]})
-    [-1, 1, ['a', None], [0, 2]]
-    """
-    found: dict[int, object] = {}
-    for name, value in parameters.items():
-        number = number_of(name)
-        if isinstance(value, int):
-            found[number] = value - 2**64 if value >= 2**63 else value
-            continue
-        places = [place for place, one in enumerate(value) if not (isinstance(one, str) and "\0" in one)]
-        found[number] = _alike([value[place] for place in places])
-        if name.startswith("k"):
-            found[number + 1] = places
-    return [found.get(number, 0) for number in range(1, max(found, default=0) + 1)]
-
-
-def _alike(values: list[Any]) -> list[Any]:
-    """Return numbers as reals where one of them is."""
-    if any(isinstance(value, float) for value in values):
-        return [None if value is None else float(value) for value in values]
-    return values
 
 
 def open_postgres(
