@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -137,7 +138,12 @@ def test_a_thousand_measures_are_answered_in_several_statements_that_agree(
     )
     below = [Case(((call("less", "boolean", A, Constant(i, "integer")), A),), None, "integer") for i in range(1000)]
     asked = [Measure(value=value, low=0, high=9) for value in below]
-    found = engine.measure(plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")]))
+    one = plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")])
+    with pytest.raises(InvalidError, match="a shorter one"):
+        engine.check(one)  # a bundle is never cut
+    bundles = tuple(Bundle(measures=(each,), reach=9, nonnegative=False) for each in one.bundles[0].measures)
+    assert len(engine._parts(replace(one, bundles=bundles))) > 1
+    found = engine.measure(replace(one, bundles=bundles))
     assert sum(found[0]) == 50
     assert found == [found[0], *([5 * units for units in found[0]] if i > 5 else [0, 0] for i in range(1000)), found[0]]
 
