@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pyarrow as pa
@@ -160,20 +161,31 @@ def test_two_threads_start_one_session_and_standard_error_is_what_it_was(folder:
     assert left(folder) == []
 
 
-SAID = """
-from tacit.engines.spark_start import active
-print(active().conf.get("spark.sql.warehouse.dir"))
+HIVE = """
+from pyspark.sql import SparkSession
+session = SparkSession.builder.getOrCreate()
+session.sql("CREATE DATABASE sales")
+session.sql("CREATE TABLE sales.visits USING parquet AS SELECT 1 AS id, 'A' AS ward")
 """
 
 
-def test_a_warehouse_that_somebody_configured_is_kept(folder: Path) -> None:
-    settings = folder.parent / "conf"
-    settings.mkdir()
-    place = folder.parent / "warehouse"
-    (settings / "spark-defaults.conf").write_text(f"spark.sql.warehouse.dir {place}\n", encoding="utf-8")
-    done = run(folder, "-c", SAID, SPARK_CONF_DIR=str(settings))
-    assert done.stdout.strip().removeprefix("file:") == str(place), done.stderr
-    assert done.stderr == ""
+def test_a_catalog_that_somebody_configured_is_found_and_nothing_is_left_beside_it(folder: Path) -> None:
+    settings, elsewhere = folder.parent / "conf", folder.parent / "elsewhere"
+    for one in (settings, elsewhere):
+        one.mkdir()
+    lines = (
+        "spark.sql.catalogImplementation hive",
+        f"spark.sql.warehouse.dir {folder.parent}/warehouse",
+        f"spark.hadoop.javax.jdo.option.ConnectionURL jdbc:derby:;databaseName={folder.parent}/metastore;create=true",
+    )
+    (settings / "spark-defaults.conf").write_text("\n".join(lines), encoding="utf-8")
+    made = run(elsewhere, "-c", HIVE, SPARK_CONF_DIR=str(settings))
+    assert made.returncode == 0, made.stderr
+    before = {one.name for one in folder.iterdir()}
+    done = tacit(folder, "init", "spark:sales.visits", SPARK_CONF_DIR=str(settings))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tomllib.loads(done.stdout)["tables"]["visits"]["columns"]) == ["id", "ward"]
+    assert {one.name for one in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def _unknown(session: SparkSession, got: str, within: Sequence[str], shown: str)
         where = "that is named" if within else "that this session is in"
         want = f"a table that the session knows: the database {where} has none to open"
     error = InvalidError("table", got, want)
-    if is_started_here(session):
+    if not names and is_started_here(session):
         error.args = (f"{error} {_STARTED_HERE}",)
     return error
 

@@ -41,6 +41,7 @@ _NO_START = (
 _NAMED: Final = "spark.app.name"
 _CALM = {_NAMED: "tacit", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 _CATALOG = re.compile(r"spark\.sql\.(?:warehouse\.dir|catalogImplementation)\b")
+_DERBY_LOG: Final = "derby.stream.error.file"
 _STANDARD_ERROR: Final = 2
 _starting = Lock()
 _started: list[SparkContext] = []
@@ -88,15 +89,22 @@ def _default() -> SparkSession:
             session = builder.getOrCreate()
         if hasattr(session, "_jsparkSession"):  # not on a server that the environment names
             _started[:] = [session.sparkContext]
-            _forget(session, settings.keys() - {_NAMED})  # without a name none starts
+            _tidy(session, settings.keys() - {_NAMED})  # without a name none starts
         return session
 
 
-def _forget(session: SparkSession, settings: Iterable[str]) -> None:
-    """Let a session that somebody makes in this Java after ours has been stopped not begin with our settings."""
+def _tidy(session: SparkSession, settings: Iterable[str]) -> None:
+    """Let a session that somebody makes in this Java later not begin with our settings, and Derby write no log.
+
+    Derby is what Hive keeps its catalog in where nobody says otherwise; its log would lie in the current folder. It is
+    not in use yet: a catalog is first looked at after this.
+    """
     java: Any = session._jvm  # noqa: SLF001 - nothing public leads to Java
+    system = java.java.lang.System
     for name in settings:
-        java.java.lang.System.clearProperty(name)
+        system.clearProperty(name)
+    if not any(system.getProperty(name) for name in (_DERBY_LOG, "derby.system.home")):
+        system.setProperty(_DERBY_LOG, os.devnull)
 
 
 @contextmanager
