@@ -10,7 +10,8 @@
 * `postgres_names`, `postgres_rights`   which table is meant, and who may open it
 * `postgres_dialect`, `postgres_functions`, `postgres_doubles`, `postgres_casts`   how PostgreSQL writes it
 * `spark`               Spark: `open_spark`
-* `spark_sessions`, `spark_sources`   a session of our own beside the caller's, and which table is meant
+* `spark_start`, `spark_sessions`   a session where there is none, and one of our own beside the caller's
+* `spark_sources`       which table of Spark's is meant
 * `spark_dialect`, `spark_functions`, `spark_casts`   how Spark writes it
 """
 
