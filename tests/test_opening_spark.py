@@ -42,6 +42,7 @@ def test_the_only_table_is_found_under_whatever_name_and_beside_public_ones() ->
         with tc.open(session, unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1)) as db:
             assert db.plan("SELECT count(*) FROM the_people", epsilon=1).cost == tc.PureDP(epsilon=1)
     finally:
+        session.catalog.setCurrentDatabase("default")  # it may be the active session of tests to come
         session.sql("DROP DATABASE by_itself CASCADE")
 
 
