@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+import tacit as tc
 from contract.plans import plan, table
 from spark_session import spark
+from tacit import session
 from tacit.engines import spark as engine
+from tacit.engines import spark_sessions
 from tacit.engines.spark import open_spark
 from tacit.engines.statements.engine import FAILED, Parameters, Rows
 from tacit.errors import SourceError
@@ -30,15 +35,15 @@ def asked() -> Plan:
 @pytest.fixture
 def visits() -> Iterator[str]:
     """A table, in a database that is the current one."""
-    session, before = spark(), spark().catalog.currentDatabase()
+    theirs, before = spark(), spark().catalog.currentDatabase()
     for place in ("states", "elsewhere"):
-        session.sql(f"CREATE DATABASE {place}")
-    session.sql(f"CREATE TABLE states.visits USING parquet PARTITIONED BY (g) AS {ROWS.format(3)}")
-    session.sql("USE states")
+        theirs.sql(f"CREATE DATABASE {place}")
+    theirs.sql(f"CREATE TABLE states.visits USING parquet PARTITIONED BY (g) AS {ROWS.format(3)}")
+    theirs.sql("USE states")
     yield "visits"
-    session.sql(f"USE {before}")
+    theirs.sql(f"USE {before}")
     for place in ("states", "elsewhere"):
-        session.sql(f"DROP DATABASE {place} CASCADE")
+        theirs.sql(f"DROP DATABASE {place} CASCADE")
 
 
 def test_another_current_database_does_not_change_which_table_is_meant(visits: str) -> None:
@@ -69,8 +74,8 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     opened = open_spark(spark(), table=visits)
     real, done = engine._run, list[bool]()
 
-    def run(session: object, sql: str, parameters: Parameters) -> Rows:
-        found = real(session, sql, parameters)  # type: ignore[arg-type] # passed on
+    def run(ours: object, sql: str, parameters: Parameters) -> Rows:
+        found = real(ours, sql, parameters)  # type: ignore[arg-type] # passed on
         if not done:
             done.append(True)
             spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")
@@ -96,3 +101,36 @@ def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     opened.close()
+
+
+KILLED = """
+import os
+from threading import Timer
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+import tacit as tc
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+frame = builder.config("spark.driver.memory", "512m").getOrCreate().sql("SELECT id AS u FROM range(4000000000000)")
+db = tc.open(frame, unit="u", max_rows=1, budget=tc.PureDP(epsilon=10))
+Timer(3, os.kill, (SparkContext._gateway.proc.pid, 9)).start()
+for ask in (db.sql, db.sql):
+    try:
+        ask("SELECT count(*) AS n FROM data", epsilon=1)
+    except tc.SourceError as error:
+        print(error)
+    print(db.spent)
+db.close()
+try:
+    tc.open("spark:nothing", unit="u", budget=tc.PureDP(epsilon=10))
+except tc.SourceError as error:
+    print(error)
+"""
+
+
+def test_a_java_that_is_killed_fails_one_question_and_is_told_before_the_next() -> None:
+    done = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=True
+    )
+    spent = str(tc.PureDP(epsilon=1))
+    assert done.stdout.splitlines() == [session.FAILED, spent, spark_sessions.ENDED, spent, spark_sessions.ENDED]

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from logging import LogRecord
 from socket import create_connection
+from subprocess import TimeoutExpired
 from threading import get_ident
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -58,6 +59,10 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What is set in our session, so that a statement means one thing."""
 
+ENDED = (
+    "The Java in which Spark ran has ended; nothing was read, and nothing more was charged. PySpark starts no second "
+    "one in a process: start this program again."
+)
 STOPPED = (
     "The Spark session was stopped; nothing was read, and nothing more was charged. Start another with "
     "SparkSession.builder.getOrCreate(), and open the source again with it."
@@ -71,6 +76,7 @@ NOT_REACHED = (
 )
 _KEPT = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+_LAST_BREATH = 2.0
 _PORT, _REACH = 15002, 10  # of Spark Connect; seconds
 
 
@@ -103,10 +109,10 @@ def connected(url: str) -> SparkSession:
 def calm() -> Iterator[None]:
     """Keep to ourselves what PySpark warns of when its modules are loaded, such as a pandas that is too new for it.
 
-    Filters hold for all threads of a process, so nothing is to be done in here that takes long or is not PySpark's.
+    Filters hold for all threads of a process, so what others warn of meanwhile is not kept back.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", module=r"(pyspark|py4j)\b")
         yield
 
 
@@ -247,9 +253,21 @@ def refuse_gone(session: SparkSession) -> None:
     except Exception:  # noqa: BLE001, S110 - Java is gone
         pass
     if stopped:
-        raise SourceError(STOPPED)
+        raise SourceError(ENDED if has_ended() else STOPPED)
     if not is_there(session):
         raise SourceError(NOT_REACHED)
+
+
+def has_ended() -> bool:
+    """Whether the Java that this process started for Spark runs no more; one that was killed takes a moment to go."""
+    from pyspark import SparkContext  # noqa: PLC0415 - an extra
+
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - nothing public says it
+    if process is None:
+        return False
+    with suppress(TimeoutExpired):
+        process.wait(_LAST_BREATH)
+    return process.poll() is not None
 
 
 def is_there(session: SparkSession) -> bool:

@@ -18,7 +18,7 @@ from tempfile import mkdtemp
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from tacit.engines.spark_sessions import calm, refuse_gone
+from tacit.engines.spark_sessions import ENDED, calm, has_ended, refuse_gone
 from tacit.errors import SourceError
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _why() -> str:
         from pyspark import SparkContext  # noqa: PLC0415 - an extra
 
         if SparkContext._gateway is not None:  # noqa: SLF001 - nothing public says that Java runs
-            return _NO_START
+            return ENDED if has_ended() else _NO_START
     home = os.environ.get("JAVA_HOME")
     with suppress(OSError, ValueError):
         if home and not any((Path(home) / "bin" / name).is_file() for name in ("java", "java.exe")):
