@@ -8,13 +8,14 @@ import pty
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.engines import spark_start
+from tacit.engines import spark_sessions, spark_start
 
 POLICY = """
 ledger = "visits.ledger"
@@ -212,6 +213,14 @@ def test_what_counts_as_configured(
         monkeypatch.delenv(place)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.warehouse.dir=/w pyspark-shell")
     assert spark_start._is_said()
+
+
+def test_what_others_warn_of_while_spark_is_started_is_not_kept_back() -> None:
+    with spark_sessions.calm():
+        warnings.warn_explicit("its own", FutureWarning, "utils.py", 1, module="pyspark.testing.utils")
+        for other in ("pysparkling", "mine"):
+            with pytest.raises(FutureWarning):  # as warnings are here, where nothing ignores them
+                warnings.warn_explicit("another's", FutureWarning, "x.py", 1, module=other)
 
 
 def test_a_child_of_ours_that_ends_does_not_remove_the_folder(tmp_path: Path) -> None:
