@@ -28,7 +28,7 @@ ROUNDS = 3
 CAP = 3600
 MOST = {"postgres": 2.0, "spark": 2.0}
 FASTER = 5.0
-PATIENCE = 400
+PATIENCE = 240
 """Seconds for which Tumult is waited for, start-up included."""
 ASKS = {"tacit": ("the same question", tuple(STATISTICS)), "count": ("the count alone", ("count",))}
 """What Tumult is asked, by the name of ours."""

@@ -181,12 +181,12 @@ def test_a_unit_that_is_nan_is_none(clinic: Database) -> None:
     assert values(clinic, "text", "integer", ["'1'", "'01'", "'x'"], unit=True) == [1, 1, None]
 
 
-def test_a_unit_that_the_policy_takes_for_an_integer_is_not_rounded_by_way_of_a_double(clinic: Database) -> None:
+def test_a_unit_that_the_policy_takes_for_an_integer_is_not_rounded(clinic: Database) -> None:
     large = ["9007199254740993", "9007199254740992", "9223372036854775807", "9223372036854775808", "2.5", "'NaN'"]
-    expected = [2**53 + 1, 2**53, 2**63 - 1, None, 3, None]
+    expected = [2**53 + 1, 2**53, 2**63 - 1, None, None, None]
     assert values(clinic, "numeric", "integer", [*large, "'Infinity'"], unit=True) == [*expected, None]
     odd = ["4503599627370497", "4503599627370498", "2.5", "'nan'", "'inf'", "9223372036854775808"]
-    expected = [2**52 + 1, 2**52 + 2, 3, None, None, None]
+    expected = [2**52 + 1, 2**52 + 2, None, None, None, None]
     assert values(clinic, "double precision", "integer", odd, unit=True) == expected
 
 

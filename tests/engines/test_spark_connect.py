@@ -208,6 +208,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.long
 def test_giving_up_on_a_server_writes_nothing_to_standard_error(tmp_path: Path) -> None:
     with server(tmp_path) as (where, process):
         session_on(where).sql(MAKE)

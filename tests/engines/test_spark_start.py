@@ -156,6 +156,7 @@ assert theirs.conf.get("spark.sql.warehouse.dir").endswith("/work/spark-warehous
 """
 
 
+@pytest.mark.long
 def test_two_threads_start_one_session_and_standard_error_is_what_it_was(folder: Path) -> None:
     done = run(folder, "-c", OWN)
     assert (done.returncode, done.stderr.splitlines()[:1]) == (0, ["ours"]), done.stderr
@@ -170,6 +171,7 @@ session.sql("CREATE TABLE sales.visits USING parquet AS SELECT 1 AS id, 'A' AS w
 """
 
 
+@pytest.mark.long
 def test_a_catalog_that_somebody_configured_is_found_and_nothing_is_left_beside_it(folder: Path) -> None:
     settings, elsewhere = folder.parent / "conf", folder.parent / "elsewhere"
     for one in (settings, elsewhere):
