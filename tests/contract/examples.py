@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from contract.tables import Opener
 
-SHARE = {"duckdb": 1, "postgres": 2, "spark": 12}
-"""One of how many examples an engine is shown; a long run shows every engine all of them."""
+SHARE = {"duckdb": 1, "postgres": 2, "spark": 20}
+"""One of how many examples an engine is shown."""
 
 
 def examples(most: int, *drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[Opener], None]]:

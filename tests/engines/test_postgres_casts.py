@@ -355,6 +355,7 @@ def test_long_texts_mean_the_same_as_short_ones() -> None:
         opened.close()
 
 
+@pytest.mark.long
 def test_texts_of_hundreds_of_megabytes_raise_nothing() -> None:
     """PostgreSQL matches, trims and folds no text of this length; the number at its end is read all the same."""
     with database() as made:

@@ -111,7 +111,7 @@ def opened_on(data: Sequence[Row]) -> tuple[SparkEngine, pa.Table]:
     return open_spark(frame_of(pa.table(columns))), pa.table(columns)
 
 
-@settings(FEW, max_examples=25)
+@settings(FEW, max_examples=12)
 @given(plans(groups=2**62), rows(40))
 def test_plans_measure_what_brute_force_and_duckdb_say(asked: Plan, data: list[Row]) -> None:
     spark, arrow = opened_on(data)
@@ -125,7 +125,7 @@ def test_plans_measure_what_brute_force_and_duckdb_say(asked: Plan, data: list[R
         duckdb.close()
 
 
-@settings(FEW, max_examples=12)
+@settings(FEW, max_examples=6)
 @given(plans(groups=2), rows(40))
 def test_a_unit_keeps_as_many_cells_as_it_may(asked: Plan, data: list[Row]) -> None:
     spark, _ = opened_on(data)

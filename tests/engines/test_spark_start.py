@@ -69,15 +69,23 @@ def left(folder: Path) -> list[str]:
     return [one.name for one in (folder.parent / "temporary").iterdir() if one.name.startswith("tacit-")]
 
 
-def test_an_error_is_one_object_and_an_answer_has_our_own_lines_alone(folder: Path) -> None:
-    asked = ("--epsilon", "1", "--yes")
-    wrong = tacit(folder, "query", "visits.toml", "SELECT nope, count(*) FROM visits GROUP BY nope", *asked, "--json")
+def test_an_error_is_one_object_and_nothing_is_left_behind(folder: Path) -> None:
+    asked = ("SELECT nope, count(*) FROM visits GROUP BY nope", "--epsilon", "1", "--yes", "--json")
+    wrong = tacit(folder, "query", "visits.toml", *asked)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert json.loads(wrong.stderr)["error"]["kind"] == "InvalidError"
     assert "nope" in json.loads(wrong.stderr)["error"]["message"]
-    right = tacit(folder, "query", "visits.toml", GOOD, *asked)
+    assert {one.name for one in folder.iterdir()} <= MADE
+    assert left(folder) == []
+
+
+@pytest.mark.long
+def test_an_answer_has_our_own_lines_alone(folder: Path) -> None:
+    right = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--yes")
     assert right.returncode == 0
-    assert right.stderr == "Spent ε = 1; left ε = 9.\n"
+    begun, spent = right.stderr.splitlines()
+    assert "new ledger was begun" in begun
+    assert spent == "Spent ε = 1; left ε = 9."
     missing = tacit(folder, "init", "spark:sales.visits")
     assert missing.returncode == 2
     assert "tacit started this session" in missing.stderr
