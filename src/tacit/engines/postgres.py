@@ -119,6 +119,7 @@ class PostgresEngine(StatementEngine):
             raise
 
     def _check_same(self, parts: list[Rows], connection: Connection) -> None:
+        self._rows(connection, sources.pinned(self._timeout))  # a new transaction, which has the role's own settings
         if self._parts_of(connection) != parts:
             raise ConnectionError
 
