@@ -87,7 +87,7 @@ def test_every_table_is_listed() -> None:
             "countries": True,
         }
         people = db.tables["regions"].columns["people"]
-        assert people == ColumnPolicy(kind="integer", keys=(10, 20), bounds=between(10, 20), unique=True)
+        assert people == ColumnPolicy(kind="integer", keys=(10, 20), bounds=between(10, 20), copies=1)
 
 
 def test_what_a_public_table_holds() -> None:
@@ -101,7 +101,7 @@ def test_what_a_public_table_holds() -> None:
         assert columns["b"].keys == ("x", "é", None)
         assert not columns["b"].unique
         assert columns["c"] == ColumnPolicy(kind="integer", keys=(7,), bounds=between(7, 7))
-        wide = ColumnPolicy(kind="integer", bounds=between(0, 19_999), unique=True)
+        wide = ColumnPolicy(kind="integer", bounds=between(0, 19_999), copies=1)
         assert db.tables["wide"].columns["n"] == wide
 
 

@@ -7,6 +7,7 @@ rows; NULL, NaN, zeros of both signs and texts that look like numbers stand ever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,6 +38,7 @@ from tacit.query.parse import parse
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy
 from tacit.query.policy_build import build
+from tacit.query.row_work import row_work
 
 ARROW: dict[Kind, pa.DataType] = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
 SHAPES: dict[str, dict[str, Kind]] = {
@@ -223,6 +225,35 @@ def test_joins_are_what_plain_sql_gives(data: Tables, sources: list[str]) -> Non
             want = dict(plain.execute(asked).fetchall())
             found = dict(zip(plan.keys[0].listed, (count >> fine for count in counts), strict=True))
             assert {key: count for key, count in found.items() if count} == want, source
+
+
+# --- the work of one row --------------------------------------------------------------------------------------------
+
+PUBLIC = [source for source in SOURCES if not re.search(r"\bp\b", source)]
+
+
+@QUICK
+@given(tables(), rows_of("v", 1, 7))
+def test_one_row_becomes_at_most_as_many_rows_as_the_plan_says(data: Tables, private: list[Row]) -> None:
+    with opened(data) as engine:
+        known = policies(engine)
+        for source in PUBLIC:
+            plan = parse(question(source), known)
+            found = [len(joined_rows(plan, {**data, "v": [row]})) for row in private]
+            assert max(found) <= row_work(plan).rows, source
+
+
+def test_the_bound_on_joined_rows_is_reached_and_a_smaller_one_would_be_found_wrong() -> None:
+    one: Row = {"u": 1, "k": "a", "x": 1.0, "n": 1}
+    data: Tables = {"v": [one], "p": [], "r": MANY, "c": [{"name": name, "rich": "no"} for name in "AAB"]}
+    with opened(data) as engine:
+        plan = parse(question("v JOIN r ON v.k = r.k JOIN c ON r.name = c.name"), policies(engine))
+        assert row_work(plan).rows == 60 * 2
+        assert len(joined_rows(plan, data)) == 20 * 2 + 20
+        alike = {**data, "c": [{"name": "A", "rich": "no"}] * 2, "r": MANY[:20]}
+        assert len(joined_rows(plan, alike)) == 40
+    with opened(alike) as engine:
+        assert row_work(parse(plan.sql, policies(engine))).rows == 40
 
 
 # --- neighbours -----------------------------------------------------------------------------------------------------

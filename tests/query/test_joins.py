@@ -57,19 +57,19 @@ ROWS = TablePolicy(
 
 def public(table: str, /, **columns: ColumnPolicy) -> TablePolicy:
     return TablePolicy(
-        name=table, unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns=columns, public=True
+        name=table, unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns=columns, public=True, size=100
     )
 
 
 REGIONS = public(
     "regions",
-    region=ColumnPolicy(kind="text", keys=("n", "s"), unique=True),
+    region=ColumnPolicy(kind="text", keys=("n", "s"), copies=1),
     country=ColumnPolicy(kind="text", keys=("X", "Y")),
-    people=ColumnPolicy(kind="integer", keys=(10, 20), bounds=(Fraction(10), Fraction(20)), unique=True),
+    people=ColumnPolicy(kind="integer", keys=(10, 20), bounds=(Fraction(10), Fraction(20)), copies=1),
 )
 COUNTRIES = public(
     "countries",
-    name=ColumnPolicy(kind="text", keys=("X", "Y"), unique=True),
+    name=ColumnPolicy(kind="text", keys=("X", "Y"), copies=1),
     rich=ColumnPolicy(kind="boolean", keys=(False, True)),
     pid=ColumnPolicy(kind="integer", keys=(1, 2)),
 )
@@ -234,7 +234,7 @@ def test_groups_by_public_columns_have_their_values() -> None:
 
 def test_a_column_of_using_is_the_public_one_if_that_alone_has_keys() -> None:
     assert keys_of("visits JOIN regions USING (region)", "region") == ["regions.region", "n", "s"]
-    wards = {**TABLES, "wards": public("wards", ward=ColumnPolicy(kind="text", keys=("A", "B", "C"), unique=True))}
+    wards = {**TABLES, "wards": public("wards", ward=ColumnPolicy(kind="text", keys=("A", "B", "C"), copies=1))}
     plan = parse("SELECT ward, count(*) FROM visits JOIN wards USING (ward) GROUP BY ward", wards)
     assert (say(plan.keys[0].expression), plan.keys[0].values) == ("ward", ("A", "B"))
 

@@ -13,6 +13,7 @@ from tacit.ledger import Ledger
 from tacit.query.planned import Planned
 from tacit.query.receipt import promise
 from tacit.query.release import Release
+from tacit.query.row_work import MOST_ROWS, MOST_STEPS
 from tacit.query.shown import grid
 from tacit.query.words import percent
 
@@ -148,6 +149,7 @@ def as_json(answer: Release) -> dict[str, object]:
 
 def planned_json(planned: Planned) -> dict[str, object]:
     """Return a plan for machines."""
+    work = planned.work
     return {
         "schema": SCHEMA,
         "question": planned.plan.sql,
@@ -156,6 +158,7 @@ def planned_json(planned: Planned) -> dict[str, object]:
         "confidence": planned.confidence,
         "error": planned.error | dict.fromkeys(planned.unknown),
         "assume": planned.assume,
+        "row_work": {"rows": work.rows, "steps": work.total, "most_rows": MOST_ROWS, "most_steps": MOST_STEPS},
     }
 
 

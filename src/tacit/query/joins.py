@@ -36,7 +36,7 @@ in the rows of another), and a private table joined with itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tacit.query.expressions import Call, Case, Cast, Column, Expression
@@ -49,6 +49,7 @@ class Join:
     `columns` are its columns: the name in the plan, and the name in the table. A row matches if every pair of `pairs`
     is equal, the first over what came before, the second over this table; if the two columns of `unit`, in the same
     order, are the same unit; and if `where`, over this table alone, is true. A LEFT join keeps rows without a match.
+    At most `copies` rows of a public table match one row; of a private table that number is private, and None.
     """
 
     table: str
@@ -58,6 +59,7 @@ class Join:
     pairs: tuple[tuple[Expression, Expression], ...] = ()
     unit: tuple[str, str] | None = None
     where: Expression | None = None
+    copies: int | None = field(default=None, repr=False)
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:

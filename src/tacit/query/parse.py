@@ -21,6 +21,7 @@ from tacit.query.parse_tree import read, too_deep
 from tacit.query.plan import Key, Order, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.refuse import quoted, refused
+from tacit.query.row_work import check_row_work
 
 _MOST_CELLS = 1_000_000
 _MOST_ROWS = 2**62
@@ -65,7 +66,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
     if not asked.asks and all(key.values is not None for key in asked.keys):
         raise refused("The question asks nothing of the data: the groups are public", "Add an aggregate: count(*).")
     bundles, aggregates = asked.measured()
-    return Plan(
+    plan = Plan(
         sql=plain(select),
         table=scope.table,
         where=_where(scope),
@@ -79,6 +80,8 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], listed: Listed) -> Pl
         offset=_number(select, "offset") or 0,
         joins=scope.joins,
     )
+    check_row_work(plan)
+    return plan
 
 
 def _printable(name: str) -> str:

@@ -166,10 +166,17 @@ class _Joining:
         view = _changed(self.other, lambda entry: self._after(self._named(entry)))
         scope = _together(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
         met = [*(_with_names(term, self.names) for term in self.other.where), *self.beside]
-        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit)
+        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies())
         if self.kind == "left":
             base, met = replace(base, where=_all(met)), []
         return replace(scope, where=(*self.first.where, *met), joins=(*self.first.joins, base, *self.tables[1:]))
+
+    def _copies(self) -> int | None:
+        """Return how many rows of a public table match one row at most; None for a private table."""
+        if not self.other.table.public:
+            return None
+        keys = [self.table.columns[key.name].copies for _, key in self.pairs if isinstance(key, Column)]
+        return min(known for known in (self.other.table.size, *keys) if known is not None)
 
     def _check_conditions(self) -> None:
         first, other = self.first.table, self.other.table

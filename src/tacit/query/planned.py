@@ -12,10 +12,12 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.notes import notes
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
 from tacit.query.price import Price
+from tacit.query.row_work import MOST_STEPS, RowWork, row_work
 from tacit.query.words import listed, percent, plain, spell
 
 _MANY_UNITS = 10**9
 _MOST_SHOWN = 6
+_NEAR = 10
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,6 +57,18 @@ class Planned:
     def why(self) -> str:
         """Which noise, and why."""
         return self.price.why
+
+    @property
+    def work(self) -> RowWork:
+        """The most work that one private row can cause; a question above the public limits is refused."""
+        return row_work(self.plan)
+
+    def _work(self) -> list[str]:
+        """Name the limits on the work of one row, where a question comes near them or joins tables."""
+        near = self.work.total * _NEAR > MOST_STEPS
+        private = any(join.private for join in self.plan.joins)
+        caveat = ["Joined private tables are not in these numbers: they multiply a unit's own rows."] if private else []
+        return [str(self.work), *caveat] if self.plan.joins or near else []
 
     def _error(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output; None if it is none, or not a sum of multiples of aggregates."""
@@ -123,7 +137,7 @@ class Planned:
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {said}" for name, said in self._errors()]
         lines += [f"{said[0].upper()}{said[1:]}." for said in notes(self.plan, self.price).values()]
-        return "\n".join([*lines, *self._reach(), *self._groups()])
+        return "\n".join([*lines, *self._reach(), *self._groups(), *self._work()])
 
     def __repr__(self) -> str:
         """Its cost and errors, in one line."""
@@ -137,7 +151,7 @@ class Planned:
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(said)}</td></tr>" for name, said in self._errors()
         )
-        notes = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._reach(), *self._groups()])
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._reach(), *self._groups(), *self._work()])
         head = f"<pre>{html.escape(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {html.escape(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 

@@ -36,7 +36,7 @@ class ColumnPolicy:
     """What is public about one column; bounds for numbers, keys for what may be grouped by.
 
     `days` are the bounds of dates: the first and the last day. They say which keys there are; nothing is clamped.
-    `unique` is said of public tables alone: no value stands twice in the column.
+    `copies` is known of public tables alone: the largest number of rows that share one value of the column.
     """
 
     kind: Kind
@@ -44,7 +44,12 @@ class ColumnPolicy:
     keys: tuple[Value, ...] | None = None
     hidden: bool = False
     days: tuple[date, date] | None = None
-    unique: bool = field(default=False, repr=False)
+    copies: int | None = field(default=None, repr=False)
+
+    @property
+    def unique(self) -> bool:
+        """Whether no value of a public table's column stands twice."""
+        return self.copies is not None and self.copies <= 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +59,8 @@ class TablePolicy:
     `unit` is the column whose values name the privacy units, or None where each row is one. A unit reaches at
     most `max_groups` groups and counts as at most `max_rows` rows in each. `columns` holds every column that
     may be named, by its exact name; the unit column is among them. A `public` table is nobody's: it can be joined,
-    and its rows have no privacy to keep. Columns whose types cannot be used are `unusable`, and not
-    among `columns`. The policy of a join is that of its first table, with all tables' columns.
+    its rows have no privacy to keep, and `size` is their number. Columns whose types cannot be used are `unusable`,
+    and not among `columns`. The policy of a join is that of its first table, with all tables' columns.
     """
 
     name: str
@@ -65,7 +70,13 @@ class TablePolicy:
     neighbours: Neighbours
     columns: Mapping[str, ColumnPolicy] = field(default_factory=lambda: MappingProxyType({}))
     public: bool = field(default=False, repr=False)
+    size: int | None = field(default=None, repr=False)
     unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Require the size of a public table: it bounds how many of its rows can match one private row."""
+        if self.public and self.size is None:
+            raise ValueError("the size of a public table is missing")
 
     @property
     def groups(self) -> int:

@@ -1,4 +1,4 @@
-"""What a public table holds: its columns' values, bounds, and whether no value stands twice, read when it is opened."""
+"""What a public table holds, read when it is opened: its size, and of each column its keys, bounds and repetitions."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def public_policy(
         neighbours: the relation of the private tables that it is joined with; its own rows never differ.
     """
     columns: dict[str, ColumnPolicy] = {}
+    ((size,), *_) = run(f"SELECT COUNT(*) FROM {view}")  # noqa: S608 - all of it is ours
     for own, kind in kinds.items():
         columns[own] = _column(run, dialect, _values(dialect, view, own, types[own], kind), kind)
     return TablePolicy(
@@ -54,13 +55,13 @@ def public_policy(
         neighbours=neighbours,
         columns=MappingProxyType(columns),
         public=True,
+        size=size,
     )
 
 
 def is_unique(run: Run, dialect: Dialect, view: str, own: str, type_name: str, kind: Kind) -> bool:
     """Return whether no value stands twice in a column now, NULL aside."""
-    there, different = _counts(run, _values(dialect, view, own, type_name, kind))
-    return there == different
+    return _counts(run, _values(dialect, view, own, type_name, kind))[1] <= 1
 
 
 def _values(dialect: Dialect, view: str, own: str, type_name: str, kind: Kind) -> str:
@@ -71,19 +72,20 @@ def _values(dialect: Dialect, view: str, own: str, type_name: str, kind: Kind) -
 
 
 def _counts(run: Run, values: str) -> tuple[int, int]:
-    """Return how many values there are, and how many different ones."""
-    (there, different), *_ = run(f"SELECT COUNT(v), COUNT(DISTINCT v) FROM ({values}) AS held")  # noqa: S608 - as above
-    return there, different
+    """Return how many different values there are, and how many rows share one of them at most; NULL aside."""
+    counts = f"SELECT COUNT(*) AS c FROM ({values}) AS held WHERE v IS NOT NULL GROUP BY v"  # noqa: S608 - as above
+    (different, copies), *_ = run(f"SELECT COUNT(*), COALESCE(MAX(c), 0) FROM ({counts}) AS counted")  # noqa: S608 - as above
+    return different, copies
 
 
 def _column(run: Run, dialect: Dialect, values: str, kind: Kind) -> ColumnPolicy:
     """Return the policy of a column whose values are the rows of a SELECT, called v."""
-    there, different = _counts(run, values)
+    different, copies = _counts(run, values)
     keys = None
     if different <= MOST_VALUES:
         keys = _keys((row[0] for row in run(f"SELECT DISTINCT v FROM ({values}) AS held")), kind)  # noqa: S608 - as above
     bounds = _bounds(run, dialect, values, kind) if kind in ("integer", "real") else None
-    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, unique=there == different)
+    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, copies=copies)
 
 
 def _keys(values: Iterable[Value], kind: Kind) -> tuple[Value, ...] | None:

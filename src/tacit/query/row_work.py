@@ -1,0 +1,158 @@
+"""The work that one private row can cause: a public bound, checked before the charge.
+
+A question can be aimed at one person: `WHERE person = 42` leaves at most her rows. If the engine then does seconds of
+work for such a row, or runs out of memory, the duration or the failure tells whether she is in the data, whatever ε is.
+So a question is refused if one row could cause more work than a fixed, public limit.
+
+**Statement.** Let r be a row of a private table, in a plan without joins of private tables. Then r becomes at most
+`rows` joined rows, and for each of them the engine takes at most `steps` steps. A step handles one value once: it reads
+a column, calls a function, compares with one option of IN, or reads or writes 100 characters. The row's own texts count
+as 1,000 characters each; longer ones take more steps in proportion.
+
+**Why it holds.**
+
+* *Rows.* A joined row holds r and one row of each joined table, or NULLs (`joins`). The matching rows of a public table
+  have a key that equals one value, which the row so far fixes. If the key is a column, there are at most as many of
+  them as rows of the table share one value of it (`ColumnPolicy.copies`); otherwise at most all rows of the table
+  (`TablePolicy.size`). NULL equals nothing, and a LEFT join makes at least one row. `rows` is the product of these
+  numbers. An engine may also join the public tables with each other first, or read them only if a private row is left:
+  that work is at most one pass over each public table, times `rows`.
+* *Steps.* An engine computes each distinct part of an expression at most once a row: parts that are used twice are
+  columns of a layer of their own (`engines.statements.rows`). A plan takes one statement for all plain sums and one for
+  each measure with bins or of different values; each evaluates the conditions, the keys and the joins again. Every
+  listed function takes time linear in the length of its texts, but for LIKE, which takes at most the product of the
+  lengths of the text and the pattern. The length of a text is bounded in `text_growth`.
+* *Memory.* What one row makes an engine hold (groups, different values, bins) is at most one entry a joined row and
+  statement.
+
+The limits are constants, and nothing here reads data, so a refusal tells nothing.
+
+**What is not covered.** A join of private tables makes n₁·n₂ rows of a unit with n₁ and n₂ rows. These numbers are
+private, so there is no public bound on them. Duration within the bound is not hidden: see the known weaknesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from tacit.query.expressions import Call, Case, Constant, Expression, children
+from tacit.query.plan import Plan
+from tacit.query.refuse import quoted, refused
+from tacit.query.text_growth import Length, length_of
+
+MOST_ROWS: Final = 1_000
+"""The largest number of joined rows that one private row may become."""
+
+MOST_STEPS: Final = 1_000_000
+"""The largest number of steps that one private row may take, over all joined rows."""
+
+_CHARACTERS = 100
+"""The number of characters that one step reads or writes."""
+
+_OWN_TEXT = 1_000
+"""The length that a text of the row itself is counted with."""
+
+_A_JOIN, _A_MEASURE = 4, 4
+"""Steps to look up a row's matches, and to add a value up: hash, compare, multiply, add."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowWork:
+    """The work that one private row can cause: the joined rows it becomes, and the steps for each of them."""
+
+    rows: int
+    steps: int
+
+    @property
+    def total(self) -> int:
+        """The steps over all joined rows."""
+        return self.rows * self.steps
+
+    def __str__(self) -> str:
+        """One sentence, with the limits.
+
+        >>> print(RowWork(rows=31, steps=12))
+        One private row becomes at most 31 joined rows (limit 1,000) and takes at most 372 steps (limit 1,000,000).
+        """
+        return (
+            f"One private row becomes at most {self.rows:,} joined row{'' if self.rows == 1 else 's'} (limit "
+            f"{MOST_ROWS:,}) and takes at most {self.total:,} steps (limit {MOST_STEPS:,})."
+        )
+
+
+def row_work(plan: Plan) -> RowWork:
+    """Return the most work that one private row can cause."""
+    rows = prod(max(1, join.copies) for join in plan.joins if join.copies is not None)
+    shared = [part for join in plan.joins for pair in join.pairs for part in pair]
+    shared += [join.where for join in plan.joins if join.where is not None]
+    shared += [*(key.expression for key in plan.keys), *([] if plan.where is None else [plan.where])]
+    measures = {measure for bundle in plan.bundles for measure in bundle.measures}
+    alone = [measure for measure in measures if measure.bins > 1 or measure.per == "value"]
+    statements = max(1, len(alone) + (len(alone) < len(measures)))
+    each = _steps(shared) + _A_JOIN * len(plan.joins)
+    values = _steps(measure.value for measure in measures if measure.value is not None)
+    return RowWork(rows=rows, steps=max(1, statements * each + values + _A_MEASURE * len(measures)))
+
+
+def check_row_work(plan: Plan) -> None:
+    """Raise RefusedError if one private row could cause more work than the limits allow."""
+    work = row_work(plan)
+    if work.rows > MOST_ROWS:
+        raise _too_many_rows(plan, work.rows)
+    if work.total > MOST_STEPS:
+        joined = f" ({work.rows:,} joined rows of {work.steps:,} steps)" if work.rows > 1 else ""
+        raise refused(
+            f"One private row could take {work.total:,} steps to compute{joined}, and the limit is {MOST_STEPS:,}, "
+            "because the duration would tell whether that row exists",
+            "Ask in several questions, or shorten lists, patterns and texts.",
+        )
+
+
+def _too_many_rows(plan: Plan, rows: int) -> Exception:
+    largest = max((join for join in plan.joins if join.copies is not None), key=lambda join: join.copies or 0)
+    return refused(
+        f"One private row could become {rows:,} joined rows, and the limit is {MOST_ROWS:,}, because the duration "
+        "would tell whether that row exists",
+        f"The public table {quoted(largest.table)} contributes a factor of {largest.copies:,}: that many of its rows "
+        "can match one row. Join on a column in which values repeat less often, of the same type on both sides.",
+    )
+
+
+def _steps(expressions: Iterable[Expression]) -> int:
+    """Return the steps to compute some expressions, each shared part once."""
+    lengths: dict[int, Length] = {}
+    steps, waiting = 0, [(expression, False) for expression in expressions]
+    while waiting:
+        part, ready = waiting.pop()
+        if id(part) in lengths:
+            continue
+        if not ready:
+            waiting.append((part, True))
+            waiting.extend((child, False) for child in children(part))
+            continue
+        lengths[id(part)] = length_of(part, [lengths[id(child)] for child in children(part)])
+        sizes = [_size(operand, lengths[id(operand)]) for operand in (*children(part), part)]
+        steps += _own_steps(part, sizes)
+    return steps
+
+
+def _own_steps(part: Expression, sizes: list[int]) -> int:
+    """Return the steps of one part after its operands, from the sizes of their texts and, last, of its own."""
+    match part:
+        case Constant():
+            return 0
+        case Case():
+            return len(sizes)
+        case Call(function="in"):
+            return len(sizes) * (1 + max(sizes) // _CHARACTERS)
+        case Call(function="like"):
+            return 1 + sizes[0] * (1 + sizes[1]) // _CHARACTERS
+    return 1 + sum(sizes) // _CHARACTERS
+
+
+def _size(part: Expression, length: Length) -> int:
+    """Return the number of characters that a value is counted with: 0 if it is not a text."""
+    return _OWN_TEXT * length.times + length.more if part.kind == "text" else 0
