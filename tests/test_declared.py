@@ -141,7 +141,7 @@ def swapped_questions(db: Database) -> Declared:
 @pytest.mark.parametrize("forge", [forged_price, swapped_plan, forged_events, swapped_questions])
 def test_no_question_is_answered_at_the_price_of_another(forge: Callable[[Database], Declared]) -> None:
     db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
-    with pytest.raises(RefusedError, match="changed after it was priced. Nothing was spent"):
+    with pytest.raises(RefusedError, match=r"changed after it was priced\. Nothing was spent"):
         forge(db).ask()
     assert not db.ledger.entries()
 

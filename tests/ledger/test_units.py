@@ -139,7 +139,7 @@ def test_a_unit_that_0_1_0_left_open_is_stated_once_by_the_steward(
     place = restored(folder, name)
     opened = opening(place, ROW_TEXT)
     for either in (unit, other):
-        with pytest.raises(RefusedError, match="recorded by tacit 0.1.0 as 'each row'.*Nothing was spent"):
+        with pytest.raises(RefusedError, match=r"recorded by tacit 0\.1\.0 as 'each row'.*Nothing was spent"):
             opened(either)
     assert len(units(place)) == 2
     opened(unit, accept=True)

@@ -39,7 +39,7 @@ def settle_budget(connection: Connection, head: Head, budget: Budget, named: str
     return append(connection, head, "budget", said, budget=budget)
 
 
-def settle_limit(  # noqa: PLR0913 - as the other changes, and whose limit it is
+def settle_limit(
     connection: Connection, head: Head, analyst: str, budget: Budget | None, named: str, *, accept: bool
 ) -> Head:
     """Record what one analyst may spend under the data's budget; None: no limit of their own.

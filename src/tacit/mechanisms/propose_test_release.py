@@ -150,7 +150,7 @@ class ProposeTestRelease(Fixed):
         return self.threshold + 1 + one_sided_quantile(1 / self._half, failure(confidence))
 
     @classmethod
-    def for_error(  # noqa: PLR0913 - the arguments of the mechanism, and of the error
+    def for_error(
         cls,
         error: Number,
         *,
