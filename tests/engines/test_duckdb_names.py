@@ -39,7 +39,7 @@ def test_a_column_may_be_called_like_one_of_ours(name: str) -> None:
     query = f"""SELECT other, count(*) AS n, sum("{name}" + other) AS s FROM t WHERE "{name}" * 2 < 11 GROUP BY other"""  # noqa: S608 - ours
     kept = rows[rows[name] * 2 < 11]
     expected = [(key, len(part), (part[name] + part["other"]).sum()) for key, part in kept.groupby("other")]
-    assert [(key, n, round(s)) for key, n, s in db.sql(query, epsilon=SURE).rows()] == expected
+    assert db.sql(query, epsilon=SURE).rows() == [pytest.approx(row, abs=0.5) for row in expected]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -52,5 +52,4 @@ def test_a_table_may_be_called_like_a_part_of_a_statement(name: str, other: str)
     limits = {"max_groups": 1, "max_rows": 1, "budget": tc.PureDP(epsilon=10 * SURE)}
     db = tc.open(rows, name=name, unit="person", public={other: regions}, **limits)  # type: ignore[arg-type]
     query = f'SELECT sum(o.size) AS s, count(*) AS n FROM "{name}" AS p JOIN "{other}" AS o ON p.region = o.region'  # noqa: S608 - ours
-    ((total, count),) = db.sql(query, epsilon=SURE).rows()
-    assert (round(total), count) == (20 * 5 + 20 * 7, 40)
+    assert db.sql(query, epsilon=SURE).rows() == [pytest.approx((20 * 5 + 20 * 7, 40), abs=0.5)]

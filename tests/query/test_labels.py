@@ -26,7 +26,7 @@ def test_one_key_is_told_apart_too_and_from_no_key(one: Value, two: Value) -> No
 
 
 def test_a_chart_has_a_line_for_each_group() -> None:
-    keys = {"a": ["x", "x, y", "NULL", None], "b": ["z", "y, z"]}
+    keys: dict[str, list[Value]] = {"a": ["x", "x, y", "NULL", None], "b": ["z", "y, z"]}
     rows = pd.DataFrame({"a": ["x"], "b": ["z"]})
     db = tc.open(rows, name="t", unit=tc.ROW, keys=keys, budget=tc.PureDP(epsilon=1))
     chart = db.sql("SELECT a, b, count(*) AS n FROM t GROUP BY a, b", epsilon=1).plot().to_dict()

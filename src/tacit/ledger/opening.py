@@ -41,7 +41,8 @@ def open_ledger(
         analysts: what some analysts may spend, under the budget of all; another limit than the recorded one, or a first
             one for an analyst who has spent already, must be accepted.
         version: the declared version of the data.
-        accept: whether a changed budget, limit or policy is meant, and shall be recorded; or a clock that was wrong before.
+        accept: whether a changed budget, limit or policy is meant, and shall be recorded; or a clock that was wrong
+            before.
     """
     budget_said(budget)
     start(budget, neighbours)

@@ -44,8 +44,8 @@ def settle_limit(
 ) -> Head:
     """Record what one analyst may spend under the data's budget; None: no limit of their own.
 
-    A first limit of an analyst who has spent nothing is recorded at once. To change a limit, or to limit an analyst who
-    has already spent, needs `accept`: whoever opens the data must not raise a limit by a word in passing.
+    The first limit of an analyst who has spent nothing is recorded at once. A changed limit, or a first limit of an
+    analyst who has already spent, needs `accept`: otherwise whoever opens the data could raise a limit unnoticed.
     """
     check_name(analyst, "analyst")
     said = None if budget is None else budget_said(budget)
@@ -60,8 +60,8 @@ def settle_limit(
     if not accept and (now is not None or own.loss or own.delta):
         raise RefusedError(
             f"The ledger {named} has {_limit(now)} for the analyst {show(analyst)}, but the policy says {budget}. "
-            "Nothing was spent or changed. Put the old limit back, or, if the change is meant, accept it: `tacit ledger "
-            "POLICY accept`, or accept=True in Python."
+            "Nothing was spent or changed. Put the old limit back, or, if the change is meant, accept it: `tacit "
+            "ledger POLICY accept`, or accept=True in Python."
         )
     moved = append(connection, head, "analyst", {"analyst": analyst, "budget": said})
     values = {"name": analyst, "loss": str(own.loss), "delta": str(own.delta)}
