@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 import tacit as tc
-from tacit.errors import BudgetError, InvalidError, SourceError
+from tacit.declared import Declared
+from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.composition import compose
 from tacit.guarantees.filters import Budget
 from tacit.query.plan import Plan
@@ -77,6 +79,9 @@ class Failing:
     def __init__(self, engine: object) -> None:
         self._engine, self.asked = engine, 0
 
+    def check(self, plan: Plan) -> None:
+        """Support every plan."""
+
     def ready(self) -> None:
         """Know of nothing."""
 
@@ -97,6 +102,63 @@ def test_a_failure_in_the_middle_stays_charged_and_shows_no_answer() -> None:
     assert "secret" not in str(caught.value)
     assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
     assert db.spent == declared.cost
+
+
+SUM = "SELECT sum(x) AS s FROM data"
+
+
+def test_a_plan_with_more_questions_is_priced_for_all_of_them() -> None:
+    db = opened(tc.ApproxDP(epsilon=30, delta=1e-6))
+    few = tc.declare([db.plan(COUNT, epsilon=0.1)] * 4)
+    many = replace(few, questions=few.questions * 10)
+    assert many.cost == tc.declare(few.questions * 10).cost
+    assert many.cost.epsilon > few.cost.epsilon
+    assert len(many.ask()) == 40
+    assert db.spent == many.cost
+
+
+def forged_price(db: Database) -> Declared:
+    cheap, dear = db.plan(COUNT, epsilon=0.001), db.plan(COUNT, epsilon=1)
+    return tc.declare([replace(dear, price=replace(dear.price, events=cheap.price.events, noise=cheap.price.noise))])
+
+
+def swapped_plan(db: Database) -> Declared:
+    return tc.declare([replace(db.plan(COUNT, epsilon=0.001), question=db.plan(SUM, epsilon=1).question)])
+
+
+def forged_events(db: Database) -> Declared:
+    declared = tc.declare([db.plan(COUNT, epsilon=1)])
+    object.__setattr__(declared, "events", tc.declare([db.plan(COUNT, epsilon=0.001)]).events)
+    return declared
+
+
+def swapped_questions(db: Database) -> Declared:
+    declared = tc.declare([db.plan(COUNT, epsilon=0.001)])
+    object.__setattr__(declared, "questions", (db.plan(COUNT, epsilon=1),))
+    return declared
+
+
+@pytest.mark.parametrize("forge", [forged_price, swapped_plan, forged_events, swapped_questions])
+def test_no_question_is_answered_at_the_price_of_another(forge: Callable[[Database], Declared]) -> None:
+    db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
+    with pytest.raises(RefusedError, match=r"changed after it was priced\. Nothing was spent"):
+        forge(db).ask()
+    assert not db.ledger.entries()
+
+
+def test_a_plan_is_answered_from_its_text_whatever_plan_is_put_beside_it() -> None:
+    db = opened(tc.PureDP(epsilon=3))
+    count, total = db.plan("SELECT count(*) AS n FROM data", epsilon=1), db.plan(SUM, epsilon=1)
+    (answer,) = tc.declare([replace(count, plan=total.plan)]).ask()
+    assert [name for name, _ in answer.plan.outputs] == ["n"]
+    assert [entry.question for entry in db.ledger.entries()] == [count.plan.sql]
+
+
+def test_a_plan_that_was_not_made_by_a_database_is_not_declared() -> None:
+    db = opened(tc.PureDP(epsilon=3))
+    with pytest.raises(InvalidError, match="questions"):
+        tc.declare([replace(db.plan(COUNT, epsilon=1), question=None)]).ask()
+    assert not db.ledger.entries()
 
 
 def test_what_is_declared_must_be_plans_of_one_database() -> None:

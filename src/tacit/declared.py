@@ -8,7 +8,7 @@ the least ε at δ. That is what a declared list costs; the noise and the answer
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import ApproxRelease, Event
 from tacit.guarantees.exact import Exact, Number, to_fraction
-from tacit.guarantees.filters import Spent, limit
+from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.filters import price as cost_of
 from tacit.guarantees.values import ApproxDP
 from tacit.query.planned import Planned
@@ -33,13 +33,28 @@ _WORTH = Fraction(9, 10)
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Questions that are asked all together or not at all, and what they cost as one plan."""
+    """Questions that are asked all together or not at all, and what they cost as one plan.
+
+    The price follows from the questions and δ whenever such an object is made, by `dataclasses.replace` too. And `ask`
+    does not rely on it: the database parses and prices every question again before it charges.
+    """
 
     questions: tuple[Planned, ...]
-    events: tuple[Event, ...]
-    together: Spent
-    apart: Spent
+    delta: Fraction
+    """δ that the plan may take; with 0, ε only adds up."""
+    worth: Fraction
+    """Which part of the sum of all ε the plan may cost at most for δ to be taken."""
     _database: Database
+    events: tuple[Event, ...] = field(init=False)
+    together: Spent = field(init=False)
+    apart: Spent = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Price the questions."""
+        events, together, apart = _priced(self.questions, self._database.ledger.budget, self.delta, self.worth)
+        object.__setattr__(self, "events", events)
+        object.__setattr__(self, "together", together)
+        object.__setattr__(self, "apart", apart)
 
     @property
     def cost(self) -> ApproxDP:
@@ -79,7 +94,15 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
     database = next(iter(owners.values()))
     if len(owners) != 1 or database is None:
         raise InvalidError("questions", "plans of several databases", "plans of one database")
-    return _priced(planned, database, delta)  # type: ignore[arg-type]  # what made the plans
+    return _declared(planned, database, delta)  # type: ignore[arg-type]  # what made the plans
+
+
+def _declared(planned: tuple[Planned, ...], database: Database, delta: Number | None) -> Declared:
+    if delta is not None:
+        return Declared(planned, to_fraction(delta, "delta", "a number from 0 to below 1"), Fraction(1), database)
+    spent = database.ledger.spent  # first, since it looks whether somebody has changed the budget
+    rest = limit(database.ledger.budget).delta - spent.delta
+    return Declared(planned, max(rest, Fraction(0)), _WORTH, database)
 
 
 def _noise(planned: Planned) -> Sequence[Event]:
@@ -87,19 +110,20 @@ def _noise(planned: Planned) -> Sequence[Event]:
     return planned.price.events if planned.plan.open else [law.event for law in planned.price.noise]
 
 
-def _priced(planned: tuple[Planned, ...], database: Database, delta: Number | None) -> Declared:
-    budget = database.ledger.budget
-    most, spent = limit(budget), database.ledger.spent
+def _priced(
+    planned: Sequence[Planned], budget: Budget, delta: Fraction, worth: Fraction
+) -> tuple[tuple[Event, ...], Spent, Spent]:
+    """Return what is charged for a plan, what that costs, and what its questions cost one by one."""
     single = tuple(event for one in planned for event in one.price.events)
     apart = [cost_of(budget, event) for event in single]
     sums = [sum((getattr(one, part) for one in apart), Fraction(0)) for part in ("loss", "delta")]
-    alone = Spent(currency=most.currency, loss=sums[0], delta=sums[1])
-    slack = most.delta - spent.delta if delta is None else to_fraction(delta, "delta", "a number from 0 to below 1")
-    if most.currency != "basic" or slack <= 0:
-        return Declared(planned, single, alone, alone, database)
+    currency = limit(budget).currency
+    alone = Spent(currency=currency, loss=sums[0], delta=sums[1])
+    if currency != "basic" or delta <= 0:
+        return single, alone, alone
     noise = [event for one in planned for event in _noise(one)]
-    epsilon = Fraction(compose(noise).epsilon(delta=Exact(slack)).upper)
-    if epsilon >= alone.loss * (1 if delta is not None else _WORTH):
-        return Declared(planned, single, alone, alone, database)
-    whole = ApproxRelease(epsilon=epsilon, delta=slack)
-    return Declared(planned, (whole,), Spent(currency="basic", loss=epsilon, delta=slack), alone, database)
+    epsilon = Fraction(compose(noise).epsilon(delta=Exact(delta)).upper)
+    if epsilon >= alone.loss * worth:
+        return single, alone, alone
+    whole = ApproxRelease(epsilon=epsilon, delta=delta)
+    return (whole,), Spent(currency="basic", loss=epsilon, delta=delta), alone

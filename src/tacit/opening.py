@@ -20,6 +20,7 @@ from tacit.guarantees.filters import Budget, limit
 from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
+from tacit.ledger.policies import Promise
 from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
 from tacit.query.locations import fill, scheme
@@ -79,7 +80,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         analysts: what some analysts may spend, under the budget of all.
         data_version: a name for this version of the data; under it a question asked again is answered from the
             ledger, at no cost.
-        accept: whether bounds or a budget that changed since the ledger's last charge are meant to.
+        accept: whether bounds, a budget or an analyst's limit that changed since the ledger's last charge are meant to.
     """
     if isinstance(source, (str, PathLike)) and _is_policy(source):
         said = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
@@ -229,12 +230,12 @@ def _ledger(
     if isinstance(given, (str, PathLike)):
         from tacit.ledger.opening import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
-        promised = {policy.name: policy_build.promised(policy) for policy in policies}
+        promises = {policy.name: _promise(policy) for policy in policies}
         return open_ledger(
             given,
             budget,
             neighbours,
-            policies=promised,
+            policies=promises,
             analysts=terms.analysts,
             version=terms.version,
             accept=terms.accept,
@@ -246,3 +247,14 @@ def _ledger(
     if terms.analysts:
         raise InvalidError("analysts", "some, beside a ledger that is open", "said when that ledger is opened")
     return given
+
+
+def _promise(policy: TablePolicy) -> Promise:
+    """Return what a ledger records of a policy."""
+    bounded = {name: column.bounds for name, column in policy.columns.items() if column.bounds is not None}
+    return Promise(
+        unit=policy.unit,
+        neighbours=policy.neighbours,
+        bounds={name: f"{low} to {high}" for name, (low, high) in bounded.items()},
+        columns=frozenset(policy.columns) | policy.unusable,
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Self
@@ -33,6 +33,7 @@ from tacit.query.plan import Plan
 from tacit.query.planned import Planned
 from tacit.query.policy import TablePolicy
 from tacit.query.price import price
+from tacit.query.question import Cost, Question
 from tacit.query.receipt import promise
 from tacit.query.refuse import refused
 from tacit.query.release import Release, release, release_found
@@ -48,17 +49,6 @@ FAILED = (
 
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What a question may cost, as it was said: ε and δ, or ρ, or the error that it shall have."""
-
-    epsilon: Number | None = None
-    delta: Number | None = None
-    rho: Number | None = None
-    error: Number | Mapping[str, Number] | None = None
-    request: str | None = None
 
 
 class Database(Verbs):
@@ -104,9 +94,14 @@ class Database(Verbs):
             confidence: how often the errors hold.
             assume: how many units a group is assumed to have, for the error of averages.
         """
-        plan = self._parse(query, keys)
         cost = Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
-        return self._priced(plan, cost, read_confidence(confidence), _assumed(assume))
+        question = Question(query=query, keys=None if keys is None else dict(keys), cost=cost)
+        return self._planned(question, read_confidence(confidence), _assumed(assume))
+
+    def _planned(self, question: Question, confidence: float, assume: int | None) -> Planned:
+        """Parse and price a question; the result keeps the question, so that `ask_declared` can do so again."""
+        plan = self._parse(question.query, question.keys)
+        return replace(self._priced(plan, question.cost, confidence, assume), question=question)
 
     def sql(  # noqa: PLR0913 - as `plan`, and a name
         self,
@@ -195,15 +190,36 @@ class Database(Verbs):
         return answers
 
     def ask_declared(self, declared: Declared) -> list[Release]:
-        """Charge a declared plan as one, read, and answer every question; see `tc.declare`."""
+        """Charge a declared plan as one, read, and answer every question; see `tc.declare`.
+
+        Every question is parsed and priced again from its text. Plans and prices that the caller holds only show what
+        will be charged: `dataclasses.replace` can put one question's price on another.
+        """
         self._check_open()
-        text = ";\n".join(one.plan.sql for one in declared.questions)
-        request = Request(question=text, events=declared.events, analyst=self._analyst)
-        ticket = self._charged(request, declared.questions)
-        more = {"declared_plan": {"questions": len(declared.questions), "promise": promise(declared.cost)}}
-        answers = self._released(declared.questions, ticket, more)
+        again = self._declared_again(declared)
+        text = ";\n".join(one.plan.sql for one in again.questions)
+        request = Request(question=text, events=again.events, analyst=self._analyst)
+        ticket = self._charged(request, again.questions)
+        more = {"declared_plan": {"questions": len(again.questions), "promise": promise(again.cost)}}
+        answers = self._released(again.questions, ticket, more)
         self._ended(ticket, ANSWERED)
         return answers
+
+    def _declared_again(self, declared: Declared) -> Declared:
+        """Return a declared plan priced from its questions' texts, or raise if it showed another price."""
+        fresh = {id(one): self._planned_again(one) for one in declared.questions}
+        questions = tuple(fresh[id(one)] for one in declared.questions)
+        again = Declared(questions, declared.delta, declared.worth, self)
+        if (again.events, again.together) != (declared.events, declared.together):
+            raise RefusedError(
+                "The declared plan was changed after it was priced. Nothing was spent. Declare its questions again."
+            )
+        return again
+
+    def _planned_again(self, planned: Planned) -> Planned:
+        if planned.question is None:
+            raise InvalidError("questions", "a plan that does not know its question", "what db.plan(...) gives")
+        return self._planned(planned.question, read_confidence(planned.confidence), _assumed(planned.assume))
 
     def _request(self, planned: Planned, key: str | None) -> Request:
         """Return what is charged; a question asked twice is one only under a declared version of the data."""

@@ -175,6 +175,31 @@ def test_no_line_of_csv_is_an_error(line: bytes, tmp_path: Path) -> None:
     opened.close()
 
 
+LINES = {
+    "plain": (b"1,A\n", 3, 3),
+    "fewer fields": (b"1\n", 2, 2),
+    "more fields": (b"1,A,B\n", 3, 3),
+    "zero byte": (b"1,\x00\n", 3, 3),
+    "not UTF-8": (b"1,\xe9\n", 3, 2),
+    "a quoted value that is not UTF-8": (b'1,"\xff"\n', 3, 2),
+    "2,000,000 bytes": (b"1," + b"x" * 1_999_997 + b"\n", 3, 3),
+    "2,000,001 bytes": (b"1," + b"x" * 1_999_998 + b"\n", 2, 2),
+    "2,000,001 bytes on several lines": (b'1,"' + b"x\n" * 999_998 + b'"\n', 2, 2),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_which_lines_of_csv_count_is_as_documented(line: str, tmp_path: Path) -> None:
+    text, without_the_column, with_it = LINES[line]
+    (tmp_path / "t.csv").write_bytes(b"id,ward\n7,A\n" + text + b"8,B\n")  # the lines around it always count
+    opened = open_duckdb(tmp_path / "t.csv", threads=1)
+    policy = table(unit="id", kinds={"id": "text", "ward": "text"})
+    there = call("not", "boolean", call("is_null", "boolean", Column("ward", "text")))
+    assert opened.measure(plan(policy, COUNT)) == [[without_the_column]]
+    assert opened.measure(plan(policy, COUNT, where=there)) == [[with_it]]
+    opened.close()
+
+
 @pytest.mark.parametrize("text", [b"", b"\n1,2\n", b"a,a\n", b"a,A\n", b"a,,b\n", b"\xff\xfe\n"])
 def test_a_csv_file_needs_a_header_that_names_each_column(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(text)

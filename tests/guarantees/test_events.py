@@ -14,6 +14,7 @@ import tacit as tc
 from tacit.errors import InvalidError
 from tacit.guarantees import events
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, PureRelease
+from tacit.guarantees.filters import admit, start
 
 GOLDEN = (Path(__file__).parent / "events.golden.jsonl").read_text().splitlines()
 
@@ -70,6 +71,28 @@ def test_an_event_survives_its_journey(event: Event) -> None:
 )
 def test_every_mechanisms_event_can_be_written_and_read(mechanism: Any) -> None:  # noqa: ANN401
     assert events.from_json(events.to_json(mechanism.event)) == mechanism.event
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        tc.RandomizedResponse(epsilon=1),
+        tc.local.Warner(p=0.75),
+        tc.local.GRR(domain=4, epsilon=1),
+        tc.SmoothMedian(bounds=(0, 1), epsilon=1, delta=1e-6),
+        tc.ProposeTestRelease(bound=1, epsilon=1, delta=1e-6),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_a_guarantee_for_a_public_number_of_rows_is_not_charged_where_rows_are_added_or_removed(
+    mechanism: Any,  # noqa: ANN401
+) -> None:
+    budget = tc.ApproxDP(epsilon=10, delta=1e-5)
+    assert admit(start(budget, "change one"), budget, mechanism.event).loss > 0
+    with pytest.raises(InvalidError, match="neighbours"):
+        admit(start(budget, "add/remove"), budget, mechanism.event)
+    with pytest.raises(InvalidError):
+        tc.compose([mechanism, tc.Exponential(sensitivity=1, epsilon=1, monotone=True)])
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url
@@ -22,6 +24,7 @@ from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Request, heads, stores
 from tacit.ledger.checking import verify
 from tacit.ledger.opening import open_ledger, read_ledger
+from tacit.ledger.policies import Promise
 
 NOBODY = 65534
 UNTOUCHED = "Nothing was"
@@ -442,36 +445,41 @@ def test_amounts_that_are_none(shelf: Shelf, amount: float) -> None:
     assert len(ledger.records()) == 1
 
 
-POLICY = {"visits": {"unit": "patient", "neighbours": "add/remove", "bounds.cost": "0 to 100"}}
+VISITS = Promise(unit="patient", neighbours="add/remove", bounds={"cost": "0 to 100"})
+POLICY = {"visits": VISITS}
+WARDS = Promise(unit="patient", neighbours="add/remove")
 
 
 def test_bounds_that_changed_must_be_accepted_once_something_is_spent(shelf: Shelf) -> None:
-    wider = {"visits": POLICY["visits"] | {"bounds.cost": "0 to 200"}}
+    wider = {"visits": replace(VISITS, bounds={"cost": "0 to 200"})}
     shelf.opened(policies=POLICY)
     ledger = shelf.opened(policies=wider)  # nothing is spent yet
     ledger.charge(ask())
     with pytest.raises(RefusedError, match=r"bounds\.cost of visits: 0 to 200 became 0 to 100.*Nothing was spent"):
         shelf.opened(policies=POLICY)
-    none = {"visits": {key: said for key, said in POLICY["visits"].items() if key != "bounds.cost"}}
+    none = {"visits": replace(VISITS, bounds={})}
     with pytest.raises(RefusedError, match="0 to 200 became none"):
         shelf.opened(policies=none)
     before = len(ledger.records())
     shelf.opened(policies=POLICY, accept=True)
     shelf.opened(policies=POLICY)
-    shelf.opened(policies={**POLICY, "wards": {"unit": "patient"}})  # another table is no change
-    shelf.opened(policies={"wards": {"unit": "patient"}})
+    shelf.opened(policies={**POLICY, "wards": WARDS})  # another table is no change
+    shelf.opened(policies={"wards": WARDS})
     assert [one.kind for one in ledger.records()[before:]] == ["policy", "policy"]
     with pytest.raises(RefusedError):
         shelf.opened(policies=wider)  # a table that was left out is remembered
     assert verify(ledger).holds
 
 
-@pytest.mark.parametrize("part", ["unit", "neighbours"])
-def test_whose_privacy_it_is_never_changes(shelf: Shelf, part: str) -> None:
+OTHER_UNITS = ({"unit": "another"}, {"unit": None}, {"unit": "each row"}, {"unit": ""}, {"neighbours": "change one"})
+
+
+@pytest.mark.parametrize("changed", OTHER_UNITS, ids=str)
+def test_whose_privacy_it_is_never_changes(shelf: Shelf, changed: dict[str, Any]) -> None:
     ledger = shelf.opened(policies=POLICY)
     ledger.charge(ask())
     before = ledger.records()
-    other = {"visits": POLICY["visits"] | {part: "another"}}
+    other = {"visits": replace(VISITS, **changed)}
     for accept in (False, True):
         with pytest.raises(RefusedError, match="can never change"):
             shelf.opened(PureDP(epsilon=1 + accept), policies=other, accept=accept)

@@ -20,10 +20,11 @@ from tacit.ledger.checking import verify
 from tacit.ledger.copies import export, load
 from tacit.ledger.durable import DurableLedger
 from tacit.ledger.opening import read_ledger
+from tacit.ledger.policies import Promise
 from tacit.ledger.records import canonical, linked
 from tacit.ledger.tables import TABLES
 
-POLICY = {"visits": {"unit": "patient", "neighbours": "add/remove", "bounds.cost": "0 to 100"}}
+POLICY = {"visits": Promise(unit="patient", neighbours="add/remove", bounds={"cost": "0 to 100"})}
 
 
 def written(shelf: Shelf) -> DurableLedger:

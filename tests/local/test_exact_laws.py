@@ -57,7 +57,7 @@ def test_warners_epsilon_is_that_of_his_coin_rounded_up(p: float | Fraction) -> 
     survey = Warner(p=p)
     exact = MP.log(mpf(worst_ratio(survey)))
     assert exact <= mpf(survey._epsilon) < exact + 1e-30
-    assert survey.event == RandomizedBit(epsilon=survey._epsilon)
+    assert survey.event == RandomizedBit(epsilon=survey._epsilon, neighbours="change one")
 
 
 @every_oracle

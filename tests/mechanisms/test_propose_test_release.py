@@ -340,7 +340,19 @@ def test_the_representation_is_the_call_that_makes_it() -> None:
 def test_the_promise_is_recorded() -> None:
     one = made(0.1, 1e-6)
     assert one.guarantee == ApproxDP(epsilon=0.1, delta=1e-6)
-    assert one.event == ApproxRelease(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6))
+    assert one.event == ApproxRelease(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6), neighbours="change one")
+
+
+def test_the_event_names_the_relation_and_a_median_needs_change_one() -> None:
+    other = ProposeTestRelease(bound=1, epsilon=1, delta=1e-6, neighbours="add/remove")
+    assert other.event.neighbours == "add/remove"
+    assert repr(other) == "ProposeTestRelease(bound=1, epsilon=1, delta=1e-06, neighbours='add/remove')"
+    assert isinstance(other.release(337, distance=10_000), int)
+    refused("neighbours", lambda: other.release_median([1, 2, 3], bounds=(0, 10)))
+    made = ProposeTestRelease.for_error(10, bound=1, delta=1e-6, neighbours="add/remove")
+    assert made.event.neighbours == "add/remove"
+    for bad in (None, "", "each row", 1):
+        refused("neighbours", lambda bad=bad: ProposeTestRelease(bound=1, epsilon=1, delta=1e-6, neighbours=bad))  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("argument", ["bound", "epsilon"])

@@ -90,7 +90,7 @@ def test_a_huge_epsilon_keeps_every_bit_and_a_tiny_one_keeps_half() -> None:
 def test_the_promise_is_recorded() -> None:
     made = RandomizedResponse(epsilon=0.1)
     assert made.guarantee == PureDP(epsilon=0.1)
-    assert made.event == RandomizedBit(epsilon=Fraction(1, 10))
+    assert made.event == RandomizedBit(epsilon=Fraction(1, 10), neighbours="change one")
     assert made.p == pytest.approx(1 - flip_chance(0.1))
     assert repr(made) == "RandomizedResponse(epsilon=0.1)"
 

@@ -144,7 +144,7 @@ def test_a_receipt_says_how_accurate_each_aggregate_is() -> None:
 def test_keys_of_every_kind_can_be_written() -> None:
     values: list[Value] = ["a", None, 1, 2.5, True]
     plan = plan_of(policy(), ask_for("count"), keys=[key("k", *values)])
-    assert json.loads(written(plan, epsilon=1.0))["privacy"]["public_keys"] == {"k": ["a", "NULL", "1", "2.5", "true"]}
+    assert json.loads(written(plan, epsilon=1.0))["privacy"]["public_keys"] == {"k": ["a", None, "1", "2.5", "true"]}
 
 
 def test_promises_are_named() -> None:

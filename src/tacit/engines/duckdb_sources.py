@@ -1,9 +1,9 @@
 """Where DuckDB reads rows from: files, a DuckDB file, or tables in memory; all read-only, behind one view named `data`.
 
-Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text; a line that has fewer
-fields than the header, or is not UTF-8, is left out, since an error would tell of a row. A pandas column of objects is
-text. A glob is expanded when it is opened. After that DuckDB may read these files and nothing else, load nothing, and
-change no setting.
+Nothing is inferred from rows. The columns of a CSV file are the names in its header, all of text. An error would tell
+of a row, so DuckDB skips a line that has fewer fields than the header, a line of more than 2,000,000 bytes, and, where
+a question reads a column whose value is not UTF-8, that line. A pandas column of objects is text. A glob is expanded
+when it is opened. After that DuckDB may read these files and nothing else, load nothing, and change no setting.
 
 What remains are values that their own format forbids, in a Parquet file or in memory: text that is no Unicode, and
 milliseconds beyond the year 294,246, which DuckDB turns into microseconds before anything can guard them. It fails on

@@ -139,9 +139,13 @@ class PureRelease(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomizedBit(_Record):
-    """One bit kept with probability e^ε/(1+e^ε)."""
+    """One bit kept with probability e^ε/(1+e^ε).
+
+    The number of bits is public where a list of them is released: `neighbours` is then "change one".
+    """
 
     epsilon: Fraction
+    neighbours: Neighbours | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,7 +184,7 @@ class DurableLedger:
     def set_limit(self, analyst: str, budget: Budget | None) -> None:
         """Record what one analyst may spend under the data's budget; None: no limit of their own."""
         with self._store.writing() as connection:
-            settle_limit(connection, self._head(connection, lock=True), analyst, budget, self.named)
+            settle_limit(connection, self._head(connection, lock=True), analyst, budget, self.named, accept=True)
 
     def set_policy(self, policies: Policies, *, accept: bool = False) -> None:
         """Record what is public; what changed since a charge must be accepted, and the unit can never change."""

@@ -38,9 +38,11 @@ def open_ledger(
         budget: what may be spent in all; a ledger keeps the one it was begun with unless a change is accepted.
         neighbours: the relation of neighbours, which never changes.
         policies: what is public about each table, as far as the promise rests on it.
-        analysts: what some analysts may spend, under the budget of all.
+        analysts: what some analysts may spend, under the budget of all; another limit than the recorded one, or a first
+            one for an analyst who has spent already, must be accepted.
         version: the declared version of the data.
-        accept: whether a changed budget or policy is meant, and shall be recorded; or a clock that was wrong before.
+        accept: whether a changed budget, limit or policy is meant, and shall be recorded; or a clock that was wrong
+            before.
     """
     budget_said(budget)
     start(budget, neighbours)
@@ -54,7 +56,7 @@ def open_ledger(
             head = settle_budget(connection, head, budget, shelf.named, accept=accept)
             head = settle_policy(connection, head, policies or {}, accept=accept)
             for analyst, most in (analysts or {}).items():
-                head = settle_limit(connection, head, analyst, most, shelf.named)
+                head = settle_limit(connection, head, analyst, most, shelf.named, accept=accept)
             head = _settle_version(connection, head, version, shelf.named)
     except BaseException:
         shelf.close()

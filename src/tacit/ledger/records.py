@@ -31,6 +31,7 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.ledger.policies import Recorded
 
 FORMAT = 2
 """The version of what is written."""
@@ -125,7 +126,7 @@ class Head:
     link: str
     spent: Spent
     budget: Budget
-    policy: Mapping[str, Mapping[str, str]]
+    policy: Recorded
     version: str
     since: int
     time: str

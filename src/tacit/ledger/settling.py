@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlalchemy import Connection, select, update
 
 from tacit.errors import InvalidError, RefusedError, show
 from tacit.guarantees.filters import Budget, limit
 from tacit.ledger import check_name
 from tacit.ledger.heads import SET_BACK, append, check_clock, clock, read_analyst, written
-from tacit.ledger.policies import Policies, changes_of, check_changes
+from tacit.ledger.policies import Policies, changes_of, check_changes, is_current
 from tacit.ledger.records import Head, budget_said, canonical, version_name
 from tacit.ledger.tables import ANALYSTS, RECORDS, REQUESTS, put
 
@@ -41,8 +39,14 @@ def settle_budget(connection: Connection, head: Head, budget: Budget, named: str
     return append(connection, head, "budget", said, budget=budget)
 
 
-def settle_limit(connection: Connection, head: Head, analyst: str, budget: Budget | None, named: str) -> Head:
-    """Record what one analyst may spend under the data's budget; None: no limit of their own."""
+def settle_limit(
+    connection: Connection, head: Head, analyst: str, budget: Budget | None, named: str, *, accept: bool
+) -> Head:
+    """Record what one analyst may spend under the data's budget; None: no limit of their own.
+
+    The first limit of an analyst who has spent nothing is recorded at once. A changed limit, or a first limit of an
+    analyst who has already spent, needs `accept`: otherwise whoever opens the data could raise a limit unnoticed.
+    """
     check_name(analyst, "analyst")
     said = None if budget is None else budget_said(budget)
     if said is not None and said["currency"] != head.spent.currency:
@@ -53,21 +57,30 @@ def settle_limit(connection: Connection, head: Head, analyst: str, budget: Budge
     own, now = read_analyst(connection, head, analyst, named)
     if (None if now is None else budget_said(now)) == said:
         return head
+    if not accept and (now is not None or own.loss or own.delta):
+        raise RefusedError(
+            f"The ledger {named} has {_limit(now)} for the analyst {show(analyst)}, but the policy says {budget}. "
+            "Nothing was spent or changed. Put the old limit back, or, if the change is meant, accept it: `tacit "
+            "ledger POLICY accept`, or accept=True in Python."
+        )
     moved = append(connection, head, "analyst", {"analyst": analyst, "budget": said})
     values = {"name": analyst, "loss": str(own.loss), "delta": str(own.delta)}
     put(connection, ANALYSTS, values | {"budget": None if said is None else canonical(said)})
     return moved
 
 
+def _limit(budget: Budget | None) -> str:
+    return "charges but no limit" if budget is None else f"the limit {budget}"
+
+
 def settle_policy(connection: Connection, head: Head, policies: Policies, *, accept: bool) -> Head:
     """Record what is public; what changed since a charge must be accepted, and the unit can never change."""
-    new = {name: dict(parts) for name, parts in policies.items()}
-    changes = [change for name, parts in new.items() for change in changes_of(name, head.policy, parts)]
-    if not changes and all(name in head.policy for name in new):
+    if is_current(head.policy, policies):
         return head
     if head.spent.loss or head.spent.delta:
+        changes = [change for name, promise in policies.items() for change in changes_of(name, head.policy, promise)]
         check_changes(changes, accept=accept)
-    merged: Mapping[str, Mapping[str, str]] = {**head.policy, **new}
+    merged = {**head.policy, **{name: promise.parts() for name, promise in policies.items()}}
     return append(connection, head, "policy", {"tables": merged}, policy=merged)
 
 

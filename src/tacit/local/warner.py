@@ -45,7 +45,7 @@ class Warner(PureProtocol):
         self._keep = inside(read_epsilon(epsilon), 1, 2) if self._given is None else _kept(self._given)
         target = read_epsilon(epsilon) if self._given is None else log_odds(self._keep)
         super().__init__(Domain([False, True]), target)
-        self.event = RandomizedBit(epsilon=target)
+        self.event = RandomizedBit(epsilon=target, neighbours="change one")
         self._law = Pure(Fraction(self._keep, ONE), Fraction(ONE - self._keep, ONE))
         self._finish(1, 2, p=p, epsilon=epsilon)
 

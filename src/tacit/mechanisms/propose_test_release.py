@@ -12,6 +12,9 @@ composition, and the output is a function of it. Otherwise d(x) = d(x') = 0, so 
 probability at most δ, and both tests have one law; hence Pr[M(x) ∈ T] ≤ Pr[M(x) = None ∈ T] + δ = Pr[M(x') =
 None ∈ T] + δ.  ∎
 
+The relation is the one for which b and d hold; the event names it. `release_median` computes d for neighbours that
+change one value, so it needs "change one".
+
 On real bits: d and K are integers, t comes from the exact discrete tail, the value is released as by
 `Laplace`. The noise for the value is drawn whether or not it is used, so time does not tell the test's outcome
 before the answer does.
@@ -26,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
-from tacit.guarantees.events import ApproxRelease
+from tacit.guarantees.events import ApproxRelease, Neighbours
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
@@ -52,6 +55,7 @@ class ProposeTestRelease(Fixed):
         delta: the probability of releasing although the bound is wrong.
         outputs: how many reals one release has (`bound` is then in L1).
         granularity: the grid's step for reals, if not the one that `Laplace` chooses.
+        neighbours: the relation for which `bound` and the distances hold: "change one" (the default) or "add/remove".
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class ProposeTestRelease(Fixed):
         delta: Number,
         outputs: int = 1,
         granularity: Number | None = None,
+        neighbours: Neighbours = "change one",
     ) -> None:
         """Fix the laws, the grid and the guarantee."""
         size = positive(bound, "bound")
@@ -75,13 +80,16 @@ class ProposeTestRelease(Fixed):
         self._bound, self._half = size, target / 2
         self.threshold = one_sided_quantile(1 / self._half, slack)
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
-        self.event = ApproxRelease(epsilon=target, delta=slack)
+        if neighbours is None:  # an event without a relation would be admitted under any
+            raise InvalidError("neighbours", "none", "'change one' or 'add/remove'")
+        self.event = ApproxRelease(epsilon=target, delta=slack, neighbours=neighbours)
         self._fix(
             bound=bound,
             epsilon=epsilon,
             delta=delta,
             outputs=None if outputs == 1 else outputs,
             granularity=granularity,
+            neighbours=None if neighbours == "change one" else neighbours,
         )
 
     def release(self, value: npt.ArrayLike, *, distance: int) -> int | float | npt.NDArray[np.generic] | None:
@@ -101,6 +109,8 @@ class ProposeTestRelease(Fixed):
         The distance is the least number of changes after which one of the median's ranks can move by more than the
         bound (`order.distance_to_sensitive`), on the grid of 2^24 steps across the bounds.
         """
+        if self.event.neighbours != "change one":
+            raise InvalidError("neighbours", show(self.event.neighbours), "'change one' for release_median")
         low, high = read_bounds(bounds)
         step, noise = self._median_noise(low, high)
         rows = sorted_rows(values, low, high)
@@ -141,13 +151,20 @@ class ProposeTestRelease(Fixed):
 
     @classmethod
     def for_error(
-        cls, error: Number, *, confidence: float = 0.95, bound: Number, delta: Number, outputs: int = 1
+        cls,
+        error: Number,
+        *,
+        confidence: float = 0.95,
+        bound: Number,
+        delta: Number,
+        outputs: int = 1,
+        neighbours: Neighbours = "change one",
     ) -> ProposeTestRelease:
         """Return the most private one whose released values are within `error`."""
         positive(bound, "bound")
         noise = Laplace.for_error(error, confidence=confidence, sensitivity=bound, outputs=outputs)
         epsilon = round_up(2 * noise.event.l1 / noise.event.scale)
-        return cls(bound=bound, epsilon=epsilon, delta=delta, outputs=outputs)
+        return cls(bound=bound, epsilon=epsilon, delta=delta, outputs=outputs, neighbours=neighbours)
 
 
 def _read_distance(distance: object) -> int:

@@ -47,7 +47,7 @@ class RandomizedResponse(Fixed):
         """Fix the law and the guarantee."""
         target = positive(epsilon, "epsilon")
         self.guarantee = PureDP(epsilon=Exact(target))
-        self.event = RandomizedBit(epsilon=target)
+        self.event = RandomizedBit(epsilon=target, neighbours="change one")
         self.p = 1 / (1 + exp(-min(self.guarantee.epsilon, 700.0)))
         self._fix(epsilon=epsilon)
 

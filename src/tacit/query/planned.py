@@ -12,6 +12,7 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.notes import notes
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
 from tacit.query.price import Price
+from tacit.query.question import Question
 from tacit.query.row_work import MOST_STEPS, RowWork, row_work
 from tacit.query.words import listed, percent, plain, spell
 
@@ -30,6 +31,8 @@ class Planned:
     assume: int | None
     owner: object = field(default=None, compare=False)
     """The database that it was planned for."""
+    question: Question | None = field(default=None, compare=False)
+    """What the plan and the price were computed from; where the plan is answered, they are computed again."""
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:

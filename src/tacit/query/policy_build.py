@@ -166,16 +166,6 @@ def version(policy: TablePolicy) -> str:
     return digest({name: getattr(policy, name) for name in names} | {"columns": columns})
 
 
-def promised(policy: TablePolicy) -> dict[str, str]:
-    """Return what of a policy a ledger remembers: whose privacy is promised, and the bounds of values."""
-    bounds = {
-        f"bounds.{name}": f"{one.bounds[0]} to {one.bounds[1]}"
-        for name, one in policy.columns.items()
-        if one.bounds is not None
-    }
-    return {"unit": policy.unit or "each row", "neighbours": policy.neighbours, **bounds}
-
-
 def digest(content: object) -> str:
     """Return the SHA-256 of the canonical JSON of plain values, rationals and dates, in hexadecimal."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_json)

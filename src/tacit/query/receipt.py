@@ -8,6 +8,7 @@ from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.expressions import Value
 from tacit.query.joins import Join
 from tacit.query.notes import notes
 from tacit.query.plan import Bundle, Measure, Plan
@@ -49,10 +50,15 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
         "max_groups": table.max_groups,
         "max_rows": table.max_rows,
         "groups_a_unit_can_reach": plan.groups,
-        "public_keys": {key.name: [say(value) for value in key.values] for key in plan.keys if key.values is not None},
+        "public_keys": {key.name: [_key(value) for value in key.values] for key in plan.keys if key.values is not None},
         "noise": price.why,
         **({} if price.choice is None else {"groups": _groups(price, price.choice)}),
     }
+
+
+def _key(value: Value) -> str | None:
+    """Return a key as text, and NULL as null: a text "NULL" is another key."""
+    return None if value is None else say(value)
 
 
 def _groups(price: Price, choice: Truncated) -> dict[str, object]:

@@ -22,6 +22,7 @@ from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
 from tacit.query.intervals import interval, read_confidence
+from tacit.query.labels import label
 from tacit.query.margins import Fit, whole_table
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.parse_names import distinct
@@ -196,8 +197,7 @@ class Release:
         )
 
     def _label(self, cell: Cell) -> str:
-        shown = [self._value(output, cell) for _, output in self.plan.outputs if isinstance(output, Grouped)]
-        return ", ".join(str(value) for value in shown) or "all"
+        return label([self._value(output, cell) for _, output in self.plan.outputs if isinstance(output, Grouped)])
 
     def __str__(self) -> str:
         """The answer with its intervals."""
