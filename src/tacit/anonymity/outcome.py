@@ -76,7 +76,7 @@ class Anonymized:
         """
         if not hasattr(stream, "write"):
             raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = csv.writer(_Lines(stream), lineterminator="\r\n")  # so that it quotes a cell with either of them
         columns = for_spreadsheet(self._columns) if spreadsheet else self._columns
         writer.writerow(columns)
         writer.writerows(zip(*(picked(_cells(one), one.codes) for one in columns.values()), strict=True))
@@ -119,6 +119,17 @@ class Anonymized:
             f"Anonymized(rows={self.report.rows}, suppressed={self.suppressed}, method={self.method!r}, "
             f"k={self.report.k}, loss={self.loss:.6f}, meets={met!r})"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A stream whose rows of CSV end in a line feed alone."""
+
+    stream: TextIO
+
+    def write(self, row: str) -> int:
+        """Write a row."""
+        return self.stream.write(row.removesuffix("\r\n") + "\n")
 
 
 def _cells(column: Column) -> list[str]:
