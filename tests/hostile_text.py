@@ -66,7 +66,6 @@ ORDINARY = (
     "5 < 6 & 7",
     "-5.3",
     "+4",
-    "1e-6",
 )
 HOSTILE = {**TERMINAL, **MARKUP, **FORMULAS}
 KEYS = [*ORDINARY, *HOSTILE.values()]

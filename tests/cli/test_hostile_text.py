@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import pty
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -68,17 +69,26 @@ def test_plan_query_and_ledger_show_escapes(folder: Path) -> None:
     out, err = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "1", "--yes")
     assert not acting(out + err)
     assert out.count("\n") == len(KEPT) + 4
-    _put_analyst(folder / "rows.ledger")
     out, err = tacit(folder, "ledger", "policy.toml", "show")
     assert not acting(out + err)
     assert "\\x1b[31m\\u202e\\nLeft" in out
 
 
-def _put_analyst(file: Path) -> None:
-    """Write into the ledger what no charge would, as a program other than tacit could."""
-    with closing(sqlite3.connect(file)) as connection, connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        assert tables
+def test_a_ledger_that_another_program_wrote_to_shows_escapes(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    tacit(copy, "query", "policy.toml", "SELECT count(*) AS n FROM rows", "--epsilon", "1", "--yes")
+    with closing(sqlite3.connect(copy / "rows.ledger")) as connection, connection:
+        for change in (('"analyst":""', '"analyst":"ann\\u3164"'), ('"time":"', '"time":"\\u001b[31m')):
+            connection.execute("UPDATE tacit_records SET body = replace(body, ?, ?)", change)
+        connection.execute("UPDATE tacit_charges SET outcome = ?", ["x\x1b[31m\u202e"])
+    out, err = tacit(copy, "ledger", "policy.toml", "show")
+    assert not acting(out + err)
+    assert out.count("ann\\u3164") >= 2
+    assert "  \\x1b[31m20" in out
+    assert "x\\x1b[31m\\u202e" in out
+    out, err = tacit(copy, "ledger", "policy.toml", "verify", code=3)
+    assert not acting(out + err)
 
 
 def test_json_reads_back_exactly_and_is_safe_to_show(folder: Path) -> None:
