@@ -19,6 +19,8 @@ import re
 from collections.abc import Callable, Sized
 from numbers import Number
 
+from tacit.safe_text import visible
+
 _LONGEST = 80
 _SCALARS = (Number, str)
 
@@ -43,6 +45,10 @@ class TacitError(Exception):
 
     It crosses processes as it is: with its whole message, whatever was put before or after it, and with its parts.
     """
+
+    def __str__(self) -> str:
+        """Return the message on one line, without characters that could write to a terminal."""
+        return visible(super().__str__())
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle by what the error says and holds, not by the arguments that it was made from."""

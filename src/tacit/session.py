@@ -39,6 +39,7 @@ from tacit.query.refuse import refused
 from tacit.query.release import Release, release, release_found
 from tacit.query.solve import read_errors, solve
 from tacit.query.words import spell
+from tacit.safe_text import visible
 from tacit.verbs import Costs, Verbs, one_count
 from tacit.version import VERSION
 
@@ -335,7 +336,7 @@ class Database(Verbs):
 
     def __repr__(self) -> str:
         """The tables, and what is left."""
-        return f"<Database: {', '.join(self._tables)}; {self._said()}>"
+        return visible(f"<Database: {', '.join(self._tables)}; {self._said()}>")
 
     def _repr_html_(self) -> str:
         """What may be asked about, and what is left, for notebooks."""

@@ -27,6 +27,7 @@ from tacit.anonymity.problems import chosen
 from tacit.anonymity.report import names_of, roles
 from tacit.anonymity.tables import Column, Table, read
 from tacit.errors import InvalidError, show
+from tacit.safe_text import visible
 
 Kind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
 _KINDS = ("homogeneity", "background", "skewness", "similarity", "linkage")
@@ -73,7 +74,7 @@ class Attack:
         """Return the attack as lines of text, at most ten victims."""
         head = f"{self.kind}: {self.fallen:,} of {self.rows:,} rows fall ({self.share:.2%})"
         shown = [f"  {_say(one.published)} ({one.rows} rows): {one.learns}" for one in self.victims[:10]]
-        return "\n".join([head, *shown, *(f"  note: {note}" for note in self.notes)])
+        return "\n".join(map(visible, [head, *shown, *(f"  note: {note}" for note in self.notes)]))
 
 
 def _say(published: Mapping[str, str | None]) -> str:

@@ -21,6 +21,7 @@ from tacit.anonymity.numerals import day, number
 from tacit.anonymity.rules import Dates, Intervals, Mask, Ordered, Suppress, dates, mask, ordered, suppress
 from tacit.anonymity.tables import Column, read
 from tacit.errors import InvalidError, show
+from tacit.query.toml_lines import string
 
 _FEW, _CODE, _STEPS = 12, 3, (1, 5, 10, 50, 100, 500)
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -110,7 +111,7 @@ def save(rules: Mapping[str, Rule], path: str | Path) -> None:
 
 def toml(rules: Mapping[str, Rule]) -> str:
     """Return hierarchies as TOML, one table for each column."""
-    return "\n".join(f"[{json.dumps(name)}]\n{_toml(one)}" for name, one in rules.items())
+    return "\n".join(f"[{string(name)}]\n{_toml(one)}" for name, one in rules.items())
 
 
 def _toml(one: Rule) -> str:
@@ -124,13 +125,18 @@ def _toml(one: Rule) -> str:
         case Dates(parts=parts):
             lines = {"kind": "dates", "parts": list(parts)}
         case Hierarchy(rows=rows):
-            table = ",\n  ".join(
-                json.dumps([cell or "" for cell in row], ensure_ascii=False) for row in rows if row[0] is not None
-            )
+            table = ",\n  ".join(_value([cell or "" for cell in row]) for row in rows if row[0] is not None)
             return f'kind = "table"\nrows = [\n  {table},\n]\n'
         case _:
             lines = {"kind": "suppress"}
-    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
+    return "".join(f"{key} = {_value(value)}\n" for key, value in lines.items())
+
+
+def _value(value: object) -> str:
+    """Return a text, a number or a list of these as TOML."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return string(value) if isinstance(value, str) else json.dumps(value)
 
 
 def load(path: str | Path) -> dict[str, Rule]:

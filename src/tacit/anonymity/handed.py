@@ -7,6 +7,7 @@ diverse than what was checked. So every column is read back: where values are lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from tacit.anonymity.files import SUFFIXES, a_path
 from tacit.anonymity.tables import Column, from_series, picked
 from tacit.errors import InvalidError
+from tacit.safe_text import spreadsheet_cell
 
 _MOST_DIGITS = 38
 
@@ -79,19 +81,34 @@ def _survives(column: Column, back: Column) -> bool:
     )
 
 
-def write(columns: Mapping[str, Column], path: str | Path) -> None:
+def for_spreadsheet(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return columns whose names and texts no spreadsheet takes for formulas."""
+    texts = {name: (None if one is None else spreadsheet_cell(one) for one in columns[name].texts) for name in columns}
+    return {spreadsheet_cell(name): replace(columns[name], texts=tuple(texts[name])) for name in columns}
+
+
+def write(columns: Mapping[str, Column], path: str | Path, *, spreadsheet: bool = False) -> None:
     """Write columns to a CSV or Parquet file: to CSV as text, to Parquet with types that hold every value.
 
+    Args:
+        columns: by name.
+        path: of the file.
+        spreadsheet: of CSV: whether texts that a spreadsheet would take for formulas get an apostrophe.
+
     Raises:
-        InvalidError: the name ends in neither, or the file cannot be written.
+        InvalidError: the name ends in neither, or the file cannot be written; or Parquet is asked for a spreadsheet.
     """
     import duckdb  # noqa: PLC0415 - heavy
 
     target = a_path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise InvalidError("the path", repr(str(path)), "one that ends in .csv, .tsv, .txt or .parquet")
-    typed = {name: _typed(column) for name, column in columns.items()}
     is_parquet = target.suffix.lower() == ".parquet"
+    if spreadsheet:
+        if is_parquet:
+            raise InvalidError("spreadsheet", "a Parquet file", "left out, or given with a CSV file")
+        columns = for_spreadsheet(columns)
+    typed = {name: _typed(column) for name, column in columns.items()}
     texts = {
         f"c{place}": np.array(picked(typed[name][1] if is_parquet else column.texts, column.codes), dtype=object)
         for place, (name, column) in enumerate(columns.items())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tacit import plots
-from tacit.anonymity.handed import build, write
+from tacit.anonymity.handed import build, for_spreadsheet, write
 from tacit.anonymity.loss import Measures
 from tacit.anonymity.models import KAnonymity, Model, TCloseness, models_of, say
 from tacit.anonymity.optimal import Certificate
@@ -20,6 +20,7 @@ from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check, names_of
 from tacit.anonymity.tables import Column, Longs, Table, coded, of_columns, picked, read, shuffled
 from tacit.errors import InvalidError, show
+from tacit.safe_text import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -56,17 +57,29 @@ class Anonymized:
     _require: tuple[Model, ...] = field(repr=False)
     _roles: Mapping[str, Any] = field(repr=False)
 
-    def write(self, path: str | Path) -> None:
-        """Write the table to a CSV or Parquet file."""
-        write(self._columns, path)
+    def write(self, path: str | Path, *, spreadsheet: bool = False) -> None:
+        """Write the table to a CSV or Parquet file.
 
-    def write_csv(self, stream: TextIO) -> None:
-        """Write the table as CSV to an open stream; a missing value is an empty cell."""
+        Args:
+            path: of the file, which says by its ending what it is.
+            spreadsheet: of CSV: write an apostrophe before each text that a spreadsheet would take for a formula. By
+                default every value is written as it is, for programs that read the file back.
+        """
+        write(self._columns, path, spreadsheet=spreadsheet)
+
+    def write_csv(self, stream: TextIO, *, spreadsheet: bool = False) -> None:
+        """Write the table as CSV to an open stream; a missing value is an empty cell.
+
+        Args:
+            stream: open for text.
+            spreadsheet: as for `write`.
+        """
         if not hasattr(stream, "write"):
             raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self._columns)
-        writer.writerows(zip(*(picked(_cells(one), one.codes) for one in self._columns.values()), strict=True))
+        writer = csv.writer(_Lines(stream), lineterminator="\r\n")  # so that it quotes a cell with either of them
+        columns = for_spreadsheet(self._columns) if spreadsheet else self._columns
+        writer.writerow(columns)
+        writer.writerows(zip(*(picked(_cells(one), one.codes) for one in columns.values()), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Save the recoding, to be applied to other rows: `tc.anonymity.Recoding.load(path)`."""
@@ -97,7 +110,7 @@ class Anonymized:
             lines.append(
                 f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
             )
-        return "\n".join([*lines, str(self.report)])
+        return "\n".join([*map(visible, lines), str(self.report)])
 
     def __repr__(self) -> str:
         """Return the headline on one line."""
@@ -106,6 +119,17 @@ class Anonymized:
             f"Anonymized(rows={self.report.rows}, suppressed={self.suppressed}, method={self.method!r}, "
             f"k={self.report.k}, loss={self.loss:.6f}, meets={met!r})"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A stream whose rows of CSV end in a line feed alone."""
+
+    stream: TextIO
+
+    def write(self, row: str) -> int:
+        """Write a row."""
+        return self.stream.write(row.removesuffix("\r\n") + "\n")
 
 
 def _cells(column: Column) -> list[str]:

@@ -16,6 +16,7 @@ from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.published import Cover, Published, level_cover
 from tacit.anonymity.tables import Ints, Longs, Table, Texts
 from tacit.errors import InvalidError
+from tacit.safe_text import visible
 
 _CELLS = 20_000_000
 
@@ -32,7 +33,7 @@ class Recoding:
         """Return its columns, and how many combinations it publishes where a column has not one level."""
         names = ", ".join(cover.name for cover in self.covers)
         how = f"levels {self.levels}" if self.boxes is None else f"{len(self.boxes):,} boxes"
-        return f"Recoding of {names}: {how}"
+        return visible(f"Recoding of {names}: {how}")
 
     def apply(self, table: Table) -> tuple[Published, tuple[Ints, ...]]:
         """Return a table recoded, and its raw codes; a row that no box covers is not kept.

@@ -20,6 +20,7 @@ from tacit.anonymity.pushed import stays
 from tacit.anonymity.risk import Risk, population_sizes, risk_of
 from tacit.anonymity.tables import Column, Floats, Longs, Table, read
 from tacit.errors import InvalidError, show
+from tacit.safe_text import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -140,7 +141,7 @@ class Report:
         lines += [_line(name, one) for name, one in self.sensitive.items()]
         if self.reference is not None and self.sensitive:
             lines.append(f"t is measured against a reference of {self.reference:,} rows")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(map(visible, [*lines, *(f"note: {note}" for note in self.notes)]))
 
     def __repr__(self) -> str:
         """Return the headline on one line."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.cli import books_shown
-from tacit.cli.show import SCHEMA, console, paper
+from tacit.cli.show import SCHEMA, put, say
 from tacit.errors import InvalidError, LedgerError, RefusedError, show
 from tacit.ledger import check_name, history
 from tacit.ledger.checking import verify
@@ -17,6 +17,7 @@ from tacit.ledger.durable import DurableLedger
 from tacit.ledger.opening import read_ledger, require_ledger
 from tacit.query import policy_file
 from tacit.query.words import spell
+from tacit.safe_text import as_json
 
 ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
 _REFUSED = 3
@@ -71,9 +72,9 @@ def _verify(book: DurableLedger, receipts: Sequence[str], *, json: bool) -> int:
     report = verify(book, [_receipt(file) for file in receipts])
     if json:
         said = {"schema": SCHEMA, "holds": report.holds, "records": report.records}
-        print(json_module.dumps({**said, "wrong": report.wrong, "why": report.why}))
+        print(as_json({**said, "wrong": report.wrong, "why": report.why}))
     else:
-        paper().print(str(report), markup=False)
+        put(str(report))
     return 0 if report.holds else _REFUSED
 
 
@@ -103,7 +104,7 @@ def _import(file: str | None, place: str) -> int:
         report = load(lines, place)
     except (OSError, UnicodeError):
         raise LedgerError(f"The file {show(file)} cannot be read. Nothing was written.") from None
-    console().print(str(report), markup=False)
+    say(str(report))
     return 0 if report.holds else _REFUSED
 
 
@@ -113,7 +114,7 @@ def _accept(policy: str, place: str) -> int:
 
     require_ledger(place)
     with opening.open(policy, ledger=place, accept=True) as db:
-        console().print(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.", markup=False)
+        say(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.")
     return 0
 
 
@@ -128,5 +129,5 @@ def _renew(book: DurableLedger, version: str, *, disjoint: bool) -> int:
             "changed. Only if no unit was in any version before, say so: --disjoint-units"
         )
     book.set_version(version, disjoint=True)
-    console().print(f"The data are {version} now, of other units. Left: {spell(history.left(book))}.", markup=False)
+    say(f"The data are {version} now, of other units. Left: {spell(history.left(book))}.")
     return 0

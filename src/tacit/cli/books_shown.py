@@ -5,20 +5,20 @@ Costs and totals are the ledger's own, exact numbers, rounded up where they are 
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tacit.cli import charts
-from tacit.cli.show import SCHEMA, paper, printable, say
+from tacit.cli.show import SCHEMA, paper, put, say
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
 from tacit.ledger import described, history
 from tacit.ledger.durable import DurableLedger
 from tacit.ledger.history import Charge
 from tacit.query.words import amounts, spell
+from tacit.safe_text import as_json, visible, width
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +36,7 @@ def show(book: DurableLedger, *, delta: float | None, chart: str | None, json: b
         said = _said(book, charges, shares)
         if declared is not None:
             said["as_one_plan"] = {"delta": delta, "epsilon": declared}
-        print(json_module.dumps(said))
+        print(as_json(said))
     else:
         _print(book, charges, shares)
         if declared is not None:
@@ -75,7 +75,7 @@ def _print(book: DurableLedger, charges: Sequence[Charge], shares: Sequence[hist
     paper().print(_table(book, shares))
     with_delta = limit(book.budget).delta > 0 or any(one.total.delta for one in charges)
     for line in _lines(charges[-_SHOWN:], with_delta=with_delta):
-        paper().print(printable(line), markup=False)
+        put(line)
     if len(charges) > _SHOWN:
         say(f"These are the last {_SHOWN} of {len(charges):,} questions; --json has all.")
     say(f"Left: {spell(history.left(book))} of {spell(book.budget)}. Head of the chain: {book.head[1]}")
@@ -93,7 +93,7 @@ def _table(book: DurableLedger, shares: Sequence[history.Share]) -> Table:
     for one in shares:
         limited = book.limit_of(one.analyst)
         row = (one.analyst or "–", f"{one.questions}", shown(one.spent.loss), shown(one.spent.delta))
-        table.add_row(*map(Text, (*row, "" if limited is None else spell(limited))))
+        table.add_row(*map(Text, map(visible, (*row, "" if limited is None else spell(limited)))))
     table.add_section()
     questions = sum(one.questions for one in shares)
     whole = ("all", f"{questions}", shown(spent.loss), shown(spent.delta), spell(book.budget))
@@ -123,14 +123,14 @@ def _lines(charges: Sequence[Charge], *, with_delta: bool) -> Iterator[str]:
     deltas = ("δ", "total δ") if with_delta else ()
     cells = [("record", "time", "analyst", "outcome", unit, f"total {unit}", *deltas)]
     cells += [_cells(one, with_delta=with_delta) for one in charges]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    questions = ["question", *(one.entry.question for one in charges)]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    questions = ["question", *(visible(one.entry.question) for one in charges)]
     since = charges[0].entry.since
     for place, (row, question) in enumerate(zip(cells, questions, strict=True)):
         if place and charges[place - 1].entry.since != since:
             since = charges[place - 1].entry.since
             yield f"With record {since} a fresh budget began, for other units."
-        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + " " * (most - width(cell)) for cell, most in zip(row, widths, strict=True)]
         yield "  ".join([*padded, question])
 
 
@@ -138,10 +138,4 @@ def _cells(one: Charge, *, with_delta: bool) -> tuple[str, ...]:
     entry, cost, total = one.entry, one.cost, one.total
     deltas = (shown(cost.delta), shown(total.delta)) if with_delta else ()
     about = (f"{entry.number}", f"{entry.time:.19}", entry.analyst or "–", entry.outcome)
-    return (*about, shown(cost.loss), shown(total.loss), *deltas)
-
-
-def _width(text: str) -> int:
-    from rich.cells import cell_len  # noqa: PLC0415 - heavy
-
-    return cell_len(text)
+    return (*map(visible, about), shown(cost.loss), shown(total.loss), *deltas)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tacit import opening, session
 from tacit.cli import charts, survey
-from tacit.cli.show import answer_table, as_json, console, paper
+from tacit.cli.show import answer_table, as_json, console, paper, say
 from tacit.guarantees.values import PureDP
 from tacit.query.planned import Planned
 from tacit.query.release import Release
 from tacit.query.words import amounts, spell
+from tacit.safe_text import as_json as to_json
 
 QUESTION = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
 EPSILON = 0.5
@@ -27,11 +27,11 @@ def run(*, json: bool, chart: str | None = None) -> None:
         planned = db.plan(QUESTION, epsilon=EPSILON, assume=1_000)
         answer = db.sql(QUESTION, epsilon=EPSILON)
         if json:
-            print(json_module.dumps({"schema": 1, **as_json(answer), "left": amounts(db.left)}))
+            print(to_json({"schema": 1, **as_json(answer), "left": amounts(db.left)}))
         else:
             _talk(planned, answer, db)
         if chart is not None:
-            console().print(charts.draw(answer, chart), markup=False)
+            say(charts.draw(answer, chart))
 
 
 def _open(file: Path) -> session.Database:

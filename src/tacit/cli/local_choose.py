@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from tacit.local import Choice, Protocol, Warner, plot_errors
 from tacit.local import choose as choose_protocol
 from tacit.local.domain import Domain
 from tacit.local.parameters import ORACLES
+from tacit.safe_text import as_json
 
 if TYPE_CHECKING:
     import altair as alt
@@ -60,7 +60,7 @@ def choose(
     if save is not None:
         outputs.text(save, made.parameters())
     if json:
-        print(json_module.dumps(_choice_json(choice, made, wanted, save)), flush=True)
+        print(as_json(_choice_json(choice, made, wanted, save)), flush=True)
     else:
         _show_choice(choice, made, wanted, save)
     if chart is not None:

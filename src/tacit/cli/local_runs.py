@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from tacit.local import Aggregator, Estimate, Protocol, Reports
 from tacit.local.consistency import METHODS, Method
 from tacit.query.intervals import read_confidence
 from tacit.query.words import percent
+from tacit.safe_text import as_json
 
 _CHUNK = 1 << 16
 
@@ -43,7 +43,7 @@ def randomize(parameters: str, values: str, *, out: str | None, force: bool, jso
     name = type(oracle).__name__
     if json:
         told = {"schema": SCHEMA, "protocol": name, "epsilon": oracle.epsilon, "reports": len(people), "out": out}
-        print(json_module.dumps({**told, "digest": oracle.digest}))
+        print(as_json({**told, "digest": oracle.digest}))
     else:
         say(f"{len(people):,} {name} reports are in {out}; each cost its person ε = {oracle.epsilon:g}.")
 
@@ -106,7 +106,7 @@ def aggregate(
     estimate = consistent(unbiased, shown.consistent)
     rows = list(_rows(estimate, unbiased, shown))
     if json:
-        print(json_module.dumps(_estimate_json(total, shown, estimate, rows)), flush=True)
+        print(as_json(_estimate_json(total, shown, estimate, rows)), flush=True)
     else:
         _show_estimate(total, shown, estimate, rows)
     if chart is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from tacit.errors import InvalidError, show
 from tacit.local import Estimate, Protocol
 from tacit.local.parameters import ORACLES
 from tacit.mechanisms.arguments import count_of
+from tacit.safe_text import as_json
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def run(made_up: MadeUp, *, chart: str | None, force: bool, json: bool) -> None:
     if json:
         told = {key: value for key, value in asdict(made_up).items() if key not in ("protocols", "consistent")}
         step_ = {"consistency": made_up.consistent, "confidence": _CONFIDENCE}
-        print(json_module.dumps({"schema": SCHEMA, **told, **step_, "rows": [asdict(row) for row in rows]}), flush=True)
+        print(as_json({"schema": SCHEMA, **told, **step_, "rows": [asdict(row) for row in rows]}), flush=True)
     else:
         _show(made_up, rows)
     if chart is not None:

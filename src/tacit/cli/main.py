@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import json as json_module
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from tacit.cli import local, microdata
 from tacit.errors import BudgetError, RefusedError, SourceError, TacitError
+from tacit.safe_text import as_json as to_json
+from tacit.safe_text import visible_lines
 
 app = typer.Typer(
     name="tacit",
@@ -206,21 +207,31 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
     as_json = "--json" in sys.argv[1:]
     try:
-        code = app(standalone_mode=not as_json)
+        code = app(standalone_mode=False)
     except TacitError as error:
         _tell(type(error).__name__, _code(error), str(error), as_json=as_json)
     except typer.Abort:
         _tell("Abort", _STOPPED, "Stopped.", as_json=as_json)
     except Exception as error:
-        if not (as_json and hasattr(error, "format_message")):  # typer's errors of usage have one
+        if not hasattr(error, "format_message"):  # typer's errors of usage have one
             raise
-        _tell("UsageError", _USAGE, error.format_message(), as_json=True)
+        if as_json:
+            _tell("UsageError", _USAGE, error.format_message(), as_json=True)
+        _show_usage(error)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _show_usage(error: Any) -> NoReturn:  # noqa: ANN401 - typer may carry a click of its own
+    """Write an error of usage, which repeats arguments, as a terminal may show it."""
+    text = io.StringIO()
+    error.show(file=text)
+    print(visible_lines(text.getvalue()), end="", file=sys.stderr)
+    raise SystemExit(error.exit_code) from None
 
 
 def _tell(kind: str, code: int, message: str, *, as_json: bool) -> NoReturn:
     told = {"schema": 1, "error": {"kind": kind, "code": code, "message": message}}
-    print(json_module.dumps(told) if as_json else f"tacit: {message}", file=sys.stderr)
+    print(to_json(told) if as_json else f"tacit: {message}", file=sys.stderr)
     raise SystemExit(code) from None
 
 

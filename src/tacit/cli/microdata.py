@@ -81,6 +81,9 @@ def anonymize(  # noqa: PLR0913 - one for each option
     seconds: Annotated[float | None, typer.Option(help="When to stop the optimal search.")] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only write drafted hierarchies, as TOML to edit.")] = False,
     out: Annotated[str | None, typer.Option(help="A .csv or .parquet file for the table; CSV on stdout else.")] = None,
+    spreadsheet: Annotated[
+        bool, typer.Option("--spreadsheet", help="Of CSV: an apostrophe before texts that look like formulas.")
+    ] = False,
     save: Annotated[str | None, typer.Option(help="Keep the recoding in this file.")] = None,
     sep: Sep = None,
     chart: Annotated[str | None, typer.Option(help="Save a chart of risks before and after to this file.")] = None,
@@ -96,7 +99,7 @@ def anonymize(  # noqa: PLR0913 - one for each option
     if draft:
         search = {"hierarchies": hierarchies, "hierarchy-sep": hierarchy_sep, "suppression": suppression}
         roles = {"sensitive": sensitive, "unit": unit, "keep": keep, "seconds": seconds}
-        files = {"out": out, "save": save, "chart": chart, "force": force}
+        files = {"out": out, "spreadsheet": spreadsheet, "save": save, "chart": chart, "force": force}
         options.refuse({**require, **search, **roles, **files}, "with --draft")
         runs.draft(read, json=json)
         return
@@ -111,6 +114,7 @@ def anonymize(  # noqa: PLR0913 - one for each option
         objective=objective,
         mean=mean,
         seconds=seconds,
+        spreadsheet=spreadsheet,
     )
     runs.anonymize(asked, out=out, save=save, chart=chart, force=force, json=json)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,8 +15,9 @@ from tacit.cli import charts, outputs
 from tacit.cli import microdata_hierarchies as hierarchies
 from tacit.cli import microdata_options as options
 from tacit.cli.microdata_sources import filling
-from tacit.cli.show import SCHEMA, working
+from tacit.cli.show import SCHEMA, data_stream, say, working
 from tacit.errors import InvalidError
+from tacit.safe_text import as_json, visible_lines
 
 if TYPE_CHECKING:
     from tacit.anonymity import Anonymized, Report
@@ -78,6 +78,7 @@ class Recode:
     objective: str
     mean: str
     seconds: float | None
+    spreadsheet: bool = False
 
     def rules(self) -> Any:  # noqa: ANN401 - hierarchies by column, or names
         """Return the hierarchies, or the names of columns for which they are to be drafted."""
@@ -102,7 +103,7 @@ def draft(read: Read, *, json: bool) -> None:
         options.require_tables([table], read.sep)
         with options.separator_hint([table], read.sep):
             text = toml(anonymity.draft(table, read.quasi, sep=read.sep))
-    sys.stdout.write(json_module.dumps({"schema": SCHEMA, "hierarchies": text}) + "\n" if json else text)
+    sys.stdout.write(as_json({"schema": SCHEMA, "hierarchies": text}) + "\n" if json else text)
 
 
 def anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str | None, force: bool, json: bool) -> None:
@@ -119,6 +120,8 @@ def _anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str |
     outputs.check({"out": out, "save": save, "chart": chart}, options.there(asked.files()), force=force)
     if out is not None and not out.lower().endswith(_TABLES):
         raise InvalidError("out", repr(out), f"a file that ends in one of {', '.join(_TABLES)}")
+    if out is not None and out.lower().endswith(".parquet"):
+        options.refuse({"spreadsheet": asked.spreadsheet}, "with a Parquet file")
     options.require_tables([read.table], read.sep)
     options.require_method(asked.method, suppression=asked.suppression, seconds=asked.seconds)
     options.require_seconds(asked.seconds)
@@ -130,7 +133,7 @@ def _anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str |
             method=asked.method, suppression=asked.suppression or 0.0, objective=asked.objective, mean=asked.mean,  # type: ignore[arg-type]  # other words are refused there
             seconds=asked.seconds, sep=read.sep,
         )  # fmt: skip
-    _write(done, out, save, json=json)
+    _write(done, out, save, spreadsheet=asked.spreadsheet, json=json)
     _draw(done, chart)
 
 
@@ -185,14 +188,14 @@ def _attack(read: Read, tried: Tried, *, json: bool) -> None:
 
 
 def _show(told: dict[str, object], text: str, *, json: bool) -> None:
-    shown = json_module.dumps({"schema": SCHEMA, **told}, ensure_ascii=False) if json else text
+    shown = as_json({"schema": SCHEMA, **told}, ascii_only=False) if json else visible_lines(text)
     sys.stdout.write(f"{shown}\n")
 
 
 def _draw(made: Report | Anonymized, chart: str | None) -> None:
     if chart is not None:
         sys.stdout.flush()
-        sys.stderr.write(f"{charts.save(made.plot, chart)}\n")
+        say(charts.save(made.plot, chart))
 
 
 def _report(report: Report) -> dict[str, object]:
@@ -211,18 +214,18 @@ def _report(report: Report) -> dict[str, object]:
     return {**told, "reference": report.reference, "notes": list(report.notes)}
 
 
-def _write(done: Anonymized, out: str | None, save: str | None, *, json: bool) -> None:
+def _write(done: Anonymized, out: str | None, save: str | None, *, spreadsheet: bool, json: bool) -> None:
     """Write the table to its file, or as CSV to stdout; what is known of it goes to the other place."""
     if out is not None:
         with outputs.whole(out) as half:
-            _write_table(done, half)
+            _write_table(done, half, spreadsheet=spreadsheet)
     if save is not None:
         with outputs.whole(save) as half:
             done.save(half)
     if out is None and not json:
-        done.write_csv(sys.stdout)
+        done.write_csv(data_stream(), spreadsheet=spreadsheet)
         sys.stdout.flush()
-        sys.stderr.write(f"{done}\n")
+        say(str(done))
         return
     certificate = done.certificate
     told = {
@@ -237,10 +240,10 @@ def _write(done: Anonymized, out: str | None, save: str | None, *, json: bool) -
     _show(told, str(done), json=json)
 
 
-def _write_table(done: Anonymized, path: Path) -> None:
+def _write_table(done: Anonymized, path: Path, *, spreadsheet: bool) -> None:
     import duckdb  # noqa: PLC0415 - heavy
 
     try:
-        done.write(path)
+        done.write(path, spreadsheet=spreadsheet)
     except duckdb.Error as wrong:
         raise OSError from wrong  # the disk; `outputs.whole` says so

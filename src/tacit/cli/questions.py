@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,6 +17,8 @@ from tacit.cli.show import (
     console,
     paper,
     planned_json,
+    put,
+    say,
     telling_of,
     working,
 )
@@ -32,6 +33,7 @@ from tacit.query.planned import Planned
 from tacit.query.release import Release
 from tacit.query.skeleton import skeleton
 from tacit.query.words import amounts, spell
+from tacit.safe_text import as_json as to_json
 
 _STOPPED = 130
 _NO_LEDGER = (
@@ -77,21 +79,17 @@ def init(source: str, table: str | None) -> None:
     finally:
         engine.close()
     if sys.stderr.isatty():
-        _say('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
+        say('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
 
 
 def _tell_of_spark(sources: Iterable[str]) -> None:
     """Say on a terminal that Spark is about to be started, which takes its time; a server of it runs already."""
     if sys.stderr.isatty() and any(home_of(one) == "spark" and scheme(one) != "sc" for one in sources):
-        _say("Starting Spark …")
+        say("Starting Spark …")
 
 
 def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-
-
-def _say(text: str) -> None:
-    console().print(text, markup=False)
 
 
 def plan(asked: Asked, *, json: bool) -> None:
@@ -103,13 +101,13 @@ def plan(asked: Asked, *, json: bool) -> None:
             left = None if _forgets(db) else amounts(db.left)
             begun = bool(begun_note(db.ledger))
             said = {**planned_json(planned), "left": left, "fits": short is None, "ledger_begun": begun}
-            print(json_module.dumps(said))
+            print(to_json(said))
             return
-        paper().print(str(planned), markup=False)
-        _say(_left(db))
+        put(str(planned))
+        say(_left(db))
         if short is not None:
-            _say(f"It does not fit: {short}")
-        _say("Nothing was read or spent.")
+            say(f"It does not fit: {short}")
+        say("Nothing was read or spent.")
 
 
 def _forgets(db: session.Database) -> bool:
@@ -142,17 +140,17 @@ def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
         if not yes and sys.stdin.isatty():
             agreed = _agreed(planned, db)
             if not agreed:
-                _say("Nothing was spent.")
+                say("Nothing was spent.")
                 return _STOPPED if agreed is None else 0
         try:
             with working("Reading the data …"):
                 answer = _answer(db, asked)
         except KeyboardInterrupt:
-            _say("Interrupted. If the question had been charged, it stays charged.")
+            say("Interrupted. If the question had been charged, it stays charged.")
             return _STOPPED
         _show(answer, asked, db, json=json)
         if chart is not None:
-            _say(charts.draw(answer, chart))
+            say(charts.draw(answer, chart))
     return 0
 
 
@@ -160,15 +158,15 @@ def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) ->
     if json:
         left = amounts(db.left)
         said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
-        print(json_module.dumps({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
+        print(to_json({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
         return
     paper().print(answer_table(answer))
     sys.stdout.flush()
     unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
     if answer.repeated:
-        _say(f"Answered from the ledger: this was asked before, and nothing was spent. Left: {spell(db.left)}.")
+        say(f"Answered from the ledger: this was asked before, and nothing was spent. Left: {spell(db.left)}.")
         return
-    _say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
+    say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
 
 
 def _planned(db: session.Database, asked: Asked) -> Planned:
@@ -198,13 +196,13 @@ def _answer(db: session.Database, asked: Asked) -> Release:
 
 def _agreed(planned: Planned, db: session.Database) -> bool | None:
     """Ask whether to spend; None if the answer is Ctrl-C or Ctrl-D."""
-    _say(str(planned))
-    _say(_left(db))
+    say(str(planned))
+    say(_left(db))
     short = _short(db, planned)
     if short is not None:
-        _say(f"It does not fit: {short}")
+        say(f"It does not fit: {short}")
     try:
         return console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except (KeyboardInterrupt, EOFError):
-        _say("")
+        say("")
         return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
@@ -16,6 +15,7 @@ from tacit.query.release import Release
 from tacit.query.row_work import MOST_ROWS, MOST_STEPS
 from tacit.query.shown import grid
 from tacit.query.words import percent
+from tacit.safe_text import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ def console() -> Console:
     """Return where talk goes."""
     from rich.console import Console  # noqa: PLC0415 - heavy
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def paper() -> Console:
@@ -37,7 +37,7 @@ def paper() -> Console:
     from rich.console import Console  # noqa: PLC0415 - heavy
 
     width = None if sys.stdout.isatty() else _WIDE
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width, emoji=False)
 
 
 @contextmanager
@@ -66,7 +66,25 @@ def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
 def say(text: str) -> None:
     """Talk, on stderr."""
-    console().print(text, markup=False)
+    console().print(visible_lines(text), markup=False)
+
+
+def put(text: str) -> None:
+    """Write text to stdout."""
+    paper().print(visible_lines(text), markup=False)
+
+
+class Screen:
+    """Standard output where it is a terminal: what data would write to it is shown as escapes."""
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        return sys.stdout.write(visible_lines(text))
+
+
+def data_stream() -> TextIO:
+    """Return where a table of data goes: stdout as it is, or what a terminal may show of it."""
+    return cast("TextIO", Screen()) if sys.stdout.isatty() else sys.stdout
 
 
 @contextmanager
@@ -90,7 +108,7 @@ def begun_note(ledger: Ledger) -> str:
     """Return what is to be said of a ledger that was begun when it was opened; nothing of any other."""
     if not getattr(ledger, "begun", False):  # one in memory always is
         return ""
-    named = printable(str(getattr(ledger, "named", "")))
+    named = visible(str(getattr(ledger, "named", "")))
     return (
         f"A new ledger was begun {named if named.startswith('at ') else f'at {named}'}; if there was one before, stop "
         "and restore it: what it recorded is not counted here. Put it back in the place of this one, or remove this "
@@ -105,19 +123,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
     made = Table()
     for place, heading in enumerate(headings):
-        made.add_column(Text(heading), justify="right" if place else "left")
+        made.add_column(Text(visible(heading)), justify="right" if place else "left")
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
+        made.add_row(*(Text(visible(cell)) for cell in row))
     return made
-
-
-def printable(text: str) -> str:
-    r"""Return a text that moves no cursor: what is not printable becomes a question mark.
-
-    >>> printable("a\x1b[31mb")
-    'a?[31mb'
-    """
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def answer_table(answer: Release) -> Table:
@@ -130,9 +139,11 @@ def answer_table(answer: Release) -> Table:
     shown = Table()
     for heading in headings:
         interval = heading in noisy
-        shown.add_column(Text(heading), justify="left" if interval else "right", style="dim" if interval else None)
+        shown.add_column(
+            Text(visible(heading)), justify="left" if interval else "right", style="dim" if interval else None
+        )
     for row in rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
+        shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
 
 
@@ -163,7 +174,5 @@ def planned_json(planned: Planned) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it; infinity and NaN are null there."""
-    if isinstance(value, float) and not isfinite(value):
-        return None
+    """Return a value as JSON has it: dates and moments as text."""
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

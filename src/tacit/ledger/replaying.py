@@ -26,6 +26,7 @@ from tacit.ledger.records import (
     total_read,
     version_name,
 )
+from tacit.safe_text import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Report:
         if self.holds:
             return f"All {self.records:,} records hold: the chain, the totals and what admits the next charge."
         at = "" if self.wrong is None else f" at record {self.wrong}"
-        return f"The ledger is not what was written{at}: {self.why}."
+        return visible(f"The ledger is not what was written{at}: {self.why}.")
 
 
 class WrongError(Exception):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.errors import InvalidError
+from tacit.safe_text import aligned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,11 +76,9 @@ def text(estimate: Estimate) -> str:
     rows = [heads] + [
         (str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     hidden = estimate.counts.size - len(rows) + 1
     more = f" The other {hidden:,} values are below." if hidden else ""
-    return "\n".join([*lines, f"{people(estimate)}. {estimate.note}{more}"])
+    return "\n".join([*aligned(rows), f"{people(estimate)}. {estimate.note}{more}"])
 
 
 def _largest(estimate: Estimate, most: int) -> list[tuple[object, str, str, str, str]]:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from tacit.plots.loading import alt
 from tacit.plots.reading import Row
+from tacit.safe_text import chart_label
 
 Drawing: TypeAlias = tuple[list[Row], "list[alt.Chart]"]
 
@@ -32,8 +33,8 @@ TITLE_ON_TOP = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "ti
 def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:
     """Return layers as one chart of the common size, with a heading; they share the rows."""
     heading = alt.TitleParams(
-        text=title,
-        subtitle=subtitle or alt.Undefined,
+        text=chart_label(title),
+        subtitle=chart_label(subtitle) or alt.Undefined,
         anchor="start",
         frame="group",
         offset=8,
@@ -48,8 +49,11 @@ def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str) 
 
 
 def inline(rows: list[Row]) -> alt.InlineData:
-    """Return rows that the chart itself holds."""
-    return alt.InlineData(values=rows)
+    """Return rows that the chart itself holds, their texts as labels."""
+    labelled = [
+        {name: chart_label(part) if isinstance(part, str) else part for name, part in row.items()} for row in rows
+    ]
+    return alt.InlineData(values=labelled)
 
 
 def tooltip(field: str, title: str) -> alt.Tooltip:

@@ -9,6 +9,7 @@ import numpy as np
 from tacit.plots.frame import AXIS, BLUE, WIDTH, inline, tooltip
 from tacit.plots.loading import alt
 from tacit.plots.reading import MOST_ROWS, Numbers, Row, as_rows, read, require, say
+from tacit.safe_text import chart_label
 
 
 def estimates(
@@ -102,7 +103,7 @@ def counts(
         note = f"{note} Bars hold the true count with confidence {say(confidence)} each.".strip()
     heading = alt.TitleParams(
         text="Estimated counts",
-        subtitle=note,
+        subtitle=chart_label(note),
         anchor="start",
         fontSize=17,
         subtitleFontSize=13,

@@ -25,6 +25,7 @@ from tacit.plots.reading import (
     say,
     thin,
 )
+from tacit.safe_text import chart_label
 
 Curves: TypeAlias = dict[str, tuple[Floats, Floats]]
 
@@ -142,7 +143,7 @@ def _lines(curves: Curves, kind: str, across: Measure, up: Measure) -> Drawing:
     columns = {name: {across.field: curves[name][0], up.field: curves[name][1]} for name in from_back}
     rows = [row for name, both in columns.items() for row in as_rows(both, **{kind: name})]
     hues = [COLOURS[i % len(COLOURS)] for i in range(len(others))]
-    scale = alt.Scale(domain=[_BROAD, *others], range=[INK, *hues])
+    scale = alt.Scale(domain=[_BROAD, *map(chart_label, others)], range=[INK, *hues])
     colour = alt.Color(f"{kind}:N", scale=scale, legend=None)
     tips = [alt.Tooltip(f"{kind}:N"), across.tooltip(), up.tooltip()]
     base = alt.Chart().encode(x=across.x(), y=up.y(), color=colour)

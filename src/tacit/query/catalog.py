@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.table import say
 from tacit.query.words import plain
+from tacit.safe_text import as_html as escaped
 
 _MOST_KEYS = 6
 _HEAD = "".join(f"<th>{name}</th>" for name in ("table", "column", "kind", "public"))
@@ -16,7 +16,7 @@ _HEAD = "".join(f"<th>{name}</th>" for name in ("table", "column", "kind", "publ
 def as_html(tables: Mapping[str, TablePolicy]) -> str:
     """Return a table of all columns that a question may name."""
     rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in (name, column, one.kind, public)) + "</tr>"
+        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in (name, column, one.kind, public)) + "</tr>"
         for name, table in tables.items()
         for column, one, public in _columns(table)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import nextafter
@@ -15,6 +14,7 @@ from tacit.query.price import Price
 from tacit.query.question import Question
 from tacit.query.row_work import MOST_STEPS, RowWork, row_work
 from tacit.query.words import listed, percent, plain, spell
+from tacit.safe_text import as_html, visible
 
 _MANY_UNITS = 10**9
 _MOST_SHOWN = 6
@@ -140,22 +140,20 @@ class Planned:
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {said}" for name, said in self._errors()]
         lines += [f"{said[0].upper()}{said[1:]}." for said in notes(self.plan, self.price).values()]
-        return "\n".join([*lines, *self._reach(), *self._groups(), *self._work()])
+        return "\n".join(map(visible, [*lines, *self._reach(), *self._groups(), *self._work()]))
 
     def __repr__(self) -> str:
         """Its cost and errors, in one line."""
         errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
         errors += [f"{name} ± ?" for name in self.unknown]
         more = ["…"] if len(errors) > _MOST_SHOWN else []
-        return f"<Planned: costs {spell(self.cost)}; {', '.join([*errors[:_MOST_SHOWN], *more])}>"
+        return visible(f"<Planned: costs {spell(self.cost)}; {', '.join([*errors[:_MOST_SHOWN], *more])}>")
 
     def _repr_html_(self) -> str:
         """The same for notebooks."""
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(said)}</td></tr>" for name, said in self._errors()
-        )
-        notes = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._reach(), *self._groups(), *self._work()])
-        head = f"<pre>{html.escape(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {html.escape(self.why)}</p>"
+        rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(said)}</td></tr>" for name, said in self._errors())
+        notes = "".join(f"<p>{as_html(line)}</p>" for line in [*self._reach(), *self._groups(), *self._work()])
+        head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from tacit.errors import InvalidError
+from tacit.safe_text import visible, visible_lines
 
 _MOST_NAMES = 8
 
@@ -39,7 +40,11 @@ class PolicyError(InvalidError):
         count = f"{len(self.mistakes):,} mistake{'s' if len(self.mistakes) != 1 else ''}"
         super().__init__(policy, count, "a policy without mistakes")
         head = f"{policy} has {count}; nothing was read or spent."
-        self.args = ("\n  ".join([head, *map(str, self.mistakes)]),)
+        self.args = ("\n  ".join(visible(line) for line in (head, *map(str, self.mistakes))),)
+
+    def __str__(self) -> str:
+        """Return the message, a line for each mistake."""
+        return visible_lines(Exception.__str__(self))
 
 
 def nearest(name: object, names: Collection[str]) -> str:

@@ -34,6 +34,7 @@ from tacit.query.shown import Answered, as_html, as_table, as_text
 from tacit.query.table import Table
 from tacit.query.truncated import Shown
 from tacit.query.words import spell
+from tacit.safe_text import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -208,7 +209,7 @@ class Release:
         rows = f"{len(self.cells):,} row{'' if len(self.cells) == 1 else 's'}"
         names = [name for name, _ in self.plan.outputs]
         more = ", …" if len(names) > _MOST_NAMES else ""
-        return f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>"
+        return visible(f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
         """The answer with its intervals, for notebooks."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.query.expressions import Kind, Value
 from tacit.query.table import Table, say
 from tacit.query.words import Interval, decimals, percent, rounded
+from tacit.safe_text import aligned
+from tacit.safe_text import as_html as escaped
 
 _SHOWN = 50
 
@@ -80,18 +81,15 @@ def _between(ends: Interval | None, digits: int | None) -> str:
 def as_text(columns: Sequence[Answered], confidence: float) -> str:
     """Return the first rows, in columns."""
     headings, rows = grid(_first(columns), confidence)
-    lines = [headings, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
-    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-    return "\n".join([*text, *_more(columns)])
+    return "\n".join([*aligned([headings, *rows]), *_more(columns)])
 
 
 def as_html(columns: Sequence[Answered], confidence: float) -> str:
     """Return the first rows, for notebooks."""
     headings, rows = grid(_first(columns), confidence)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    more = "".join(f"<p>{html.escape(line)}</p>" for line in _more(columns))
+    head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
+    body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    more = "".join(f"<p>{escaped(line)}</p>" for line in _more(columns))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from tacit.errors import TacitError
 from tacit.query.expressions import Kind, Value
 from tacit.query.words import plain
+from tacit.safe_text import aligned, as_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,18 +82,16 @@ class Table:
 
     def __str__(self) -> str:
         """The first rows, in columns."""
-        lines = [self.names, *([say(value) for value in row] for row in self._first())]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.names))]
-        text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([*text, *self._more()])
+        lines = aligned([self.names, *([say(value) for value in row] for row in self._first())])
+        return "\n".join([*lines, *self._more()])
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
+        head = "".join(f"<th>{as_html(name)}</th>" for name in self.names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(say(value))}</td>" for value in row) + "</tr>" for row in self._first()
+            "<tr>" + "".join(f"<td>{as_html(say(value))}</td>" for value in row) + "</tr>" for row in self._first()
         )
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._more())
+        more = "".join(f"<p>{as_html(line)}</p>" for line in self._more())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _first(self) -> list[tuple[Value, ...]]:

@@ -10,6 +10,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from tacit.safe_text import visible
+
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and places from the root of the document, such as ("tables", "visits", "columns", "cost", "bounds", 1)."""
 
@@ -96,7 +98,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    return character if character.isprintable() else f"\\U{ord(character):08X}"
+    return character if character.isprintable() and visible(character) == character else f"\\U{ord(character):08X}"
 
 
 def _tokens(text: str) -> Iterator[_Token]:
