@@ -9,10 +9,10 @@ A transaction is therefore refused if
 * another name of the file is in use at the moment (Linux; see `locks`);
 * the path leads to another file than when the ledger was opened.
 
-All but the third are checked again in every transaction, before anything is charged. A link or a mount that is made
-during a transaction is refused when its name is used. Symbolic links are resolved first, as SQLite does, so that they
-are no second name. After a commit the path is checked once more: SQLite does not write the log back into a file that
-has moved, so the question is not answered then.
+All but the third are checked again in every transaction before anything is charged; links and the file's identity also
+after the write lock was taken. A link or a mount that is made later is refused when its name is used. Symbolic links
+are resolved first, as SQLite does, so that they are no second name. After a commit the path is checked once more:
+SQLite does not write the log back into a file that has moved, so the question is not answered then.
 
 FAT and some file systems of user programs give a file another number after a while. A ledger there can be refused as
 replaced; it works again when it is opened again.
@@ -42,19 +42,15 @@ class LedgerFile:
             path: an absolute path.
             named: what people call it.
         """
-        self._path, self._named = path, named
+        self.path, self._named = path, named
         self._inode: locks.Inode | None = None
         with self._ledger_errors():
-            kind = shared_file_system(self.real_path)
+            kind = shared_file_system(os.path.realpath(path))
             if kind is not None:
                 raise FileUseError(shared(kind))
             if path.exists():
-                self._inode = self._current_inode()
-
-    @property
-    def real_path(self) -> str:
-        """The path without symbolic links, as it is now."""
-        return os.path.realpath(self._path)
+                self._inode = _inode_of_regular(path)
+                _check_mount(os.path.realpath(path))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -62,7 +58,9 @@ class LedgerFile:
         if self._inode is not None:
             self.check()
         with self._ledger_errors():
-            use = locks.enter(self.real_path, create=self._inode is None)
+            real = os.path.realpath(self.path)
+            _check_mount(real)
+            use = locks.enter(real, create=self._inode is None)
         try:
             self._inode = self._inode or use.inode
             yield
@@ -74,32 +72,20 @@ class LedgerFile:
         return locks.closing(self._inode)
 
     def check(self) -> None:
-        """Raise LedgerError unless the path leads to the same file, which has one name."""
+        """Raise LedgerError unless the path leads to the same file, which has one link."""
         with self._ledger_errors():
-            if self._current_inode() != self._inode:
+            if _inode_of_regular(self.path) != self._inode:
                 raise FileUseError(REPLACED)
 
     def check_after_commit(self) -> None:
         """Raise LedgerError if the file was moved while a charge was written."""
         try:
-            inode = locks.inode_of(self._path.stat())
+            inode = locks.inode_of(self.path.stat())
         except OSError:
             inode = None
         with self._ledger_errors():
             if inode != self._inode:
                 raise FileUseError(MOVED)
-
-    def _current_inode(self) -> locks.Inode:
-        """Return which file the path leads to; raise FileUseError if it is not a file or has several names."""
-        path = self.real_path
-        status = Path(path).stat()
-        if not S_ISREG(status.st_mode):
-            raise FileUseError(NOT_A_FILE)
-        if status.st_nlink > 1:
-            raise FileUseError(LINKED)
-        if is_mount_point(path):
-            raise FileUseError(MOUNTED)
-        return locks.inode_of(status)
 
     @contextmanager
     def _ledger_errors(self) -> Iterator[None]:
@@ -107,3 +93,19 @@ class LedgerFile:
             yield
         except (OSError, FileUseError) as error:
             raise LedgerError(f"The ledger {self._named} {said(error, 0)}") from None
+
+
+def _inode_of_regular(path: Path) -> locks.Inode:
+    """Return which file a path leads to; raise FileUseError if it is not a regular file with one link."""
+    status = path.stat()
+    if not S_ISREG(status.st_mode):
+        raise FileUseError(NOT_A_FILE)
+    if status.st_nlink > 1:
+        raise FileUseError(LINKED)
+    return locks.inode_of(status)
+
+
+def _check_mount(real: str) -> None:
+    """Raise FileUseError if a path without symbolic links is a mount point."""
+    if is_mount_point(real):
+        raise FileUseError(MOUNTED)

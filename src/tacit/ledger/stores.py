@@ -153,7 +153,7 @@ def _engine(file: LedgerFile) -> Engine:
     """Return an engine on a file, which `LedgerFile.transaction` has made if it was not there."""
 
     def connect() -> sqlite3.Connection:
-        uri = f"file:{quote(file.real_path)}?mode=rw"
+        uri = f"file:{quote(str(file.path))}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
         try:
             _prepare(connection)
@@ -163,7 +163,7 @@ def _engine(file: LedgerFile) -> Engine:
             raise
         return connection
 
-    engine = create_engine(URL.create("sqlite", database=file.real_path), creator=connect, poolclass=NullPool)
+    engine = create_engine(URL.create("sqlite", database=str(file.path)), creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
 
