@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from errno import EDQUOT, ENOLCK, ENOSPC, ENOSYS, EOPNOTSUPP
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
@@ -22,6 +23,32 @@ _GONE = (
     "cannot be opened: it is gone, or its folder may not be written",
     f"Look at its path and permissions, {_AGAIN} If it was removed: {_COPY}",
 )
+_NO_LOCKS = "cannot be locked: its file system has no locks", f"Move it to a local disk, {_AGAIN}"
+
+_RENAMED = "If its folder or file was renamed, open it by the new name; a `-wal` file beside it belongs to it."
+LINKED = (
+    "has more than one name (hard link), and each name would have its own list of charges",
+    "Remove the other names; `find FOLDER -samefile FILE` lists them. Then run `tacit ledger POLICY verify`.",
+)
+MOUNTED = (
+    "is mounted as a single file, so its newest charges could lie beside another name of it",
+    "Mount the folder that holds it instead.",
+)
+OTHER_NAME = (
+    "is in use under another name, which could have charges that this name does not see",
+    "Use one path in all programs and containers; mount the folder that holds the ledger, not the file.",
+)
+REPLACED = (
+    "was replaced by another file since it was opened",
+    f"Open it again if that is meant, and check it against your latest receipt. {_RENAMED}",
+)
+MOVED = "was moved while the charge was written, so the charge may be recorded or lost", _RENAMED
+FORKED = (
+    "was in use by another thread when this process was forked",
+    "Start processes while no question runs, or with the method 'spawn'.",
+)
+NOT_A_FILE = "is not a regular file", "Name a file."
+
 _DOUBTFUL = (_DAMAGED[0], _FOREIGN[0], _GONE[0])
 """Of these nobody can say that no charge is lost."""
 
@@ -47,10 +74,20 @@ _SERVER = {
     "53": ("could not be reached: its server has no room for more connections", f"Wait a little, {_AGAIN}"),
     "XX": _DAMAGED,
 }
+_SYSTEM = {ENOSPC: _FULL, EDQUOT: _FULL, ENOLCK: _NO_LOCKS, ENOSYS: _NO_LOCKS, EOPNOTSUPP: _NO_LOCKS}
 _UNKNOWN = "could not be used: it is not as it should be", _COPY
 
 
-def said(error: SQLAlchemyError, wait: float) -> str:
+class FileUseError(Exception):
+    """Why the file of a ledger cannot be used: a fact and a hint."""
+
+    def __init__(self, meaning: tuple[str, str]) -> None:
+        """Keep the fact and the hint."""
+        super().__init__(*meaning)
+        self.meaning = meaning
+
+
+def said(error: SQLAlchemyError | OSError | FileUseError, wait: float) -> str:
     """Return the rest of a sentence that begins with the ledger's name.
 
     Args:
@@ -58,11 +95,32 @@ def said(error: SQLAlchemyError, wait: float) -> str:
         wait: for how many seconds one waits for a lock.
     """
     what, then = _meaning(error)
-    lost = "" if what in _DOUBTFUL else ", and no charge that was recorded is lost"
+    doubtful = isinstance(error, FileUseError) or what in _DOUBTFUL
+    lost = "" if doubtful else ", and no charge that was recorded is lost"
     return f"{what.format(wait=wait)}. Nothing was answered{lost}. {then}"
 
 
-def _meaning(error: SQLAlchemyError) -> tuple[str, str]:
+def shared(kind: str) -> tuple[str, str]:
+    """Return the meaning of a ledger on a file system that spans machines.
+
+    Args:
+        kind: the type of the file system.
+    """
+    return (
+        f"is on a file system ({kind}) that several machines can write, which do not see each other's newest charges",
+        "Keep it on a local disk (in a container: in a volume of its engine), or in PostgreSQL by a postgresql:// URL.",
+    )
+
+
+def _meaning(error: SQLAlchemyError | OSError | FileUseError) -> tuple[str, str]:
+    if isinstance(error, FileUseError):
+        return error.meaning
+    if isinstance(error, OSError):
+        return _SYSTEM.get(error.errno or 0, _GONE)
+    return _database_meaning(error)
+
+
+def _database_meaning(error: SQLAlchemyError) -> tuple[str, str]:
     cause = error.orig if isinstance(error, DBAPIError) else None
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if isinstance(error, IntegrityError):

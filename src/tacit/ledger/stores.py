@@ -5,7 +5,8 @@ reads, so that totals cannot change between reading and appending. PostgreSQL: t
 does the same; commits wait for the disk. Transactions that only read see one moment, and stop nobody.
 
 No connection to a file stays open between transactions, and a process opens its own to a server, a child after a fork
-too. A file that was there and is gone is an error, never the beginning of an empty one.
+too. A file that was there and is gone is an error, never the beginning of an empty one. Each transaction on a file
+checks that the file has one name, see `files`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic, sleep
@@ -26,6 +27,7 @@ from sqlalchemy.pool import NullPool
 
 from tacit.errors import InvalidError, LedgerError, show
 from tacit.ledger.failures import said
+from tacit.ledger.files import LedgerFile
 
 WAIT = 60.0
 """For how many seconds one waits for a lock that others hold."""
@@ -42,21 +44,24 @@ _SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 class Store:
     """A database that holds a ledger."""
 
-    def __init__(self, engine: Engine, named: str) -> None:
-        """Keep an engine and what people call it; its connections go when this goes."""
-        self._engine, self.named, self._process = engine, named, [os.getpid()]
+    def __init__(self, engine: Engine, named: str, file: LedgerFile | None = None) -> None:
+        """Keep an engine, what people call it, and its file if it has one; its connections go when this goes."""
+        self._engine, self.named, self._file, self._process = engine, named, file, [os.getpid()]
         finalize(self, _let_go, engine, self._process)
 
     @property
     def is_file(self) -> bool:
         """Whether it is a SQLite file."""
-        return self._engine.dialect.name == "sqlite"
+        return self._file is not None
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Read and append, all or nothing, on disk when it ends; a failure of the database is a LedgerError."""
         with self._opened() as connection, connection.begin():
+            self._check()  # waiting for the write lock takes time
             yield connection
+        if self._file is not None:
+            self._file.check_after_commit()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -64,6 +69,7 @@ class Store:
         with self._opened() as connection:
             options = {} if self.is_file else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
             with connection.execution_options(reading=True, **options).begin():
+                self._check()
                 yield connection
 
     @contextmanager
@@ -72,10 +78,25 @@ class Store:
             self._engine.dispose(close=False)
             self._process[:] = [os.getpid()]
         try:
-            with self._engine.connect() as connection:
+            with ExitStack() as stack:
+                if self._file is not None:
+                    stack.enter_context(self._file.transaction())
+                connection = self._engine.connect()
+                stack.callback(self._close, connection)
                 yield connection
         except SQLAlchemyError as error:
             raise LedgerError(f"The ledger {self.named} {said(error, WAIT)}") from None
+
+    def _check(self) -> None:
+        """Raise LedgerError if the file has a second name, or is another one."""
+        if self._file is not None:
+            self._file.check()
+
+    def _close(self, connection: Connection) -> None:
+        with ExitStack() as stack:
+            if self._file is not None:
+                stack.enter_context(self._file.closing())
+            connection.close()
 
     def make_alone(self, connection: Connection) -> None:
         """Wait until no other process makes tables; a SQLite transaction has its lock already."""
@@ -115,7 +136,8 @@ def store(place: str | PathLike[str], *, must_exist: bool = False) -> Store:
         raise LedgerError(f"The ledger {written} is a folder. Nothing was spent. Name a file in it.")
     if must_exist and not path.exists():
         raise missing(written)
-    return Store(_file(path), written)
+    file = LedgerFile(path, written)
+    return Store(_engine(file), written, file)
 
 
 def missing(named: str) -> LedgerError:
@@ -127,23 +149,21 @@ def missing(named: str) -> LedgerError:
     )
 
 
-def _file(path: Path) -> Engine:
-    """Return an engine on a file, which is made at most once."""
-    exists = path.exists()
+def _engine(file: LedgerFile) -> Engine:
+    """Return an engine on a file, which `LedgerFile.transaction` has made if it was not there."""
 
     def connect() -> sqlite3.Connection:
-        nonlocal exists
-        uri = f"file:{quote(str(path))}?mode={'rw' if exists else 'rwc'}"
+        uri = f"file:{quote(str(file.path))}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
         try:
             _prepare(connection)
         except BaseException:
-            connection.close()
+            with file.closing():
+                connection.close()
             raise
-        exists = True
         return connection
 
-    engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect, poolclass=NullPool)
+    engine = create_engine(URL.create("sqlite", database=str(file.path)), creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
 

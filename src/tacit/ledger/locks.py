@@ -1,0 +1,237 @@
+"""Locks on the inode of a ledger's file: running transactions on one file go by one name.
+
+SQLite locks the file itself, but its write-ahead log and the index of that log lie beside the *name*. Two names of one
+file (a second hard link, a file mounted at a second path) have two logs, and neither side sees the other's charges.
+
+**Statement.** Every transaction on one file goes through one write-ahead log: those that run at the same time share
+it, and a transaction that comes by another name finds all earlier charges in the file itself.
+
+**At the same time.** A name is its folder's device and inode and the file's own name, without case. Each name stands
+for one byte far beyond the end of the file (and beyond the bytes that SQLite locks). A process opens the file, takes a
+shared lock on the byte of its name, *and then* asks whether any other byte of the range is locked. If so, it refuses.
+Locks are taken one after the other in the kernel. Of two processes with two names, the later to lock therefore sees the
+earlier lock, so at most one of them goes on. The lock is held until the process's last connection is closed. Names
+collide with a chance of 2^-60, and then only this lock misses them.
+
+No exclusive lock is needed for writers: with one name SQLite's own write lock, which lies beside the name, excludes
+them from each other.
+
+**One after the other.** SQLite writes the log back into the file when the last connection closes, unless two
+connections close at the same moment and each sees the other. Connections are therefore closed under an exclusive lock
+on one more byte. The last to close then finds no other, and leaves no log.
+
+**Closing descriptors.** When a process closes any descriptor of a file, POSIX drops all its classic locks on that file,
+SQLite's too; another process could then delete a log in use. Each inode therefore has one entry per process, which
+counts the running transactions; its descriptors are closed after the last connection. The locks here are those of open
+file descriptions, which no other descriptor affects.
+
+**Forks.** A child has copies of the descriptors and none of the classic locks. It closes the copies: this drops no lock
+of the parent, which still has the open file description. SQLite's own memory still says that the child holds the
+locks of a transaction that ran during the fork, so the child refuses to use that file.
+
+**Not covered.** Systems other than Linux, which have no such locks (the checks of links in `files` remain). A process
+that was killed, a full disk, or a reader who may not write the file, can leave a log beside a name; if that name is
+never used again, the charges in it are lost. A program that opens the file with SQLite itself, in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from errno import EACCES, EAGAIN, EINVAL, EPERM, EROFS
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock, RLock
+from time import monotonic, sleep
+from unicodedata import normalize
+
+from tacit.ledger.failures import FORKED, OTHER_NAME, FileUseError
+
+if sys.platform == "linux":
+    import fcntl
+
+Inode = tuple[int, int]
+"""The device and the number of a file."""
+
+_FIRST, _COUNT = 2**61, 2**60
+"""The range of bytes that stand for names; SQLite locks bytes from 2^30 on."""
+
+_CLOSING = _FIRST - 1
+"""The byte that is locked while a connection is closed."""
+
+_PATIENCE = 60.0
+"""For how many seconds to wait for others who close; then a connection is closed all the same."""
+
+_FLOCK = "hhqqi0q"
+"""C's struct flock: type, origin, start, length, process, and the padding at its end."""
+
+
+@dataclass(eq=False, slots=True)
+class Use:
+    """The use that this process makes of one file: its descriptors, its name's byte, its running transactions."""
+
+    inode: Inode
+    descriptors: list[int]
+    name: int | None = None
+    transactions: int = 0
+    closing: Lock = field(default_factory=Lock)
+
+
+_USES: dict[Inode, Use] = {}
+_INHERITED: set[Inode] = set()
+_GUARD = RLock()
+
+
+def inode_of(status: os.stat_result) -> Inode:
+    """Return which file a status is about."""
+    return status.st_dev, status.st_ino
+
+
+def enter(path: str, *, create: bool) -> Use:
+    """Begin a transaction on a file by a name; raise FileUseError if another name is in use, OSError if it cannot open.
+
+    Args:
+        path: the file's path without symbolic links.
+        create: whether to make a file that is not there.
+    """
+    with _GUARD:
+        use = _current_use(path) or _new_use(path, create=create)
+        use.transactions += 1
+        try:
+            _claim(use, _byte(path))
+        except BaseException:
+            leave(use)
+            raise
+        return use
+
+
+def leave(use: Use) -> None:
+    """End a transaction, after its connection was closed."""
+    with _GUARD:
+        use.transactions -= 1
+        if use.transactions == 0 and _USES.get(use.inode) is use:
+            del _USES[use.inode]
+            for descriptor in use.descriptors:
+                os.close(descriptor)
+
+
+@contextmanager
+def closing(inode: Inode | None) -> Iterator[None]:
+    """Let no other transaction on a file close its connection meanwhile."""
+    use = None if inode is None else _USES.get(inode)
+    if use is None:
+        yield
+        return
+    with use.closing:
+        locked = _lock_closing(use.descriptors[0])
+        try:
+            yield
+        finally:
+            if locked:
+                _command(use.descriptors[0], fcntl.F_OFD_SETLK, fcntl.F_UNLCK, _CLOSING, 1)
+
+
+def _current_use(path: str) -> Use | None:
+    try:
+        return _USES.get(inode_of(Path(path).stat()))
+    except FileNotFoundError:
+        return None
+
+
+def _new_use(path: str, *, create: bool) -> Use:
+    """Open a file; if it is in use already, by a rename just now, the descriptor stays open as long as the others."""
+    descriptor = _open(path, create=create)
+    inode = inode_of(os.fstat(descriptor))
+    use = _USES.setdefault(inode, Use(inode, []))
+    use.descriptors.append(descriptor)
+    return use
+
+
+def _open(path: str, *, create: bool) -> int:
+    """Open a file to read and write, or to read where more is not allowed; children of this process do not inherit."""
+    try:
+        return os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o644)
+    except OSError as error:
+        if error.errno not in (EACCES, EPERM, EROFS):
+            raise
+    return os.open(path, os.O_RDONLY)
+
+
+def _byte(path: str) -> int:
+    """Return the byte that stands for a name; names that some file systems take for the same have the same byte."""
+    folder, name = os.path.split(path)
+    device, number = inode_of(Path(folder).stat())
+    folded = normalize("NFD", normalize("NFD", name).casefold())
+    digest = blake2b(f"{device} {number} {folded}".encode("utf-8", "surrogateescape"), digest_size=8).digest()
+    return _FIRST + int.from_bytes(digest) % _COUNT
+
+
+def _claim(use: Use, name: int) -> None:
+    """Lock a name's byte, then look for others; or raise FileUseError."""
+    if use.inode in _INHERITED:
+        raise FileUseError(FORKED)
+    if use.name is None and _is_only_name(use.descriptors[0], name):
+        use.name = name
+    if use.name != name:
+        raise FileUseError(OTHER_NAME)
+
+
+def _is_only_name(descriptor: int, name: int) -> bool:
+    """Lock the byte of a name, and return whether no other byte is locked."""
+    if sys.platform != "linux":
+        return True
+    try:
+        _command(descriptor, fcntl.F_OFD_SETLK, fcntl.F_RDLCK, name, 1)
+    except OSError as error:
+        if error.errno == EINVAL:  # a kernel without such locks
+            return True
+        raise
+    below, above = (_FIRST, name - _FIRST), (name + 1, _FIRST + _COUNT - name - 1)
+    return all(
+        _command(descriptor, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, start, length) == fcntl.F_UNLCK
+        for start, length in (below, above)
+        if length  # 0 would mean: up to the end
+    )
+
+
+def _lock_closing(descriptor: int) -> bool:
+    """Wait for the lock on closing, and return whether it is held."""
+    if sys.platform != "linux":
+        return False
+    until, pause = monotonic() + _PATIENCE, 0.0005
+    while monotonic() < until:
+        try:
+            _command(descriptor, fcntl.F_OFD_SETLK, fcntl.F_WRLCK, _CLOSING, 1)
+        except OSError as error:
+            if error.errno not in (EACCES, EAGAIN):  # a reader may not take it, and old kernels have no such lock
+                return False
+        else:
+            return True
+        sleep(pause)
+        pause = min(2 * pause, 0.02)
+    return False
+
+
+def _command(descriptor: int, command: int, kind: int, start: int, length: int) -> int:
+    """Run a lock command, and return the type of lock that the kernel answers with."""
+    answer = fcntl.fcntl(descriptor, command, struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0))
+    return int(struct.unpack(_FLOCK, answer)[0])
+
+
+def _after_fork() -> None:
+    """Close the copies of a parent's descriptors in a child, and refuse files whose transactions ran meanwhile."""
+    _INHERITED.update(_USES)
+    for use in _USES.values():
+        for descriptor in use.descriptors:
+            os.close(descriptor)
+        use.descriptors.clear()
+    _USES.clear()
+    _GUARD.release()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_GUARD.acquire, after_in_parent=_GUARD.release, after_in_child=_after_fork)
