@@ -12,12 +12,12 @@ from tacit import opening, session
 from tacit.cli import charts
 from tacit.cli.show import (
     SCHEMA,
-    answer_table,
     as_json,
     begun_note,
     console,
     paper,
     planned_json,
+    show_answer,
     telling_of,
     working,
 )
@@ -162,7 +162,7 @@ def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) ->
         said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
         print(json_module.dumps({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
         return
-    paper().print(answer_table(answer))
+    show_answer(answer)
     sys.stdout.flush()
     unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
     if answer.repeated:

@@ -23,13 +23,12 @@ it costs nothing.
 **Each output for itself.** The statement is about one output column over all groups, as that of an interval without a
 choice is about one output in one group.
 
-**Numbers.** β/m is an exact fraction (`miss_each`). No float holds 1 - β/m where β/m is below 2^-53, so confidences
-near 1 are passed on as fractions, and the statistics use β itself.
+**Numbers.** β/m is an exact fraction (`confidence_each`). Where β/m is below 2^-53 no float holds 1 - β/m, and above it
+floats round β/m by up to 2^-54. So confidences of one group are fractions, and the statistics take β from them, not
+from a rounded 1 - β. Only β itself is made a float, which is off by 2^-53 of it.
 """
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 from tacit.query.aggregates.statistic import Confidence, miss_rate
 from tacit.query.plan import Computed, Noisy, Output, Plan
@@ -87,26 +86,56 @@ def confidence_each(confidence: Confidence, count: int) -> Confidence:
     return confidence if count <= 1 else 1 - miss_rate(confidence) / count
 
 
-def reading(plan: Plan, found_groups: int | None, confidence: float) -> str | None:
+def confidence_in_group(plan: Plan, confidence: float, found_groups: int | None = None) -> Confidence:
+    """Return the confidence that an interval or an error in one group needs, given what the question chooses.
+
+    Where the number of groups is not known, it is that of a group before the choice.
+    """
+    count = candidates(plan, found_groups)
+    return confidence_each(confidence, count) if count is not None and choosing_clauses(plan) else confidence
+
+
+def meaning(plan: Plan) -> dict[str, object]:
+    """Return for machines what intervals mean: whether each holds for itself, or all of a column together.
+
+    `groups` is how many groups they hold for together; None if groups are found in the data.
+    """
+    clauses = choosing_clauses(plan)
+    return {"hold": "together", "groups": plan.cells, "chosen_by": list(clauses)} if clauses else {"hold": "each"}
+
+
+def answer_meaning(plan: Plan, found_groups: int | None) -> dict[str, object]:
+    """Return the same of an answer, with the number of groups that were found; no interval holds if it is unknown."""
+    known, count = meaning(plan), candidates(plan, found_groups)
+    if known["hold"] == "each":
+        return known
+    return known | {"hold": None if count is None else "together", "groups": count}
+
+
+def interval_note(plan: Plan, found_groups: int | None, confidence: float) -> str | None:
     """Say what the intervals of an answer mean, where noisy values choose its groups or order them."""
     clauses, share = choosing_clauses(plan), percent(confidence)
     if not clauses:
-        return _order_reading(share) if is_ordered_by_noise(plan) else None
-    chose = f"{listed(clauses)} chose these groups by their noisy values."
+        return _order_note(share) if is_ordered_by_noise(plan) else None
     count = candidates(plan, found_groups)
-    if plan.cells == 1:
-        return (
-            f"{clauses[0]} decided by a noisy value whether to show this. It is shown and its {share} interval wrong"
-            f" with probability at most {percent(float(miss_rate(confidence)))}."
-        )
+    if count == 1 and plan.cells == 1:
+        return _single_note(clauses, share, percent(float(miss_rate(confidence))))
+    chose = f"{listed(clauses)} chose these groups by their noisy values."
     if count is None:
         return f"{chose} The record does not hold how many groups were found, so there are no intervals."
-    groups = f"all {count:,} groups that {'were found' if plan.cells is None else 'could have been shown'}"
-    return f"{chose} The {share} intervals of a column hold together for {groups}."
+    could = "were found" if plan.cells is None else "could have been shown"
+    return f"{chose} The {share} intervals of a column hold together for all {count:,} groups that {could}."
 
 
-def _order_reading(share: str) -> str:
+def _single_note(clauses: tuple[str, ...], share: str, miss: str) -> str:
     return (
-        f"Noisy values order these rows. Each {share} interval holds for its own group, not for a position such as the "
-        "first. Add LIMIT for intervals that hold for the first rows together."
+        f"{listed(clauses)} decided by noisy values whether the answer is shown. "
+        f"An answer is shown with a wrong {share} interval with probability at most {miss}."
+    )
+
+
+def _order_note(share: str) -> str:
+    return (
+        f"Noisy values order these rows: each {share} interval holds for its own group, not for a position such as the "
+        "first. With LIMIT the intervals hold for the first rows together."
     )

@@ -18,9 +18,9 @@ linear and its deviation convex, so that what the edges reject on one side, noth
 z/deviation hardly changes from place to place: from 1.96 to 2.12 at 95 % for all sums of Laplace noises that occur. It
 is computed by `tails` at the estimate, and again at each end that was found with it, and again there. At more than 95 %
 confidence it changes more, by half at 1 - 10^-6. There z is computed at the edges themselves: all edges that a bound
-of z rejects (`laplace_bounds`) are passed over, and from there inward z is that of `tails`. It is convex in the
-weights, and these are linear within a bin. So D + z is convex there: a line through its values at the edges is not below
-it, and where both edges are rejected, so is all between them.
+of z rejects (`laplace_bounds`) are passed over, and from there inward z is that of `tails`. The weights of D's noise
+are linear within a bin, and z is convex in them: the bound provably, z itself where the tests look. So D + z is convex
+there: a line through its values at the edges is not below it, and where both edges are rejected, so is all between.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def laplace_reach(scales: Floats, counts: Floats, beta: float) -> float:
 def laplace_bounds(scales: Floats, counts: Floats, beta: float) -> Floats:
     """Return for many sums at once t with Pr[|X| > t] ≤ β, by Chernoff's bound; it is convex in the weights.
 
-    (ln(2/β) + Σ K(wu))/u is, with s = 1/u, s·(ln(2/β) + Σ K(w/s)) for a convex K: convex in s and w together, and so its
-    least value over s is convex in w.
+    With s = 1/u the bound is the least s·(ln(2/β) + Σ K(w/s)) over s, K being a convex function. That is convex in s
+    and w together, and so its least value over s is convex in w.
 
     Args:
         scales: the scales of the variables, with their weights; a column for each sum.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
