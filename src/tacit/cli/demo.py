@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from tacit import opening, session
 from tacit.cli import charts, survey
-from tacit.cli.show import answer_table, as_json, console, paper, say
+from tacit.cli.show import as_json, console, say, show_answer
 from tacit.guarantees.values import PureDP
 from tacit.query.planned import Planned
 from tacit.query.release import Release
@@ -54,7 +54,7 @@ def _talk(planned: Planned, answer: Release, db: session.Database) -> None:
     for name, error in planned.error.items():
         talk.print(f"  {name}: ± {error:,.0f}" + (" if a region has 1,000 people" if name == "income" else ""))
     talk.print("\nThe answer, with 95 % intervals:")
-    paper().print(answer_table(answer))
+    show_answer(answer)
     talk.print(f"\nLeft to spend: {spell(db.left)}. Charged before a row was read, and never given back.")
     talk.print(
         "Ask again and the noise is new; no seed brings it back. Next: tacit init yourdata.parquet > policy.toml"

@@ -11,14 +11,13 @@ from tacit import opening, session
 from tacit.cli import charts
 from tacit.cli.show import (
     SCHEMA,
-    answer_table,
     as_json,
     begun_note,
     console,
-    paper,
     planned_json,
     put,
     say,
+    show_answer,
     telling_of,
     working,
 )
@@ -160,7 +159,7 @@ def _show(answer: Release, asked: Asked, db: session.Database, *, json: bool) ->
         said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
         print(to_json({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
         return
-    paper().print(answer_table(answer))
+    show_answer(answer)
     sys.stdout.flush()
     unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
     if answer.repeated:

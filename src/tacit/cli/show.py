@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
+from tacit.query.choice import answer_meaning, meaning
 from tacit.query.planned import Planned
 from tacit.query.receipt import promise
 from tacit.query.release import Release
@@ -147,12 +148,20 @@ def answer_table(answer: Release) -> Table:
     return shown
 
 
+def show_answer(answer: Release) -> None:
+    """Print the answer, and under it what its intervals mean where they do not hold each for itself."""
+    paper().print(answer_table(answer))
+    if answer.interval_note is not None:
+        put(answer.interval_note)
+
+
 def as_json(answer: Release) -> dict[str, object]:
     """Return an answer for machines."""
     return {
         "question": answer.plan.sql,
         "cost": promise(answer.cost),
         "confidence": answer.confidence,
+        "intervals": answer_meaning(answer.plan, answer.found_groups),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in answer.intervals().dicts()],
         "receipt": answer.receipt,
     }
@@ -168,6 +177,7 @@ def planned_json(planned: Planned) -> dict[str, object]:
         "noise": planned.why,
         "confidence": planned.confidence,
         "error": planned.error | dict.fromkeys(planned.unknown),
+        "intervals": meaning(planned.plan),
         "assume": planned.assume,
         "row_work": {"rows": work.rows, "steps": work.total, "most_rows": MOST_ROWS, "most_steps": MOST_STEPS},
     }

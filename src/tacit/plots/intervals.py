@@ -19,6 +19,7 @@ def estimates(
     ends: Sequence[tuple[float, float]],
     *,
     confidence: float,
+    note: str | None = None,
 ) -> alt.FacetChart:
     """Draw released values as points with their intervals as bars, one panel for each column of the answer.
 
@@ -32,6 +33,7 @@ def estimates(
         values: the released values.
         ends: the low and the high end of each interval.
         confidence: of each interval, named in the subtitle.
+        note: what the intervals mean, if they do not hold each for itself; a second line of the subtitle.
     """
     middle, low, high = read({"values": values, "ends": [x for x, _ in ends], "ends ": [x for _, x in ends]})
     require(len(names) == len(labels) == middle.size, "labels", f"a length of {len(labels)}", "as long as values")
@@ -54,9 +56,10 @@ def estimates(
         .properties(width=WIDTH // 2)
         .facet(facet=alt.Facet("column:N", title=None, sort=None, header=alt.Header(labelFontSize=14)), columns=2)
     )
+    held = f"Bars hold the value of the bounded data with confidence {say(confidence)}"
     heading = alt.TitleParams(
         text="Released values",
-        subtitle=f"Bars hold the value of the bounded data with confidence {say(confidence)} each.",
+        subtitle=f"{held} each." if note is None else [f"{held}.", note],
         anchor="start",
         fontSize=17,
         subtitleFontSize=13,

@@ -1,18 +1,23 @@
 """Intervals for what is computed from released values.
 
-An aggregate has an interval of its own. For a function of m aggregates each gets the confidence 1 - (1-c)/m,
+An aggregate has an interval of its own. For a function of k aggregates each gets the confidence 1 - (1-c)/k,
 so that all of them hold together with confidence c (the union bound), and the function's range over those
 intervals holds its value then. Where a function's range is not known, there is no interval.
+
+Where HAVING or LIMIT chooses groups by noisy values, one of m groups that could have been shown gets c = 1 - β/m: all m
+intervals of an output then hold together with probability at least 1 - β, whichever groups are shown. `choice` proves
+it. With both, an aggregate gets 1 - β/(m·k), an exact fraction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, exp, floor, inf, isinf, isnan, log, nextafter, sqrt
+from math import ceil, exp, floor, inf, isinf, isnan, log, sqrt
 
 from tacit.errors import InvalidError, show
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released
+from tacit.query.choice import confidence_each
 from tacit.query.expressions import Value
 from tacit.query.functions_numbers import round_half_up
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
@@ -26,18 +31,18 @@ def read_confidence(given: object) -> float:
 
 
 def interval(
-    plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: float
+    plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: Confidence
 ) -> Interval | None:
     """Return an interval for one output in one cell, or None."""
     places = {part.place for part in _parts(output) if isinstance(part, Noisy)}
     if not places:
         return None
-    each = min(1 - (1 - confidence) / len(places), nextafter(1.0, 0.0))
+    each = confidence_each(confidence, len(places))
     known = {place: _own(plan, place, released, each) for place in places}
     return _range(output, known, keys)
 
 
-def _own(plan: Plan, place: int, released: Sequence[Released], confidence: float) -> Interval:
+def _own(plan: Plan, place: int, released: Sequence[Released], confidence: Confidence) -> Interval:
     one = plan.aggregates[place]
     return STATISTICS[one.ask.function].interval(one.ask, [released[i] for i in one.bundles], confidence)
 

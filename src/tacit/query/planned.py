@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import nextafter
 
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.statistic import Confidence
+from tacit.query.choice import choosing_clauses, confidence_each, confidence_in_group, is_noisy
 from tacit.query.notes import notes
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
 from tacit.query.price import Price
@@ -19,6 +20,10 @@ from tacit.safe_text import as_html, visible
 _MANY_UNITS = 10**9
 _MOST_SHOWN = 6
 _NEAR = 10
+_FOUND_CHOICE = (
+    "The intervals of the answer will hold together for all groups that are found, so they will be wider than these "
+    "errors. The number of groups is not known before."
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,8 +48,10 @@ class Planned:
     def error(self) -> dict[str, float]:
         """For every output that is an aggregate or a sum of multiples of some: how far off it will be at most.
 
-        Each holds with the asked confidence; for m aggregates each gets the confidence 1 - (1-c)/m, so that all hold
-        together (the union bound). That of an average depends on how many units a group has, which is private: say how
+        Each holds with the asked confidence; for k aggregates each gets the confidence 1 - (1-c)/k, so that all hold
+        together (the union bound). If HAVING or LIMIT chooses listed groups by noisy values, it holds in all groups
+        together (see `choice`). How many groups are found in the data is not known before, so there it holds in one
+        group, before that choice. That of an average depends on how many units a group has, which is private: say how
         many to assume. Without that it is the width of the bounds.
         """
         found = {name: self._error(output, self.assume) for name, output in self.plan.outputs}
@@ -53,7 +60,7 @@ class Planned:
     @property
     def unknown(self) -> tuple[str, ...]:
         """The outputs whose error cannot be said before asking, such as ratios: the answer has their intervals."""
-        noisy = [name for name, output in self.plan.outputs if _is_noisy(output)]
+        noisy = [name for name, output in self.plan.outputs if is_noisy(output)]
         return tuple(name for name in noisy if name not in self.error)
 
     @property
@@ -75,21 +82,40 @@ class Planned:
 
     def _error(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output; None if it is none, or not a sum of multiples of aggregates."""
-        parts = _linear(output) if _is_noisy(output) else None
+        parts = _linear(output) if is_noisy(output) else None
         if parts is None:
             return None
         parts = {place: factor for place, factor in parts.items() if factor}
-        each = self.confidence
-        if len(parts) > 1:
-            each = min(1 - (1 - self.confidence) / len(parts), nextafter(1.0, 0.0))
+        each = confidence_each(self.confidence_in_group, len(parts))
         errors = {place: self._own(place, each, assume) for place in parts}
         return sum((float(abs(factor)) * errors[place] for place, factor in parts.items()), 0.0)
 
-    def _own(self, place: int, confidence: float, assume: int | None) -> float:
+    @property
+    def confidence_in_group(self) -> Confidence:
+        """The confidence of the error in one group; higher if noisy values choose which listed groups are shown."""
+        return confidence_in_group(self.plan, self.confidence)
+
+    def _own(self, place: int, confidence: Confidence, assume: int | None) -> float:
         one = self.plan.aggregates[place]
         bundles = [self.plan.bundles[i] for i in one.bundles]
         noise = [self.price.noise[i] for i in one.bundles]
         return STATISTICS[one.ask.function].error(one.ask, bundles, noise, confidence, assume)
+
+    def _extent(self, share: str) -> str:
+        """Say where an error holds: in one group, or in all that could be shown together."""
+        clauses, groups = choosing_clauses(self.plan), self.plan.cells
+        if not clauses or groups == 1:
+            return f" with {share} confidence"
+        chooses = f"{listed(clauses)} {'chooses' if len(clauses) == 1 else 'choose'} by noisy values"
+        if groups is None:
+            return f" in one group with {share} confidence, before {chooses}"
+        return f" in all {groups:,} groups together, with {share} confidence ({chooses})"
+
+    def _choice(self) -> list[str]:
+        """Say what intervals mean if noisy values choose among groups that are found in the data."""
+        if self.plan.cells is not None or not choosing_clauses(self.plan):
+            return []
+        return [_FOUND_CHOICE]
 
     def _condition(self, name: str) -> str:
         """Say what an error supposes: how large a group is, where that matters."""
@@ -105,7 +131,7 @@ class Planned:
         share = percent(self.confidence)
         known = self.error
         said = {
-            name: f"off by at most {plain(error)} with {share} confidence{self._condition(name)}"
+            name: f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
             for name, error in known.items()
         }
         said |= dict.fromkeys(
@@ -140,7 +166,8 @@ class Planned:
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {said}" for name, said in self._errors()]
         lines += [f"{said[0].upper()}{said[1:]}." for said in notes(self.plan, self.price).values()]
-        return "\n".join(map(visible, [*lines, *self._reach(), *self._groups(), *self._work()]))
+        lines += [*self._choice(), *self._reach(), *self._groups(), *self._work()]
+        return "\n".join(map(visible, lines))
 
     def __repr__(self) -> str:
         """Its cost and errors, in one line."""
@@ -152,7 +179,8 @@ class Planned:
     def _repr_html_(self) -> str:
         """The same for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(said)}</td></tr>" for name, said in self._errors())
-        notes = "".join(f"<p>{as_html(line)}</p>" for line in [*self._reach(), *self._groups(), *self._work()])
+        lines = [*self._choice(), *self._reach(), *self._groups(), *self._work()]
+        notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
         head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 
@@ -168,12 +196,6 @@ def _some(count: int, what: str) -> str:
 def _nulls(keys: list[Key]) -> str:
     without = [key.name for key in keys if None not in key.listed]
     return f", and so are rows where {' or '.join(without)} is NULL" if without else ""
-
-
-def _is_noisy(output: Output) -> bool:
-    if isinstance(output, Computed):
-        return any(map(_is_noisy, output.arguments))
-    return isinstance(output, Noisy)
 
 
 def _linear(output: Output) -> dict[int, Fraction] | None:

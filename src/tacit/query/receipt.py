@@ -8,6 +8,7 @@ from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.choice import confidence_in_group, meaning
 from tacit.query.expressions import Value
 from tacit.query.joins import Join
 from tacit.query.notes import notes
@@ -135,10 +136,15 @@ def _measure(measure: Measure) -> dict[str, object]:
 
 
 def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
-    """The 95 % error of each aggregate; of a ratio for no assumed size of group it is the width of its bounds."""
+    """The 95 % error of each aggregate; of a ratio for no assumed size of group it is the width of its bounds.
+
+    If noisy values choose among listed groups, it holds in all of them together. Of groups that are found in the data
+    it is the error in one group before such a choice: how many there are depends on the data.
+    """
     found: dict[str, object] = {}
+    each = confidence_in_group(plan, 0.95)
     for one in plan.aggregates:
         bundles: list[Bundle] = [plan.bundles[i] for i in one.bundles]
         noise = [price.noise[i] for i in one.bundles]
-        found[one.sql] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, 0.95, None)
-    return {"confidence": 0.95, "error": found}
+        found[one.sql] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, each, None)
+    return {"confidence": 0.95, "error": found, "intervals": meaning(plan)}

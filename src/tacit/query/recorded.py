@@ -28,17 +28,27 @@ def digest(plan: Plan, price: Price, version: str) -> str:
 
 
 def to_text(answer: Release) -> str:
-    """Return an answer's cells as JSON.
+    """Return an answer's cells as JSON, and the number of groups where they were found in the data.
 
     >>> _key(date(2026, 1, 2))
     {'date': '2026-01-02'}
     """
-    return json.dumps([_cell(answer, cell) for cell in answer.cells], separators=(",", ":"))
+    cells = [_cell(answer, cell) for cell in answer.cells]
+    record = {"found_groups": answer.found_groups, "cells": cells} if answer.plan.open else cells
+    return json.dumps(record, separators=(",", ":"))
 
 
 def from_text(text: str, plan: Plan, price: Price, context: Mapping[str, object]) -> Release:
-    """Return the answer that `to_text` wrote, for the same plan and price."""
-    return Release(plan, price, context, tuple(_read(said, plan, price) for said in json.loads(text)))
+    """Return the answer that `to_text` wrote, for the same plan and price.
+
+    tacit 0.1.0 wrote a list of cells alone. If HAVING or LIMIT then chose among found groups, the number of groups is
+    not in the record. The cells that are left are too few to stand for it and no bound of it is public, so such an
+    answer has no intervals.
+    """
+    record = json.loads(text)
+    cells, groups = (record["cells"], record["found_groups"]) if isinstance(record, dict) else (record, None)
+    read = tuple(_read(said, plan, price) for said in cells)
+    return Release(plan, price, context, read, found_groups=groups)
 
 
 def _cell(answer: Release, cell: Cell) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 from itertools import product
 from math import isfinite
@@ -18,6 +18,7 @@ from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.aggregates.table_count import Fitted, around
+from tacit.query.choice import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
@@ -78,6 +79,8 @@ class Release:
     context: Mapping[str, object]
     cells: tuple[Cell, ...]
     confidence: float = 0.95
+    found_groups: int | None = None
+    """How many groups were found in the data, before HAVING and LIMIT; None if groups are listed or it is unknown."""
     repeated: bool = field(default=False, compare=False)
     """Whether it comes from the ledger's record, and cost nothing this time."""
 
@@ -115,8 +118,9 @@ class Release:
         """Return the answer with the low and high end of every noisy value, each with this confidence.
 
         They are for the statistic of the bounded data: values clamped, units reaching no further than the
-        policy lets them. Each holds for itself; that all of them hold together is less likely. Without a confidence it
-        is that of the question.
+        policy lets them. Each holds for itself; that all of them hold together is less likely. If HAVING or LIMIT chose
+        groups by noisy values, the intervals of a column hold together for all groups that could have been shown; see
+        `interval_note`. Without a confidence it is that of the question.
         """
         return as_table(self.columns(confidence))
 
@@ -131,7 +135,15 @@ class Release:
         return Answered(name, output.kind, values, found if any(ends is not None for ends in found) else None)
 
     def _interval(self, output: Output, cell: Cell, confidence: float) -> Interval | None:
-        return interval(self.plan, output, cell.released, cell.keys, confidence)
+        if choosing_clauses(self.plan) and candidates(self.plan, self.found_groups) is None:
+            return None  # a record without the number of groups: no confidence of each would be right
+        each = confidence_in_group(self.plan, confidence, self.found_groups)
+        return interval(self.plan, output, cell.released, cell.keys, each)
+
+    @property
+    def interval_note(self) -> str | None:
+        """What the intervals mean, where noisy values chose or ordered the groups; else None."""
+        return interval_note(self.plan, self.found_groups, self.confidence)
 
     def margin(self, *names: str, confidence: float = 0.95) -> Table:
         """Return a margin of a table that adds up: its counts by some of its keys, with intervals.
@@ -142,6 +154,8 @@ class Release:
         ((aggregate,), keys) = self.plan.aggregates or (None,), [key.name for key in self.plan.keys]
         if aggregate is None or aggregate.ask.function != "table_count":
             raise InvalidError("margin", "an answer that is no such table", "of a crosstab or a histogram")
+        if len(self.cells) != self.plan.listed:
+            raise InvalidError("margin", "an answer without all its cells", "of a whole table, without HAVING or LIMIT")
         for name in names:
             if name not in keys:
                 raise InvalidError("margin", show(name), f"of some of {', '.join(keys)}")
@@ -195,6 +209,7 @@ class Release:
             [value for *_, value, _ in bars],
             [ends for *_, ends in bars],
             confidence=confidence,
+            note=interval_note(self.plan, self.found_groups, confidence),
         )
 
     def _label(self, cell: Cell) -> str:
@@ -202,7 +217,7 @@ class Release:
 
     def __str__(self) -> str:
         """The answer with its intervals."""
-        return as_text(self.columns(), self.confidence)
+        return as_text(self.columns(), self.confidence, self.interval_note)
 
     def __repr__(self) -> str:
         """What it is, in one line; `print` shows the answer."""
@@ -213,7 +228,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The answer with its intervals, for notebooks."""
-        return as_html(self.columns(), self.confidence)
+        return as_html(self.columns(), self.confidence, self.interval_note)
 
 
 def release(plan: Plan, price: Price, exact: Integers, context: Mapping[str, object]) -> Release:
@@ -270,7 +285,7 @@ def release_found(plan: Plan, price: Price, find: Find, context: Mapping[str, ob
         noisy = _noisy(plan, price, exact, some.stop - some.start, told)
         for place, (keys, low) in enumerate(zip(found.keys[some], lower[some], strict=True)):
             cells.append(_cell(plan, laws[low], noisy, place, keys))
-    return _answer(plan, price, cells, context)
+    return replace(_answer(plan, price, cells, context), found_groups=len(cells))
 
 
 def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:

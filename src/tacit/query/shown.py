@@ -78,18 +78,18 @@ def _between(ends: Interval | None, digits: int | None) -> str:
     return "" if ends is None else f"{rounded(ends[0], digits, -1)} … {rounded(ends[1], digits, 1)}"
 
 
-def as_text(columns: Sequence[Answered], confidence: float) -> str:
-    """Return the first rows, in columns."""
+def as_text(columns: Sequence[Answered], confidence: float, note: str | None = None) -> str:
+    """Return the first rows, in columns, and under them a note on the intervals."""
     headings, rows = grid(_first(columns), confidence)
-    return "\n".join([*aligned([headings, *rows]), *_more(columns)])
+    return "\n".join([*aligned([headings, *rows]), *_more(columns), *([note] if note else [])])
 
 
-def as_html(columns: Sequence[Answered], confidence: float) -> str:
-    """Return the first rows, for notebooks."""
+def as_html(columns: Sequence[Answered], confidence: float, note: str | None = None) -> str:
+    """Return the first rows and a note on the intervals, for notebooks."""
     headings, rows = grid(_first(columns), confidence)
     head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
     body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    more = "".join(f"<p>{escaped(line)}</p>" for line in _more(columns))
+    more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *([note] if note else [])])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

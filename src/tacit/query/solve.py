@@ -18,6 +18,7 @@ from fractions import Fraction
 from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.query.aggregates import STATISTICS
+from tacit.query.choice import confidence_in_group
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Plan
 from tacit.query.price import Price, noise_of, price
@@ -114,7 +115,7 @@ def solve(
     Args:
         plan: the question.
         wanted: the largest error of each output.
-        confidence: how often the errors shall hold.
+        confidence: how often the errors shall hold; in all listed groups together if noisy values choose among them.
         assume: how many units a group is assumed to have, for what depends on it.
         delta: δ of the question, if it may use some.
         by_rho: whether the budget is in zCDP, so that ρ is solved for.
@@ -135,7 +136,7 @@ class _Errors:
     """The wanted errors of a plan, and what it takes to meet them."""
 
     def __init__(self, plan: Plan, wanted: Wanted, confidence: float, assume: int | None) -> None:
-        self.plan, self.confidence, self.assume = plan, confidence, assume
+        self.plan, self.confidence, self.assume = plan, confidence_in_group(plan, confidence), assume
         outputs = dict(plan.outputs)
         targets: dict[int, Fraction] = {}
         for name, target in wanted.items():

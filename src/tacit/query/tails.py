@@ -31,6 +31,8 @@ _PERIOD, _ENOUGH, _SMALL = 40.0, 1e-10, 1e-6
 _SIZES = (128, 512, 4096)
 _HALVINGS = 40
 _FARTHEST = 15.0
+_LEFT_OUT = 1e-9  # one Laplace variable, the slowest, is off by less than 6e-10 at tails from 1e-6 on
+_PARTS = np.concatenate((np.geomspace(0.02, 0.5, 24), np.linspace(0.53, 0.99, 24), [0.999])).tolist()
 
 
 def gaussian_reach(variance: float, beta: float) -> float:
@@ -65,6 +67,31 @@ def laplace_reach(scales: Floats, counts: Floats, beta: float) -> float:
     return _inverted(shares, counts, beta, far) * deviation
 
 
+def laplace_bounds(scales: Floats, counts: Floats, beta: float) -> Floats:
+    """Return for many sums at once t with Pr[|X| > t] ≤ β, by Chernoff's bound; it is convex in the weights.
+
+    With s = 1/u the bound is the least s·(ln(2/β) + Σ K(w/s)) over s, K being a convex function. That is convex in s
+    and w together, and so its least value over s is convex in w.
+
+    Args:
+        scales: the scales of the variables, with their weights; a column for each sum.
+        counts: how many variables there are of each scale, likewise.
+        beta: how often a sum may be further off.
+
+    >>> laplace_bounds(np.ones((1, 1)), np.ones((1, 1)), 1e-6).round(1)
+    array([17.7])
+    """
+    squares = np.where(counts > 0, scales, 0.0) ** 2
+    largest = squares.max(axis=0)
+    found = np.where(largest > 0, np.inf, 0.0)
+    fastest = 1 / np.sqrt(np.where(largest > 0, largest, 1.0))
+    for part in _PARTS:
+        u = part * fastest
+        cumulant = -np.sum(counts * np.log1p(-squares * u * u), axis=0)
+        found = np.minimum(found, (np.log(2 / beta) + cumulant) / u)
+    return found
+
+
 def _inverted(shares: Floats, counts: Floats, beta: float, high: float) -> float:
     """Bisect the tail from the series; the safe end."""
     for size in _SIZES:
@@ -77,7 +104,7 @@ def _inverted(shares: Floats, counts: Floats, beta: float, high: float) -> float
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         beyond = 1 - float(weights @ np.sin(u * middle))
-        low, high = (middle, high) if beyond > beta else (low, middle)
+        low, high = (middle, high) if beyond > beta - _LEFT_OUT else (low, middle)
     return high
 
 

@@ -110,20 +110,25 @@ class Tree:
 
     def parts(self, bin_: int, share: float, q: float) -> Parts:
         """Return the noise of D as a sum of alike terms: weights, how many nodes have each, and on which level."""
-        k, own, found, carried = self.shape.branching, self.own, list[tuple[float, float, int]](), 0.0
-        for one in self._way(np.array([bin_]), np.array([share]), q):
+        every = self.all_parts(np.array([bin_]), np.array([share]), q)
+        kept = every.counts[:, 0] > 0
+        return Parts(every.weights[kept, 0], every.counts[kept, 0], every.levels[kept])
+
+    def all_parts(self, bins: Places, shares: Floats, q: float) -> Parts:
+        """Return the same for many positions: weights and counts have one column for each; a count may be 0."""
+        k, own, none = self.shape.branching, self.own, np.zeros(len(bins))
+        found, carried = list[tuple[Floats, Floats, int]](), none
+        for one in self._way(bins, shares, q):
             last = one.level == self.shape.levels - 1
-            on, mean = one.on.item(), one.mean.item()
-            weights = (1 - mean + carried, on - mean + carried, -mean + carried)
-            for place, (weight, count) in enumerate(
-                zip(weights, (one.before.item(), 1, one.behind.item()), strict=True)
-            ):
+            weights = (1 - one.mean + carried, one.on - one.mean + carried, -one.mean + carried)
+            counts = (one.before.astype(np.float64), none + 1, one.behind.astype(np.float64))
+            for place, (weight, count) in enumerate(zip(weights, counts, strict=True)):
                 for level in range(one.level, one.level + 1 if place == 1 else self.shape.levels):
                     found.append((weight * own[level], count, level))
                     weight, count = weight * (1 - own[level]), count * k  # noqa: PLW2901 - of the children
-            carried = 0.0 if last else (1 - own[one.level]) * weights[1]
-        weights_, counts, levels = zip(*(part for part in found if part[1]), strict=True)
-        return Parts(np.array(weights_), np.array(counts, dtype=np.float64), np.array(levels))
+            carried = none if last else (1 - own[one.level]) * weights[1]
+        every, many, levels = zip(*found, strict=True)
+        return Parts(np.array(every), np.array(many), np.array(levels))
 
     def _way(self, bins: Places, shares: Floats, q: float) -> list[_Siblings]:
         """Return the siblings on the way down to some bins, one level after the other."""

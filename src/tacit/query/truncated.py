@@ -128,6 +128,6 @@ def _around(law: Truncated, found: int, beta: float) -> tuple[int, int]:
     first, low, high = high, found, found + k + 1
     while high - low > 1:
         n = (low + high) // 2
-        shown = law.beyond(k + 1 - n)
-        low, high = (low, n) if shown - law.beyond(found + 1 - n) <= beta / 2 * shown else (n, high)
+        no_more = law.beyond(n - found) - law.beyond(n - k)  # by symmetry Pr[k - n < X ≤ found - n], small and exact
+        low, high = (low, n) if no_more <= beta / 2 * law.beyond(k + 1 - n) else (n, high)
     return first, low

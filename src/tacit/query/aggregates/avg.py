@@ -19,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.query.aggregates.grid import grid
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
@@ -50,7 +50,7 @@ class Average:
             return float((low + high) / 2)
         return float(min(max(low + (high - low) * Fraction(above, above + below), low), high))
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """Return the ends of all means that the test does not reject; the bounds where no row shows through noise."""
         del ask
         one = released[0]
@@ -61,7 +61,7 @@ class Average:
         return low + (high - low) * first, low + (high - low) * last
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The quantile at the worst mean, an end of the bounds, over the assumed number of rows."""
         del ask
@@ -70,7 +70,7 @@ class Average:
             return float(high - low)
         measure = bundles[0].measures[0]
         rows = assume * (measure.high - measure.low) << measure.fraction_bits
-        worst = noise[0].quantile(1 - Fraction(repr(confidence)))
+        worst = noise[0].quantile(miss_rate(confidence))
         return float(high - low) * (min(1.0, worst / rows) if rows else 1.0)
 
 
@@ -86,14 +86,14 @@ def balanced(value: Expression, bounds: Bounds, table: TablePolicy, *, absent: b
     return Bundle(measures=tuple(sums), reach=reach, nonnegative=True)
 
 
-def _edge(one: Released, end: float, confidence: float) -> float:
+def _edge(one: Released, end: float, confidence: Confidence) -> float:
     """Return where the test begins to reject between the estimate and an end, by bisection; as a share of the bounds.
 
     The estimate itself is never rejected. The quantile is convex in the mean, and what it is compared with is a
     straight line on this side: if the end is rejected, they cross once.
     """
     above, below = (float(x) for x in one.integers[:2])
-    tail, beta = one.noise.mixture(), 1 - confidence
+    tail, beta = one.noise.mixture(), float(miss_rate(confidence))
     inner, outer = min(max(above / (above + below), 0.0), 1.0), end
     if tail(1 - end, end, abs((1 - end) * above - end * below)) > beta:
         return end

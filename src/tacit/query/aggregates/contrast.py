@@ -15,7 +15,8 @@ the noise weighs most, and an estimate that noise has moved inward would make th
 Where the number of rows is no more than twice the scale of its noise, nothing can be told: the interval is everything
 that is possible. Coverage is not proved for few rows but simulated: `tests/query/test_moments.py` tries groups from a
 tenth of the noise's scale up, means at their bounds, no spread and all of it, for Laplace and for Gaussian noise; it
-stays at 95 % to within half a percent or above, and below 97 % from ten standard deviations of the count on.
+stays at 95 % to within half a percent or above, and below 97 % from ten standard deviations of the count on. At more
+than 95 % confidence the square in Q decides, which its variance does not describe: see `bracket`.
 """
 
 from __future__ import annotations
@@ -114,9 +115,9 @@ class Contrast:
         stretch = sqrt(1 + extra / max(self.noise.deviation(weights) ** 2, 1e-300))
         return self.noise.beyond(weights, abs(self.alpha - theta * self.gamma) / stretch)
 
-    def interval(self, low: float, high: float, confidence: float) -> Interval:
-        """Return the ends of all θ that are not rejected, within what is possible."""
-        return self._edge(low, low, high, 1 - confidence), self._edge(high, low, high, 1 - confidence)
+    def interval(self, low: float, high: float, beta: float) -> Interval:
+        """Return the ends of all θ that are not rejected at level β, within what is possible."""
+        return self._edge(low, low, high, beta), self._edge(high, low, high, beta)
 
     def _edge(self, end: float, low: float, high: float, beta: float) -> float:
         """Return where the test begins to reject between the estimate and an end, by bisection.

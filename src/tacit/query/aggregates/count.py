@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
@@ -33,9 +32,9 @@ class Count:
         whole = _whole(one.bundle)
         return (2 * sum(one.integers[: _sums(ask)]) + whole) // (2 * whole)
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""
-        one, beta = released[0], 1 - Fraction(repr(confidence))
+        one, beta = released[0], miss_rate(confidence)
         if len(one.integers) == 1:
             low, high = one.noise.around(one.integers[0], beta)
             return float(low), float(high)
@@ -44,11 +43,11 @@ class Count:
         return (middle - spread) / whole, (middle + spread) / whole
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The exact quantile of the noise."""
         del assume
-        beta = 1 - Fraction(repr(confidence))
+        beta = miss_rate(confidence)
         if bundles[0].width == 1:
             return float(noise[0].quantile(beta))
         return noise[0].spread((1.0,) * _sums(ask), float(beta)) / _whole(bundles[0])

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
 
+from tacit.query.aggregates.bracket import SIMULATED, bracket, hull, mean_range, ratio
 from tacit.query.aggregates.contrast import Contrast, Noisy, Vector, noisy, outward
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.aggregates.steps import Steps, factors, fraction_bits, rows_of, steps, summed, times
 from tacit.query.expressions import Call, Case, Kind
 from tacit.query.noise_law import NoiseLaw
@@ -40,6 +40,8 @@ from tacit.query.refuse import refused
 
 _MOST = {False: 1 / 4, True: 1 / 2}
 _EVEN = 12
+_SIDES = (np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4))
+"""The weights of A, B, C and D in Σt, in Σs and in the number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +68,21 @@ class Covariance:
         test, most = self._contrast(released[0]), _MOST[self.sample]
         return 0.0 if test is None else _size(released[0].bundle) * test.estimate(-most, most)
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """Return the ends of all covariances that the test does not reject; all possible ones if it tells nothing."""
         del ask
         test, most = self._contrast(released[0]), _MOST[self.sample]
-        low, high = (-most, most) if test is None else test.interval(-most, most, confidence)
+        beta = float(miss_rate(confidence))
+        low, high = (-most, most) if test is None else test.interval(-most, most, beta)
+        if test is not None and beta < SIMULATED:
+            corners, ones = _corners(test.noise, beta / 3), np.ones(4)
+            own = bracket(test.noise, [mean.product for mean in corners], test.gamma, ones)
+            low, high = hull((low, high), own.interval(-most, most, beta / 3))
         size = _size(released[0].bundle)
         return size * low, size * high
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The quantile at the worst means, a corner of the bounds, over the assumed rows."""
         del ask
@@ -83,7 +90,7 @@ class Covariance:
         most, rows = size * _MOST[self.sample], 0 if assume is None else assume - int(self.sample)
         if rows <= 0 or not unit:
             return most
-        return min(most, size * noise[0].quantile(1 - Fraction(repr(confidence))) / (unit * rows))
+        return min(most, size * noise[0].quantile(miss_rate(confidence)) / (unit * rows))
 
     def _contrast(self, one: Released) -> Contrast | None:
         unit = _row(one.bundle)
@@ -126,14 +133,18 @@ class Correlation:
         test = _correlated(released[0], 1.0)
         return 0.0 if test is None else test.estimate(-1.0, 1.0)
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """Return the ends of all correlations that the test does not reject; -1 and 1 where it tells nothing."""
         del ask
-        test = _correlated(released[0], 1 - confidence)
-        return (-1.0, 1.0) if test is None else test.interval(-1.0, 1.0, confidence)
+        beta = float(miss_rate(confidence))
+        test = _correlated(released[0], beta)
+        if test is None:
+            return -1.0, 1.0
+        ends = test.interval(-1.0, 1.0, beta)
+        return ends if beta >= SIMULATED else hull(ends, _correlations(test.noise, beta / 5))
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """For the assumed rows, if both values spread evenly over their bounds and are not correlated: else 1.
 
@@ -144,12 +155,12 @@ class Correlation:
             return 1.0
         z = noisy(Released(bundles[0], (0,) * 6, noise[0]), _rows(bundles[0]))
         weights = np.array([1 / 4, -1 / 4, -1 / 4, 1 / 4, 0.0, 0.0])
-        low, high = 0.0, assume / _EVEN
-        if z.beyond(weights, high) > 1 - confidence:
+        low, high, beta = 0.0, assume / _EVEN, float(miss_rate(confidence))
+        if z.beyond(weights, high) > beta:
             return 1.0
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if z.beyond(weights, middle) > 1 - confidence else (low, middle)
+            low, high = (middle, high) if z.beyond(weights, middle) > beta else (low, middle)
         return min(1.0, high * _EVEN / assume)
 
 
@@ -211,6 +222,26 @@ def _correlated(released: Released, beta: float) -> Contrast | None:
     up, down = (z.quadratic([*fixed, *((side * x, a, b) for x, a, b in times_theta)])[1] for side in (1, -1))
     spread = at_zero, (up - down) / 2, (up + down) / 2 - at_zero
     return Contrast(z, left - bias, both + slope, (product, -(r * square + other_square / r) / 2), spread)
+
+
+def _corners(z: Noisy, beta: float) -> list[_Means]:
+    """Return the extreme pairs of means that noise allows, each mean at level β."""
+    one, other, rows = (np.append(side, np.zeros(len(z.sums) - 4)) for side in _SIDES)
+    first, second = (mean_range(z, side, rows, beta) for side in (one, other))
+    return [_Means(m, k, inside=True) for m in first for k in second]
+
+
+def _correlations(z: Noisy, beta: float) -> Interval:
+    """Return a range of correlations: two means, a sum of products and two of squares, each at level β."""
+    corners = _corners(z, beta)
+    estimated = _Means.of(z, float(z.sums[:4].sum()))
+    low, high = corners[0], corners[-1]
+    inner = _Means(min(max(estimated.m, low.m), high.m), min(max(estimated.k, low.k), high.k), inside=True)
+    means = [*corners, inner]  # sums of squares are least at the estimated means
+    product = [np.append(mean.product, (0.0, 0.0)) for mean in means]
+    square = [np.append(mean.one**2, (-1.0, 0.0)) for mean in means]
+    other = [np.append(mean.other**2, (0.0, -1.0)) for mean in means]
+    return ratio(*(bracket(z, weights, 1.0, np.zeros(6)).sums(beta) for weights in (product, square, other)))
 
 
 def _products(one: Steps, other: Steps, bits: int) -> tuple[Measure, ...]:

@@ -43,7 +43,7 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
@@ -144,7 +144,7 @@ class Quantile:
         value = min(max((first + last) / 2, low), high)
         return round(value) if self.kind(ask) == "integer" else value
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """The values whose rank may be the asked one; the bounds where no row can be told from noise."""
         ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
         low, high = (float(end) for end in bins.bounds)
@@ -152,14 +152,14 @@ class Quantile:
             return low, high
         q, rank = self._rank(ask, ranks, released[0].bundle)
         few = self.which in ("min", "max") and ranks.rows < _FEW * abs(self._offset(ranks.noise, released[0].bundle))
-        places = ranks.ends(q, rank, (1 - confidence) / (2 if few else 1))
+        places = ranks.ends(q, rank, float(miss_rate(confidence)) / (2 if few else 1))
         first, last = (_value(bins, place, len(ranks.before) - 1) for place in places)
         if first > last:
             return low, high
         return (float(floor(first)), float(ceil(last))) if self.kind(ask) == "integer" else (first, last)
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The error in ranks is known; in values it depends on how dense they are.
 
@@ -169,7 +169,7 @@ class Quantile:
         low, high = bins_of(ask.values[0].kind, ask.bounds[0]).bounds
         if not assume:
             return float(high - low)
-        ranks = _noise(bundles, noise).worst(self._share(ask), 1 - confidence)
+        ranks = _noise(bundles, noise).worst(self._share(ask), float(miss_rate(confidence)))
         return float(high - low) * min(1.0, ranks / (assume << bundles[0].measures[0].fraction_bits))
 
     def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tacit.query.aggregates.grid import grid
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
@@ -36,7 +36,7 @@ class Sum:
         above, below = _as_ratio(one)
         return (2 * above + below) // (2 * below) if _is_whole(one) else above / below
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """The noisy integer give or take the exact quantile of its noise."""
         del ask
         one = released[0]
@@ -45,7 +45,7 @@ class Sum:
         return (float(floor(low)), float(ceil(high))) if _is_whole(one) else (float(low), float(high))
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The exact quantile of the noise, in the value's own measure."""
         del ask, assume
@@ -82,9 +82,9 @@ def _weighed(one: Released) -> Fraction:
     return sum((x * w for x, w in zip(one.integers, _weights(one.bundle), strict=False)), Fraction(0))
 
 
-def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: float) -> Fraction:
+def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: Confidence) -> Fraction:
     """Return how far the noise of the sum reaches: exactly for one integer, for two by their mixture."""
-    beta = 1 - Fraction(repr(confidence))
+    beta = miss_rate(confidence)
     if len(weights) == 1:
         return Fraction(noise.quantile(beta))
     return Fraction(noise.spread(tuple(abs(float(weight)) for weight in weights), float(beta)))

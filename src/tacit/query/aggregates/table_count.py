@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from tacit.query.aggregates.count import Count
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.margins import Fit, Keys
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
@@ -31,7 +30,7 @@ class TableCount(Count):
         """The whole number that the fitted table has here."""
         return super().estimate(ask, released[-1:])
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """The fit give or take its noise, cut off at 0, below which no count is."""
         every = tuple(range(len(ask.sizes)))
         fit = Fit.of(ask.sizes, [one.bundle for one in released], [one.noise for one in released])
@@ -41,7 +40,7 @@ class TableCount(Count):
         return around(last.center, fit, every, confidence)
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """How far the fit may be off in one cell."""
         del assume
@@ -49,13 +48,13 @@ class TableCount(Count):
         return reach(Fit.of(ask.sizes, bundles, noise), every, confidence)
 
 
-def around(center: float, fit: Fit, margin: Keys, confidence: float) -> Interval:
+def around(center: float, fit: Fit, margin: Keys, confidence: Confidence) -> Interval:
     """Return the interval of a cell of a fitted margin."""
     spread = reach(fit, margin, confidence)
     return max(center - spread, 0.0), max(center + spread, 0.0)
 
 
 @lru_cache(maxsize=256)
-def reach(fit: Fit, margin: Keys, confidence: float) -> float:
+def reach(fit: Fit, margin: Keys, confidence: Confidence) -> float:
     """Return how far a cell of a fitted margin may be off; the same for all its cells, so it is found once."""
-    return fit.reach(margin, float(1 - Fraction(repr(confidence))))
+    return fit.reach(margin, float(miss_rate(confidence)))

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
 
-from tacit.query.aggregates.contrast import Contrast, Vector, noisy, outward
-from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.bracket import SIMULATED, Bracket, bracket, hull, mean_range
+from tacit.query.aggregates.contrast import Contrast, Noisy, Vector, noisy, outward
+from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.aggregates.steps import factors, fraction_bits, rows_of, steps, summed, times, whole
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
@@ -66,16 +66,18 @@ class Variance:
             return self._shown(most, released[0].bundle) / 2
         return self._shown(test.estimate(0.0, most), released[0].bundle)
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: float) -> Interval:
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
         """Return the ends of all variances that the test does not reject; all that are possible if it tells nothing."""
         del ask
         test, most = self._contrast(released[0]), _MOST[self.sample]
-        low, high = (0.0, most) if test is None else test.interval(0.0, most, confidence)
-        bundle = released[0].bundle
+        beta, bundle = float(miss_rate(confidence)), released[0].bundle
+        low, high = (0.0, most) if test is None else test.interval(0.0, most, beta)
+        if test is not None and beta < SIMULATED:
+            low, high = hull((low, high), self._bracket(test.noise, beta / 2).interval(0.0, most, beta / 2))
         return self._shown(low, bundle), self._shown(high, bundle)
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: float, assume: int | None
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
     ) -> float:
         """The quantile at the worst mean, an end of the bounds, over the assumed rows.
 
@@ -87,7 +89,7 @@ class Variance:
         unit = _row(bundles[0])
         if rows <= 0 or not unit:
             return most
-        worst = noise[0].quantile(1 - Fraction(repr(confidence))) / (unit * rows)
+        worst = noise[0].quantile(miss_rate(confidence)) / (unit * rows)
         return min(most, self._shown(worst, bundles[0]))
 
     def _contrast(self, one: Released) -> Contrast | None:
@@ -106,6 +108,14 @@ class Variance:
         left = float(_weights(m) @ z.sums) - (bias if m == raw else 0.0)
         weights = _weights(outward(m, z.deviation(of_mean) / rows)), np.full(3, -1.0)
         return Contrast(z, left, rows - self.sample, weights, (spread, 0.0, 0.0))
+
+    def _bracket(self, z: Noisy, beta: float) -> Bracket:
+        """Return the contrast over all means that noise allows at level β."""
+        ones, of_mean = np.ones(3), np.array([0.0, 1 / 2, 1.0])
+        rows, total = float(z.sums.sum()), float(of_mean @ z.sums)
+        low, high = mean_range(z, of_mean, ones, beta)
+        inner = (min(max(m, low), high) for m in (total / rows, 1 / 2))  # Σ(t-m)² is least, m(1-m) largest
+        return bracket(z, [_weights(m) for m in (low, high, *inner)], rows - self.sample, ones)
 
     def _shown(self, theta: float, bundle: Bundle) -> float:
         """Return a variance of t in the value's own measure."""
