@@ -3,6 +3,10 @@
 DuckDB raises where an integer overflows (the plan's ranges exclude it), where a divisor is 0 (guarded in `forms`) and
 where a cast fails (see `duckdb_casts`). Doubles follow IEEE 754: NaN arises, and is carried along as a second NULL
 until something looks at it.
+
+LIKE of DuckDB below 2.0 tries all combinations of several % if the pattern also has `_`. So LIKE is an expression of
+RE2 unless the pattern is plain (`query.like_patterns`). REGEXP_MATCHES would not do: DuckDB's optimiser turns it back
+into LIKE.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from tacit.engines.statements.forms import (
     date_truncated,
     function_form,
     integer_form,
-    operator_form,
 )
+from tacit.engines.statements.like import automaton_expression, like_form
 from tacit.engines.statements.words import call
 
 
@@ -35,7 +39,7 @@ def duckdb_forms(dialect: Dialect) -> dict[str, Form]:
         "trim": Form(write=lambda _, arguments: call("TRIM", arguments[0], exp.Literal.string(" "))),
         "concat": chain_form(exp.DPipe),
         "starts_with": function_form("STARTS_WITH"),
-        "like": operator_form(exp.Like),
+        "like": like_form("REGEXP_FULL_MATCH", automaton_expression, plain=True),
         "year": integer_form("YEAR"),
         "quarter": integer_form("QUARTER"),
         "month": integer_form("MONTH"),

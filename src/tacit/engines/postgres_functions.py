@@ -7,6 +7,12 @@ server's own `lower` under "C" does the same, and faster.
 **Long texts.** No value may be larger than 1 GB, and `lower` takes up to 8 bytes for each byte. So a function that
 makes a text is NULL where a text that it is made of has more than 32 MB: 16 times as much, which is the most that a
 text can grow (`query.text_growth`), and 8 times as much are 512 MB and less. What only looks at a text takes all.
+
+**LIKE** is PostgreSQL's own. Its matcher goes on from the first occurrence of each part between two %, and ends at once
+if the text ends before the pattern does, so a match takes O(n·m) steps. A regular expression would need 8 bytes of
+memory for each byte of a text and fail on long ones. The matcher descends once for each %, and PostgreSQL raises where
+its stack is full; at 100 kB, the least that a server can be set to, that is beyond 1,000. `query.like_patterns` allows
+fewer.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from tacit.query import parse_special as special
 from tacit.query.expressions import Constant
+from tacit.query.like_patterns import check_pattern
 from tacit.query.parse_special import Go
 from tacit.query.parse_terms import Term, call, case, cast_to, coerce, common_kind, condition, constant
 from tacit.query.refuse import refused, refused_node
@@ -166,6 +167,8 @@ def _like(node: exp.Expr, go: Go) -> Term:
     value, pattern = go(node.this), go(node.expression)
     if isinstance(node, exp.ILike):
         value, pattern = call("lower", value), call("lower", pattern)
+    if isinstance(pattern.expression, Constant):
+        check_pattern(pattern.expression.value)
     found = call("like", value, pattern)
     return call("not", found) if node.args.get("negate") else found
 

@@ -1,0 +1,69 @@
+"""LIKE patterns: their parts between wildcards, and the public limits that bound the work of a match.
+
+A match of a pattern of m characters in a text of n takes O(n·m) steps on every engine. That needs a matcher which
+does not try again: the first occurrence of a part between two % is as good as any later one, since whatever follows the
+later one also follows the first. Some engines' own matchers try all occurrences, in O(n^k) steps for k wildcards, so a
+question could run for hours if one chosen row is present. Engines use their own matcher for `is_plain` patterns, whose
+match has only one choice to make, and an expression of `engines.statements.like` for others.
+
+Two limits hold on all engines, and tacit checks them before it charges. A pattern has at most MOST_RUNS runs, since
+some matchers descend once for each run and fail when their stack is full. A pattern that is not plain has at most
+MOST_CHARACTERS characters, which fit an automaton.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tacit.query.expressions import Value
+from tacit.query.refuse import refused
+
+MOST_RUNS: Final = 500
+"""How often characters, `_` and % may alternate in a pattern."""
+
+MOST_CHARACTERS: Final = 1_000
+"""How long a pattern may be that is not plain; a run of % counts as one character."""
+
+
+def split_pattern(pattern: str) -> list[str]:
+    """Return the parts of a pattern between its runs of %.
+
+    >>> split_pattern("n%_th%%"), split_pattern("north")
+    (['n', '_th', ''], ['north'])
+    """
+    return re.split("%+", pattern)
+
+
+def split_part(part: str) -> list[str]:
+    """Return the runs of a part: each is all `_`, or has none.
+
+    >>> split_part("a__bc_")
+    ['a', '__', 'bc', '_']
+    """
+    return re.findall("_+|[^_]+", part)
+
+
+def is_plain(pattern: str) -> bool:
+    """Whether a pattern has at most one run of %, or is fixed text between two.
+
+    >>> [is_plain(pattern) for pattern in ("a_c", "a%c_", "%abc%", "%a_c%", "a%b%c")]
+    [True, True, True, False, False]
+    """
+    parts = split_pattern(pattern)
+    return len(parts) <= 2 or (len(parts) == 3 and parts[0] == parts[2] == "" and "_" not in parts[1])  # noqa: PLR2004 - ends
+
+
+def check_pattern(pattern: Value) -> None:
+    """Raise RefusedError if a pattern is beyond the limits."""
+    if not isinstance(pattern, str):
+        return
+    parts = split_pattern(pattern)
+    runs = sum(len(split_part(part)) for part in parts) + len(parts) - 1
+    if runs > MOST_RUNS:
+        what = f"A LIKE pattern alternates {runs:,} times between characters, _ and %, more than {MOST_RUNS}"
+        raise refused(what, "Write a shorter pattern, or several joined by AND.")
+    characters = sum(map(len, parts)) + len(parts) - 1
+    if characters > MOST_CHARACTERS and not is_plain(pattern):
+        what = f"A LIKE pattern with several % has {characters:,} characters, more than {MOST_CHARACTERS:,}"
+        raise refused(what, "Write a shorter pattern, or several joined by AND.")

@@ -1,0 +1,84 @@
+"""The work of LIKE, by its structure: no engine's own matcher with several %, and no quantifier inside another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.postgres_dialect import POSTGRES
+from tacit.engines.spark_dialect import SPARK
+from tacit.engines.statements.dialect import Dialect
+from tacit.engines.statements.like import atomic_expression, automaton_expression
+from tacit.engines.statements.words import column, literal
+from tacit.query.expressions import Call, Column, Constant
+from tacit.query.like_patterns import check_pattern
+
+SEVERAL = ["%_a" * 5 + "%b", "%a_b%", "a%b%c", "%a%b%", "_%_%_", "%a" * 250, "%a" + "_" * 990 + "%b", "%(a+)+%*%"]
+PLAIN = ["", "abc", "abc%", "%abc", "%abc%", "a%c", "a_c", "_%", "%"]
+
+
+def written(dialect: Dialect, pattern: str) -> str:
+    call = Call("like", (Column("s", "text"), Constant(pattern, "text")), "boolean")
+    return dialect.text(dialect.forms["like"].write(call, [column("s"), literal(pattern, "text")]))
+
+
+@pytest.mark.parametrize("pattern", SEVERAL)
+@pytest.mark.parametrize("dialect", [DUCKDB, SPARK], ids=["duckdb", "spark"])
+def test_a_pattern_with_several_wildcards_is_not_left_to_the_engines_matcher(dialect: Dialect, pattern: str) -> None:
+    check_pattern(pattern)
+    assert not re.search(r"\bI?LIKE\b", written(dialect, pattern))
+
+
+@pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES], ids=["duckdb", "postgres"])
+@pytest.mark.parametrize("pattern", PLAIN)
+def test_a_plain_pattern_is_the_engines_own(dialect: Dialect, pattern: str) -> None:
+    assert re.search(r"\bLIKE\b", written(dialect, pattern))
+
+
+@pytest.mark.parametrize("pattern", SEVERAL)
+def test_duckdb_plans_no_like_of_several_wildcards(pattern: str) -> None:
+    """Its optimiser turns some regular expressions into LIKE."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'a' AS s")
+        connection.execute("PRAGMA explain_output = 'optimized_only'")
+        statement = f"SELECT count(*) FROM t WHERE {written(DUCKDB, pattern)}"  # noqa: S608 - ours
+        ((_, plan),) = connection.execute(f"EXPLAIN {statement}").fetchall()
+        connection.execute(statement)  # RE2 takes the expression
+    assert "regexp_full_match" in plan.casefold()
+    assert "~~" not in plan
+
+
+def quantifiers(tree: object, depth: int = 0) -> Iterator[tuple[int, bool]]:
+    """Return how many quantifiers without an end each quantifier is inside of, and whether it has an end itself."""
+    if isinstance(tree, tuple) and len(tree) == 2 and str(tree[0]) in {"MAX_REPEAT", "MIN_REPEAT"}:
+        _, most, body = tree[1]
+        endless = str(most) == "MAXREPEAT"
+        yield depth, not endless
+        yield from quantifiers(body, depth + endless)
+    elif isinstance(tree, (tuple, list)) or hasattr(tree, "data"):
+        for part in getattr(tree, "data", tree):  # type: ignore[attr-defined]  # a tuple, a list or a pattern
+            yield from quantifiers(part, depth)
+
+
+@pytest.mark.parametrize("pattern", SEVERAL)
+def test_no_quantifier_is_inside_another(pattern: str) -> None:
+    for expression in (atomic_expression(pattern).replace(r"\z", r"\Z"), automaton_expression(pattern)):
+        listed = list(quantifiers(re._parser.parse(expression)))  # type: ignore[attr-defined]  # of the standard library
+        assert listed
+        assert all(depth == 0 for depth, _ in listed)
+        assert len(listed) <= len(pattern)
+
+
+def test_a_quantifier_inside_another_is_seen() -> None:
+    assert max(depth for depth, _ in quantifiers(re._parser.parse("(?>(?:a+)*)"))) == 1  # type: ignore[attr-defined]  # as above
+
+
+@pytest.mark.parametrize("pattern", SEVERAL)
+def test_an_atomic_expression_enters_no_group_again(pattern: str) -> None:
+    """Outside of atomic groups one quantifier without an end is left, whose match is the last choice."""
+    expression = atomic_expression(pattern)
+    assert re.sub(r"\(\?>.*?(?<!\\)\)", "", expression, flags=re.DOTALL).count(".*") <= 1
