@@ -1,4 +1,4 @@
-"""Questions aimed at one person, at the limits of `tacit.query.row_work`, on one engine: with that person and without."""
+"""Questions aimed at one person, at the limits of `tacit.query.row_work`: with that person and without, on one engine."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 import tacit as tc
+from tacit.session import Database
 
 PEOPLE, AIM, PUBLIC_ROWS = 2_000, 42, 1_000
 ROLE, PASSWORD = "tacit_reader", "bench"
@@ -28,7 +29,8 @@ Source = Callable[[str], object]
 def frames() -> dict[str, pd.DataFrame]:
     """Return the tables: everybody, everybody but one, and a public table of one key."""
     people = pd.DataFrame({"person": range(PEOPLE), "k": "x", "v": 1.0, "name": "abc" * 20})
-    calendar = pd.DataFrame({"k": ["x"] * PUBLIC_ROWS, "a": range(PUBLIC_ROWS), "b": [i / 10 for i in range(PUBLIC_ROWS)]})
+    numbers = range(PUBLIC_ROWS)
+    calendar = pd.DataFrame({"k": ["x"] * PUBLIC_ROWS, "a": numbers, "b": [i / 10 for i in numbers]})
     month = pd.DataFrame({"k": ["x"] * 31, "a": range(31)})
     return {"present": people, "absent": people[people.person != AIM], "calendar": calendar, "month": month}
 
@@ -89,7 +91,7 @@ def _fill(connection: object, name: str, frame: pd.DataFrame) -> None:
     connection.execute(f"ANALYZE {name}")  # type: ignore[attr-defined]  # as above
 
 
-def database(source: Source, people: str) -> tc.Database:
+def database(source: Source, people: str) -> Database:
     """Open one of the tables of people with the public tables beside it."""
     given = source(people)
     table, where = (None, given) if not isinstance(given, tuple) else (given[1], given[0])
