@@ -1,4 +1,4 @@
-"""Questions aimed at one person, at the limits of `tacit.query.row_work`: with that person and without, on one engine."""
+"""Questions aimed at one person, at the limits of `tacit.query.row_work`, on one engine: with her row and without."""
 
 from __future__ import annotations
 
