@@ -33,7 +33,7 @@ ROOTS = "sqrt(c.b + " * 12 + "v" + ")" * 12
 QUESTIONS = {
     "a plain count": "SELECT count(*) AS n FROM t WHERE person = 42",
     "1,000 joined rows": f"SELECT count(*) AS n {JOINED}",
-    "two joins, 961 rows, different values": "SELECT count(DISTINCT a.a * 31 + b.a) AS n FROM t JOIN month AS a ON a.k = t.k JOIN month AS b ON b.k = t.k WHERE person = 42",  # noqa: E501, S608 - our own words
+    "two joins, 961 rows, different values": "SELECT count(DISTINCT a.a * 31 + b.a) AS n FROM t JOIN month AS a ON a.k = t.k JOIN month AS b ON b.k = t.k WHERE person = 42",  # noqa: E501 - our own words
     "1,000 joined rows, 900 options of IN": f"SELECT count(*) AS n {JOINED} AND c.a IN ({OPTIONS})",
     "1,000 joined rows, nested functions": "SELECT "
     + ", ".join(f"sum(clamp({ROOTS} + {i}, 0, 10)) AS s{i}" for i in range(20))
