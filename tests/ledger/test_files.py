@@ -454,3 +454,19 @@ def test_no_descriptor_stays_open_whatever_happens(shelf: Shelf) -> None:
         connection.exec_driver_sql("SELECT * FROM nothing")
     assert not descriptors(path)
     assert not locks._USES
+
+
+@forks
+@pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() != 0, reason="only root can become somebody else")
+def test_who_may_only_read_the_file_can_still_look(shelf: Shelf) -> None:
+    shelf.opened().charge(ask())
+    Path(shelf.place).chmod(0o444)
+    Path(shelf.place).parent.chmod(0o777)
+
+    def look() -> bool:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        return read_ledger(shelf.place).spent.loss == TENTH
+
+    assert elsewhere(look)
