@@ -160,7 +160,7 @@ def test_many_bounds_are_those_of_each_sum(beta: float) -> None:
 
 
 @pytest.mark.parametrize("beta", [Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**14), Fraction(1, 10**18)])
-@pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 14), (Fraction(3), 40)])
+@pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 14), (Fraction(3), 40), (Fraction(1), 60)])
 def test_a_found_groups_units_are_held_by_the_law_of_what_is_shown(beta: Fraction, scale: Fraction, most: int) -> None:
     """For each number of units, all noise that shows the group is added up with 50 digits."""
     law = Truncated(
