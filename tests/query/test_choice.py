@@ -4,7 +4,8 @@ Exactly, over all noise of a small question; by simulation for every kind of agg
 releases are made. That all intervals which are shown hold together in 95 % of releases or more is rejected wrongly with
 probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold one by one must be rejected: they
 hold together in less than half of these releases, and pass with probability below 1e-9. The long suite makes 2,000
-releases a case, of every aggregate, and rejects 95 % wrongly with probability at most 1e-3 over all cases together.
+releases a case, of every aggregate, and rejects 95 % wrongly with probability at most 1e-3 over all cases together;
+there intervals that hold together in less than 80 % of releases are rejected.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def rows_of(function: str) -> list[Row]:
 
 
 def question(function: str, clauses: dict[str, object]) -> Plan:
-    """A question of 40 groups."""
+    """A question of 40 groups, or of 15 for aggregates that take long."""
     ask = {
         "count": COUNT,
         "table_count": COUNT,
@@ -193,7 +194,7 @@ def question(function: str, clauses: dict[str, object]) -> Plan:
         "covar_pop": Ask(function="covar_pop", values=(REAL, WHOLE), bounds=(TENS, TENS)),
         "corr": Ask(function="corr", values=(REAL, WHOLE), bounds=(TENS, TENS)),
     }.get(function) or ask_for(function, WHOLE, TENS)
-    plan = plan_of(ROW, ask, keys=groups(40), **clauses)  # type: ignore[arg-type]
+    plan = plan_of(ROW, ask, keys=groups(15 if function in SLOW else 40), **clauses)  # type: ignore[arg-type]
     if function == "table_count":
         return with_margins(tabulated(plan), "laplace")
     return tabulated(plan) if function == "histogram" else plan
@@ -268,9 +269,9 @@ def test_shown_intervals_hold_together_in_95_percent_of_2000_releases(function: 
 
 
 def test_intervals_that_hold_one_by_one_would_be_found() -> None:
-    for runs in (RUNS, MANY):
+    for runs, rate in ((RUNS, 0.5), (MANY, 0.8)):
         most = int(binom.ppf(FALSE_ALARM, runs, 0.95))
-        assert binom.sf(most - 1, runs, 0.5) < 1e-9
+        assert binom.sf(most - 1, runs, rate) < 1e-9
 
 
 # --- groups that are found --------------------------------------------------------------------------------------
