@@ -44,6 +44,7 @@ def test_a_pattern_fits_the_texts_that_it_fits_in_python(engine: Opener) -> None
 LONG_PATTERNS = [
     "%_a" * 5 + "%b",
     "%a" * 12 + "Z",
+    "%a" * 249 + "Z",
     "_" * 9_900,
     "%" * 9_900 + "Z",
     "%a_" * 100 + "Z",

@@ -196,7 +196,7 @@ def _argument(name: str, place: int, kind: Kind, depth: int, without: frozenset[
         return st.sampled_from(["", "%", "_", "a%", "%a", "__", "%é%", "a\\%", "%%_", "'%"]).map(
             lambda value: Constant(value, "text")
         )
-    if name == "in" and place:
+    if (name == "in" and place) or (name, place) == ("replace", 1):
         return constants(kind)
     if place in FUNCTIONS[name].constants:
         return _constant(name, place, kind)

@@ -1,8 +1,10 @@
-"""The work of LIKE, by its structure: no engine's own matcher with several %, and no quantifier inside another."""
+"""The work of LIKE by its structure: no engine's own matcher gets `_` with several %, and quantifiers do not nest."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import duckdb
@@ -17,8 +19,17 @@ from tacit.engines.statements.words import column, literal
 from tacit.query.expressions import Call, Column, Constant
 from tacit.query.like_patterns import check_pattern
 
-SEVERAL = ["%_a" * 5 + "%b", "%a_b%", "a%b%c", "%a%b%", "_%_%_", "%a" * 250, "%a" + "_" * 990 + "%b", "%(a+)+%*%"]
-PLAIN = ["", "abc", "abc%", "%abc", "%abc%", "a%c", "a_c", "_%", "%"]
+SEVERAL = [
+    "%_a" * 5 + "%b",
+    "%a_b%",
+    "a%b_%c",
+    "%a%_%",
+    "_%_%_",
+    "_" + "%a" * 249,
+    "%a" + "_" * 990 + "%b",
+    "%_(a+)+%*",
+]
+PLAIN = ["", "abc", "abc%", "%abc", "%abc%", "a%c", "a_c", "_%", "%", "%a%b%"]
 
 
 def written(dialect: Dialect, pattern: str) -> str:
@@ -82,3 +93,18 @@ def test_an_atomic_expression_enters_no_group_again(pattern: str) -> None:
     """Outside of atomic groups one quantifier without an end is left, whose match is the last choice."""
     expression = atomic_expression(pattern)
     assert re.sub(r"\(\?>.*?(?<!\\)\)", "", expression, flags=re.DOTALL).count(".*") <= 1
+
+
+AIMED = f"""
+import pyarrow as pa
+import tacit as tc
+db = tc.open(pa.table({{"u": range(100)}}), name="t", unit="u", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1))
+aimed = "CASE WHEN u = 42 THEN '{"a" * 9_000}' ELSE '' END"
+db.sql(f"SELECT count(*) AS n FROM t WHERE {{aimed}} LIKE '{"%_a" * 5}%b'", epsilon=0.5)
+"""  # noqa: S608 - ours
+
+
+@pytest.mark.long
+def test_a_pattern_aimed_at_a_row_is_answered_in_a_minute() -> None:
+    """A matcher that tries all combinations takes about 10^17 steps, and DuckDB cannot be interrupted within a row."""
+    subprocess.run([sys.executable, "-c", AIMED], check=True, timeout=60)  # noqa: S603 - ours

@@ -18,7 +18,7 @@ def test_a_pattern_of_too_many_runs_is_refused(pattern: str) -> None:
         check_pattern(pattern)
 
 
-@pytest.mark.parametrize("middle", ["_", "a_", "a%"])
+@pytest.mark.parametrize("middle", ["_", "a_", "a%_"])
 def test_a_long_pattern_with_several_wildcards_is_refused(middle: str) -> None:
     rest = MOST_CHARACTERS - len(middle) - 2
     check_pattern(f"%{middle}{'a' * rest}%")
@@ -29,7 +29,7 @@ def test_a_long_pattern_with_several_wildcards_is_refused(middle: str) -> None:
 def test_fixed_text_is_plain_however_long() -> None:
     assert is_plain("a" * 9_000 + "%")
     assert is_plain("%" + "a" * 9_000 + "%%")
-    assert not is_plain("%a%b")
+    assert not is_plain("%a%_")
 
 
 @pytest.mark.parametrize("operator", ["LIKE", "ILIKE", "NOT LIKE"])

@@ -138,7 +138,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "right": _text(text.right, "integer"),
         "trim": _text(text.trim),
         "concat": _text(text.concat, many=True),
-        "replace": _text(text.replace, "text", "text"),
+        "replace": Function(takes=("text",) * 3, gives="text", meaning=text.replace, constants=frozenset({1})),
         "starts_with": _text(text.starts_with, "text", gives="boolean"),
         "like": Function(takes=("text", "text"), gives="boolean", meaning=text.like, constants=frozenset({1})),
         "year": _part(time.year),
