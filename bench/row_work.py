@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from statistics import median
 
 from peers import HERE
@@ -45,7 +46,22 @@ QUESTIONS = {
 }
 
 
-def measured(engine: str, versions: dict[str, str]) -> dict[str, dict[str, float | list[float]]] | None:
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One question on one engine: the bound on the work of a row, and the seconds of every round."""
+
+    rows: int
+    steps: int
+    present: list[float]
+    absent: list[float]
+
+    def cells(self) -> list[str]:
+        """Return the numbers for the table."""
+        present, absent = median(self.present), median(self.absent)
+        return [f"{self.rows:,}", f"{self.steps:,}", f"{absent:.3f}", f"{present:.3f}", f"{present - absent:+.3f}"]
+
+
+def measured(engine: str, versions: dict[str, str]) -> dict[str, Timing] | None:
     """Return what a fresh process measures; None if it fails."""
     print(f"{engine} …", flush=True)
     request = {"engine": engine, "questions": QUESTIONS, "rounds": ROUNDS}
@@ -63,15 +79,7 @@ def measured(engine: str, versions: dict[str, str]) -> dict[str, dict[str, float
         return None
     reply = json.loads(done.stdout.splitlines()[-1])
     versions |= reply["versions"]
-    found: dict[str, dict[str, float | list[float]]] = reply["found"]
-    return found
-
-
-def row(engine: str, name: str, one: dict[str, float | list[float]]) -> list[str]:
-    """Return a line of the table."""
-    present, absent = (median(one[who]) for who in ("present", "absent"))  # type: ignore[type-var]  # lists of seconds
-    numbers = [f"{one['rows']:,}", f"{one['steps']:,}", f"{absent:.3f}", f"{present:.3f}", f"{present - absent:+.3f}"]
-    return [engine, name, *numbers]
+    return {name: Timing(**timing) for name, timing in reply["found"].items()}
 
 
 def main() -> None:
@@ -79,8 +87,11 @@ def main() -> None:
     versions: dict[str, str] = {}
     lines: list[list[str]] = []
     for engine in ENGINES:
-        found = measured(engine, versions)
-        lines += [[engine, "failed", *[""] * 5]] if found is None else [row(engine, *one) for one in found.items()]
+        timings = measured(engine, versions)
+        if timings is None:
+            lines.append([engine, "failed", *[""] * 5])
+        else:
+            lines += [[engine, name, *timing.cells()] for name, timing in timings.items()]
     header = ["engine", "question", "joined rows", "steps", "without, s", "with, s", "difference, s"]
     parts = [TEXT.format(rounds=ROUNDS), table(header, lines), machine(versions)]
     write_section("row_work", "\n\n".join(parts))
