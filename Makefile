@@ -5,8 +5,10 @@ PYTHON ?= python3
 PY := .venv/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 STAMP := .venv/.installed
+LOWEST := .venv-lowest
+EXTRAS := web,postgres,spark,plot
 
-.PHONY: help setup java demo test test-long check format bench docs clean
+.PHONY: help setup java demo test test-long test-lowest check format bench docs clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,7 +21,7 @@ $(STAMP): pyproject.toml
 	@echo "Setting up .venv with all that tacit and its tests need; this takes about two minutes."
 	@$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
 	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	@$(PY) -m pip install --quiet --editable ".[web,postgres,spark,plot]" --group test --group check --group docs
+	@$(PY) -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --group check --group docs
 	@touch $@
 
 java:  # Spark 4 needs Java 17 or newer; on Debian and its kin it comes from the system's packages
@@ -38,6 +40,19 @@ test: $(STAMP) java  ## all tests but the long statistical runs
 
 test-long: $(STAMP) java  ## the long statistical runs alone
 	$(PY) -m pytest -q -m long -n $(CORES) --dist worksteal
+
+test-lowest: $(LOWEST)/.installed java  ## all tests but the long ones, with the oldest packages that pyproject.toml admits
+	$(LOWEST)/bin/python -m pytest -q -m "not long" -n $(CORES) --dist worksteal
+
+# uv resolves our own dependencies to the oldest versions, and what they need to the newest. pyspark has no wheel.
+$(LOWEST)/.installed: pyproject.toml
+	@echo "Setting up $(LOWEST) with the oldest packages that pyproject.toml admits; this takes about three minutes."
+	@$(PYTHON) -m venv --clear $(LOWEST) || { $(PYTHON) -m venv --clear --without-pip $(LOWEST) && $(PYTHON) -m pip --python $(LOWEST)/bin/python install --quiet pip; }
+	@$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1" uv
+	@$(LOWEST)/bin/uv pip compile --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: \
+	  --no-binary pyspark --all-extras pyproject.toml --output-file $(LOWEST)/versions.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
+	@touch $@
 
 check: $(STAMP)  ## format, lint, types, layers
 	.venv/bin/ruff format --check .
@@ -62,4 +77,4 @@ docs: $(STAMP)  ## the reference as HTML in site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local
 
 clean:  ## remove what the targets made
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data
+	rm -rf .venv $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

@@ -90,7 +90,7 @@ def size(dialect: Dialect, expression: Expression) -> int:
 @pytest.mark.parametrize(("leaf", "nest"), [one[:2] for one in NESTS], ids=[f"{a.name}-{b}" for a, _, b in NESTS])
 @pytest.mark.parametrize("dialect", TYPES, ids=lambda dialect: dialect.name)
 def test_nested_calls_do_not_multiply_the_sql(dialect: Dialect, leaf: Expression, nest: Nest) -> None:
-    """An operand that is written twice in place would double the SQL for each call: 2^7 times as much for 15 as for 8."""
+    """An operand that is written twice in place doubles the SQL for each call: 2^7 times as much for 15 as for 8."""
     some, many = (size(dialect, nested(leaf, nest, calls)) for calls in (8, 15))
     assert many < 3 * some
 
