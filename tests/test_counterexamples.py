@@ -64,7 +64,7 @@ def bomb() -> str:
 )
 def test_a_text_that_could_become_very_long_is_refused(condition: str) -> None:
     db = tc.open(PEOPLE, name="t", unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1))
-    with pytest.raises(tc.RefusedError, match="very long"):
+    with pytest.raises(tc.RefusedError, match=r"could make a text longer than 16 times|literal has 20,000 characters"):
         db.plan(f"SELECT count(*) FROM t WHERE {condition}", epsilon=0.1)  # noqa: S608 - it is the point
 
 

@@ -120,7 +120,7 @@ def measured(source: Source, questions: Mapping[str, str], rounds: int) -> dict[
                     start = perf_counter()
                     db.sql(sql, epsilon=0.1)
                     seconds[who].append(perf_counter() - start)
-            found[name] = {"rows": work.rows, "steps": work.total, **{who: own[1:] for who, own in seconds.items()}}
+            found[name] = {"rows": work.rows, "steps": work.steps, **{who: own[1:] for who, own in seconds.items()}}
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from fractions import Fraction
 
@@ -91,21 +92,27 @@ def test_groups_that_are_found_are_said_to_be() -> None:
     assert "Groups of note are found in the data, privately" in said
 
 
+AT_MOST_3_ROWS = "as at most 3 rows a group (more are scaled down to that)."
+
+
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
         (
             "SELECT region, count(*) FROM t GROUP BY region",
-            "Each who counts in at most 2 groups and as at most 3 rows a group (more are scaled down to that).",
+            f"Each unit (column 'who') counts in at most 2 groups and {AT_MOST_3_ROWS}",
         ),
-        ("SELECT count(*) FROM t", "Each who counts as at most 3 rows a group (more are scaled down to that)."),
+        (
+            "SELECT count(*) FROM t",
+            f"Each unit (column 'who') counts {AT_MOST_3_ROWS}",
+        ),
         (
             "SELECT region, count(DISTINCT who) FROM t GROUP BY region",
-            "Each who counts in at most 2 groups.",
+            "Each unit (column 'who') counts in at most 2 groups.",
         ),
         (
             "SELECT count(DISTINCT x) FROM t",
-            "Each who counts with at most 3 different values a group.",
+            "Each unit (column 'who') counts with at most 3 different values a group.",
         ),
     ],
 )
@@ -114,5 +121,5 @@ def test_how_much_of_a_unit_counts_is_said(sql: str, said: str) -> None:
     plan = parse(sql, {"t": replace(TABLE, unit="who", max_groups=5, max_rows=3, columns=columns)})
     one = Planned(plan, price(plan, epsilon=1), 0.95, None)
     assert said in str(one).splitlines()
-    assert said in one._repr_html_()
+    assert html.escape(said) in one._repr_html_()
     assert "counts" not in str(planned(sql.replace("who", "x")))

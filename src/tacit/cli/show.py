@@ -179,7 +179,7 @@ def planned_json(planned: Planned) -> dict[str, object]:
         "error": planned.error | dict.fromkeys(planned.unknown),
         "intervals": meaning(planned.plan),
         "assume": planned.assume,
-        "row_work": {"rows": work.rows, "steps": work.total, "most_rows": MOST_ROWS, "most_steps": MOST_STEPS},
+        "row_work": {"rows": work.rows, "steps": work.steps, "most_rows": MOST_ROWS, "most_steps": MOST_STEPS},
     }
 
 

@@ -61,9 +61,9 @@ def check_pattern(pattern: Value) -> None:
     parts = split_pattern(pattern)
     runs = sum(len(split_part(part)) for part in parts) + len(parts) - 1
     if runs > MOST_RUNS:
-        what = f"A LIKE pattern alternates {runs:,} times between characters, _ and %, more than {MOST_RUNS}"
-        raise refused(what, "Write a shorter pattern, or several joined by AND.")
+        what = f"A LIKE pattern switches {runs:,} times between characters, _ and %; the limit is {MOST_RUNS}"
+        raise refused(what, "Shorten the pattern.")
     characters = sum(map(len, parts)) + len(parts) - 1
     if characters > MOST_CHARACTERS and not is_plain(pattern):
-        what = f"A LIKE pattern with _ and several % has {characters:,} characters, more than {MOST_CHARACTERS:,}"
-        raise refused(what, "Write a shorter pattern, or several joined by AND.")
+        what = f"A LIKE pattern with _ and several % has {characters:,} characters; the limit is {MOST_CHARACTERS:,}"
+        raise refused(what, "Shorten the pattern.")

@@ -15,7 +15,6 @@ from tacit.errors import InvalidError, show
 from tacit.query.expressions import Call, Case, Cast, Constant, Expression, Kind, Value
 from tacit.query.functions import FUNCTIONS, Function, Takes, apply
 from tacit.query.functions_cast import CASTS, HIGHEST, LOWEST, cast
-from tacit.query.parse_tree import too_deep
 from tacit.query.ranges import Range, range_of
 from tacit.query.refuse import refused, spelled
 from tacit.query.text_growth import NOTHING, Length, length_of
@@ -80,7 +79,7 @@ def call(name: str, *arguments: Term) -> Term:
         raise refused(f"The function {spelled(name)} does not take {len(arguments)} arguments")
     for place in function.constants & set(range(len(arguments))):
         if not isinstance(arguments[place].expression, Constant):
-            raise refused(f"Argument {place + 1} of {spelled(name)} must be a constant")
+            raise refused(f"Argument {place + 1} of {spelled(name)} must be a constant", "Write the value itself.")
     terms = _brought_together(name, function, arguments)
     kind = _gives(function, terms)
     built = _call(name, terms, kind)
@@ -113,8 +112,12 @@ def _fits(known: Range) -> bool:
 def build(expression: Expression, parts: Sequence[Term]) -> Term:
     """Return the term of an expression of which the parts are terms, or raise RefusedError if it grows too large."""
     nodes, depth = 1 + sum(part.nodes for part in parts), 1 + max((part.depth for part in parts), default=0)
-    if nodes > _MOST_NODES or depth > _DEEPEST:
-        raise too_deep()
+    if nodes > _MOST_NODES:
+        what = f"An expression has {nodes:,} parts; the limit is {_MOST_NODES:,}"
+        raise refused(what, "List fewer values, or ask several questions.")
+    if depth > _DEEPEST:
+        what = f"An expression is nested too deep: {depth} levels, and the limit is {_DEEPEST}"
+        raise refused(what, "Shorten long sums, and write chains of OR with IN.")
     known = range_of(expression, [part.known for part in parts], {})
     length = length_of(expression, [part.length for part in parts])
     return Term(expression, known, nodes, depth, any(part.released for part in parts), length)

@@ -170,7 +170,7 @@ def too_deep() -> Exception:
     """Return the error for a question that is nested too deep."""
     return refused(
         "The question is nested too deep or is too long",
-        f"Parentheses may be {_DEEPEST} deep; long chains of OR may be written with IN, steps as CTEs.",
+        f"Parentheses and function calls may be nested {_DEEPEST} deep. Write steps as CTEs, and chains of OR with IN.",
     )
 
 

@@ -75,7 +75,7 @@ class Planned:
 
     def _work(self) -> list[str]:
         """Name the limits on the work of one row, where a question comes near them or joins tables."""
-        near = self.work.total * _NEAR > MOST_STEPS
+        near = self.work.steps * _NEAR > MOST_STEPS
         private = any(join.private for join in self.plan.joins)
         caveat = ["Joined private tables are not in these numbers: they multiply a unit's own rows."] if private else []
         return [str(self.work), *caveat] if self.plan.joins or near else []
@@ -159,7 +159,7 @@ class Planned:
             limits.append(f"as at most {_some(self.plan.table.rows, 'row')} a group (more are scaled down to that)")
         if "value" in counted:
             limits.append(f"with at most {_some(self.plan.table.rows, 'different value')} a group")
-        return [f"Each {unit} counts {listed(limits)}."] if unit is not None and limits else []
+        return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
 
     def __str__(self) -> str:
         """What is asked, its cost, an error for each output, and what is left out."""

@@ -152,7 +152,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Aliases": ("Several aliases for one column are not answered", ""),
     "Star": ("* stands for rows", "Name one column, or write count(*)."),
     "Collate": ("COLLATE is not answered", "Compare lower(x)."),
-    "Escape": ("ESCAPE is not answered", "In LIKE, % and _ are always wild."),
+    "Escape": ("ESCAPE is not supported", "To find a literal %, write replace(x, '%', '') <> x."),
     "RegexpLike": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
     "SimilarTo": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
     "Glob": ("GLOB is not answered", "Use LIKE."),

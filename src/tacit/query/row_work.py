@@ -2,12 +2,12 @@
 
 A question can be aimed at one person: `WHERE person = 42` leaves at most her rows. If the engine then does seconds of
 work for such a row, or runs out of memory, the duration or the failure tells whether she is in the data, whatever ε is.
-So a question is refused if one row could cause more work than a fixed, public limit.
+tacit therefore refuses a question if one row could cause more work than a fixed, public limit.
 
 **Statement.** Let r be a row of a private table, in a plan without joins of private tables. Then r becomes at most
-`rows` joined rows, and for each of them the engine takes at most `steps` steps. A step handles one value once: it reads
-a column, calls a function, compares with one option of IN, or reads or writes 100 characters. The row's own texts count
-as 1,000 characters each; longer ones take more steps in proportion.
+`rows` joined rows, and for each of them the engine takes at most `steps_each` steps. A step handles one value once: it
+reads a column, calls a function, compares with one option of IN, or reads or writes 100 characters. The row's own texts
+count as 1,000 characters each; longer ones take more steps in proportion.
 
 **Why it holds.**
 
@@ -61,25 +61,25 @@ _A_JOIN, _A_MEASURE = 4, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowWork:
-    """The work that one private row can cause: the joined rows it becomes, and the steps for each of them."""
+    """The work that one private row can cause: the joined rows it becomes, and the steps for each joined row."""
 
     rows: int
-    steps: int
+    steps_each: int
 
     @property
-    def total(self) -> int:
+    def steps(self) -> int:
         """The steps over all joined rows."""
-        return self.rows * self.steps
+        return self.rows * self.steps_each
 
     def __str__(self) -> str:
         """One sentence, with the limits.
 
-        >>> print(RowWork(rows=31, steps=12))
-        One private row becomes at most 31 joined rows (limit 1,000) and takes at most 372 steps (limit 1,000,000).
+        >>> print(RowWork(rows=31, steps_each=12))
+        Work for one private row: at most 31 joined rows (limit 1,000), at most 372 steps (limit 1,000,000).
         """
         return (
-            f"One private row becomes at most {self.rows:,} joined row{'' if self.rows == 1 else 's'} (limit "
-            f"{MOST_ROWS:,}) and takes at most {self.total:,} steps (limit {MOST_STEPS:,})."
+            f"Work for one private row: at most {self.rows:,} joined row{'' if self.rows == 1 else 's'} (limit "
+            f"{MOST_ROWS:,}), at most {self.steps:,} steps (limit {MOST_STEPS:,})."
         )
 
 
@@ -94,7 +94,7 @@ def row_work(plan: Plan) -> RowWork:
     statements = max(1, len(alone) + (len(alone) < len(measures)))
     each = _steps(shared) + _A_JOIN * len(plan.joins)
     values = _steps(measure.value for measure in measures if measure.value is not None)
-    return RowWork(rows=rows, steps=max(1, statements * each + values + _A_MEASURE * len(measures)))
+    return RowWork(rows=rows, steps_each=max(1, statements * each + values + _A_MEASURE * len(measures)))
 
 
 def check_row_work(plan: Plan) -> None:
@@ -102,22 +102,21 @@ def check_row_work(plan: Plan) -> None:
     work = row_work(plan)
     if work.rows > MOST_ROWS:
         raise _too_many_rows(plan, work.rows)
-    if work.total > MOST_STEPS:
-        joined = f" ({work.rows:,} joined rows of {work.steps:,} steps)" if work.rows > 1 else ""
+    if work.steps > MOST_STEPS:
+        joined = f" ({work.rows:,} joined rows of {work.steps_each:,} steps)" if work.rows > 1 else ""
         raise refused(
-            f"One private row could take {work.total:,} steps to compute{joined}, and the limit is {MOST_STEPS:,}, "
-            "because the duration would tell whether that row exists",
-            "Ask in several questions, or shorten lists, patterns and texts.",
+            f"One private row could take {work.steps:,} steps{joined}; the limit is {MOST_STEPS:,}",
+            "Ask several smaller questions, or shorten lists, patterns and texts.",
         )
 
 
 def _too_many_rows(plan: Plan, rows: int) -> Exception:
-    largest = max((join for join in plan.joins if join.copies is not None), key=lambda join: join.copies or 0)
+    factors = " × ".join(f"{join.copies:,} of {quoted(join.table)}" for join in plan.joins if join.copies is not None)
     return refused(
-        f"One private row could become {rows:,} joined rows, and the limit is {MOST_ROWS:,}, because the duration "
-        "would tell whether that row exists",
-        f"The public table {quoted(largest.table)} contributes a factor of {largest.copies:,}: that many of its rows "
-        "can match one row. Join on a column in which values repeat less often, of the same type on both sides.",
+        f"One private row could become {rows:,} joined rows ({factors}); the limit is {MOST_ROWS:,}",
+        "Join on columns of one type whose values repeat less often in the public table, or have the data's steward "
+        "open a smaller public table. A join on a range or an expression counts all rows of the table; a WHERE does "
+        "not lower the number.",
     )
 
 

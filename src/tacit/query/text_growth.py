@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tacit.errors import RefusedError
 from tacit.query.expressions import Call, Cast, Column, Constant, Expression
-from tacit.query.refuse import refused
+from tacit.query.refuse import refused, spelled
 
 _MOST_TIMES, _MOST_MORE = 16, 10_000
 _PRINTED = 64
@@ -36,12 +37,20 @@ def length_of(expression: Expression, parts: Sequence[Length]) -> Length:
     """
     found = _length(expression, parts) if expression.kind == "text" else Length(0, _PRINTED)
     if found.times > _MOST_TIMES or found.more > _MOST_MORE:
-        raise refused(
-            "A text in the question could become very long on some rows, and how long a question takes tells of them",
-            f"Write texts of at most {_MOST_MORE:,} letters in all, join at most {_MOST_TIMES} columns, and replace by "
-            "what is no longer.",
-        )
+        raise _too_long(expression, found)
     return found
+
+
+def _too_long(expression: Expression, length: Length) -> RefusedError:
+    """Return the error for a text that may grow too long: a literal, or the result of a function."""
+    if isinstance(expression, Constant):
+        return refused(f"A text literal has {length.more:,} characters; the limit is {_MOST_MORE:,}", "Shorten it.")
+    name = spelled(expression.function) if isinstance(expression, Call) else "An expression"
+    most = f"{_MOST_TIMES} times the row's longest text plus {_MOST_MORE:,} characters"
+    return refused(
+        f"{name} could make a text longer than {most}",
+        "Combine fewer columns, use shorter literals, or use shorter replacements.",
+    )
 
 
 def _length(expression: Expression, parts: Sequence[Length]) -> Length:  # noqa: PLR0911 - one for each form
