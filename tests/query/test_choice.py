@@ -5,7 +5,7 @@ releases are made. That all intervals which are shown hold together in 95 % of r
 probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold one by one must be rejected: they
 hold together in less than half of these releases, and pass with probability below 1e-9. The long suite makes 2,000
 releases a case, of every aggregate, and rejects 95 % wrongly with probability at most 1e-3 over all cases together;
-there intervals that hold together in less than 80 % of releases are rejected.
+there intervals that hold together in at most 85 % of releases are rejected.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bounded import REAL, WHOLE, Row, ask_for, bounds, key, measured, plan_of, p
 from evidence import FALSE_ALARM
 from tacit.errors import InvalidError
 from tacit.noise.bits import SYSTEM, BitSource
+from tacit.query.aggregates.quantile import bins_of
 from tacit.query.choice import (
     answer_meaning,
     choosing_clauses,
@@ -160,7 +161,7 @@ def test_a_shown_interval_is_wrong_no_more_often_than_promised_over_all_noise(cl
         law = Fixed(law="laplace", amount=scale, sensitivity=1, moving=1, values=drawn)
         answer = release(plan, replace(priced, noise=(law,)), [[0] * 3], {})
         chance = float(np.prod([chances[k] for k in drawn]))
-        missed += chance * any(not low <= 0 <= high for _, _, low, high in answer.intervals(confidence).rows())
+        missed += chance * any(not low <= 0 <= high for _, _, low, high in answer.intervals(confidence).rows())  # type: ignore[operator]
         alone += chance * any(outside(plan, cell.released, confidence) for cell in answer.cells)
     assert missed <= 0.04 < alone
 
@@ -173,34 +174,35 @@ def outside(plan: Plan, released: Sequence[object], confidence: float) -> bool:
 
 # --- every aggregate, simulated ---------------------------------------------------------------------------------
 
-TENS, MANY_VALUES = bounds(0, 10), bounds(0, 500)
+TENS, WIDE = bounds(0, 10), bounds(-3, 1000)
 
 
 def rows_of(function: str) -> list[Row]:
     """The rows of each group: none for counts, else some whose noise decides."""
-    if function == "quantile":
-        return [{"n": i, "x": 0.0} for i in range(501)]
     many = {"count": 0, "sum": 30, "avg": 60, "var_pop": 400, "stddev_samp": 400, "covar_pop": 400, "corr": 4000}
     return [{"n": i % 11, "x": i * 5 % 11 / 1.1} for i in range(many.get(function, 4))]
 
 
 def question(function: str, clauses: dict[str, object]) -> Plan:
-    """A question of 40 groups, or of 15 for aggregates that take long."""
+    """A question of 40 groups, or of 8 for aggregates that take long."""
     ask = {
         "count": COUNT,
         "table_count": COUNT,
         "histogram": COUNT,
-        "quantile": Ask(function="quantile", values=(WHOLE,), bounds=(MANY_VALUES,), parameter=Fraction(1, 2)),
+        "quantile": Ask(function="quantile", values=(REAL,), bounds=(WIDE,), parameter=Fraction(1, 2)),
         "covar_pop": Ask(function="covar_pop", values=(REAL, WHOLE), bounds=(TENS, TENS)),
         "corr": Ask(function="corr", values=(REAL, WHOLE), bounds=(TENS, TENS)),
     }.get(function) or ask_for(function, WHOLE, TENS)
-    plan = plan_of(ROW, ask, keys=groups(15 if function in SLOW else 40), **clauses)  # type: ignore[arg-type]
+    plan = plan_of(ROW, ask, keys=groups(8 if function in SLOW else 40), **clauses)  # type: ignore[arg-type]
     if function == "table_count":
         return with_margins(tabulated(plan), "laplace")
     return tabulated(plan) if function == "histogram" else plan
 
 
 def exact_integers(plan: Plan, function: str) -> list[list[int]]:
+    if function == "quantile":  # 50 rows in every bin: so many that the interval is no wider than it must be
+        bins, width = bins_of("real", WIDE).count, plan.bundles[0].measures[0].bins
+        return [([50] * bins + [0] * (width - bins)) * plan.listed for _ in plan.bundles]
     one = measured(replace(plan, keys=()), rows_of(function))
     return [column * plan.listed for column in one]
 
@@ -211,8 +213,8 @@ def chosen(kind: str, above: float) -> dict[str, object]:
     return {"having": over} if kind == "HAVING" else {"order": (order,), "limit": 4}
 
 
-ABOVE = {"count": 2, "sum": 170, "avg": 5.1, "table_count": 6, "histogram": 6, "quantile": 255}
-ABOVE |= {"var_pop": 10.1, "stddev_samp": 3.2, "covar_pop": 0.2, "corr": 0.03}
+ABOVE = {"count": 2, "sum": 170, "avg": 5.1, "table_count": 6, "histogram": 6, "quantile": 498.5}
+ABOVE |= {"var_pop": 10.1, "stddev_samp": 3.2, "covar_pop": 0.2, "corr": 0.001}
 
 
 def together(answer: Release, truth: float, confidences: Sequence[Fraction | float]) -> list[bool]:
@@ -269,7 +271,7 @@ def test_shown_intervals_hold_together_in_95_percent_of_2000_releases(function: 
 
 
 def test_intervals_that_hold_one_by_one_would_be_found() -> None:
-    for runs, rate in ((RUNS, 0.5), (MANY, 0.8)):
+    for runs, rate in ((RUNS, 0.5), (MANY, 0.85)):
         most = int(binom.ppf(FALSE_ALARM, runs, 0.95))
         assert binom.sf(most - 1, runs, rate) < 1e-9
 

@@ -62,7 +62,7 @@ def test_a_variance_is_held_if_its_mean_and_its_contrast_are_within_their_quanti
         truth = float(np.var(values, ddof=int(function == "var_samp")))
         for drawn in random.laplace(size=(150, 3)) * noise.scale * random.choice([1, 3, 8], size=(150, 1)):
             released = Released(plan.bundles[0], tuple(int(x + k) for x, k in zip(exact, drawn, strict=True)), noise)
-            if not allowed(released, exact, np.mean(values) / 10, truth / 100, beta):
+            if not allowed(released, exact, float(np.mean(values)) / 10, truth / 100, beta):
                 continue
             low, high = statistic.interval(ask, [released], 1 - Fraction(repr(beta)))
             assert low - 1e-6 <= truth <= high + 1e-6

@@ -83,7 +83,7 @@ def _bounds(noise: Noise, q: float, beta: float) -> Floats:
         found = gaussian_reach(1.0, beta) * noise.deviations(q)
     else:
         found = laplace_bounds(weights * np.array(noise.scales)[parts.levels, None], parts.counts, beta)
-    return found + weights.max(axis=0) / 2
+    return np.asarray(found + weights.max(axis=0) / 2)
 
 
 def _place(edge: int, bins: int) -> Place:
