@@ -102,8 +102,8 @@ def test_one_cell_keeps_its_confidence() -> None:
     assert choosing_clauses(plan) == ("HAVING",)
     assert confidence_in_group(plan, 0.95) == 0.95
     assert interval_note(plan, None, 0.95) == (
-        "HAVING decided by noisy values whether the answer is shown. An answer is shown with a wrong 95% interval with "
-        "probability at most 5%."
+        "HAVING decided by noisy values whether the answer is shown. The probability that it is shown and its 95% "
+        "interval is wrong is at most 5%."
     )
 
 
@@ -350,10 +350,15 @@ def test_found_groups_are_counted_before_having_and_limit() -> None:
     assert answer.found_groups is not None
     assert answer.found_groups > 100
     assert answer.interval_note == (
-        f"LIMIT chose these groups by their noisy values. The 95% intervals of a column hold together for all "
-        f"{answer.found_groups} groups that were found."
+        "LIMIT chose these groups by their noisy values. With 95% confidence the intervals of a column are right for "
+        f"all {answer.found_groups} groups that were found."
     )
     assert answer_meaning(answer.plan, answer.found_groups)["groups"] == answer.found_groups
+
+
+def test_an_answer_without_groups_says_so() -> None:
+    plan = counted(3, having=OVER)
+    assert release(plan, price(plan, epsilon=5), [[-1000] * 3], {}).interval_note == "No group passed HAVING."
 
 
 def test_a_record_keeps_the_number_of_found_groups() -> None:
@@ -395,8 +400,8 @@ def test_an_answer_says_what_its_intervals_mean() -> None:
     plan = counted(400, having=OVER, order=(DOWN,), limit=3)
     answer = release(plan, price(plan, epsilon=1), [[50] * 400], {})
     note = (
-        "HAVING and LIMIT chose these groups by their noisy values. The 95% intervals of a column hold together for "
-        "all 400 groups that could have been shown."
+        "HAVING and LIMIT chose these groups by their noisy values. With 95% confidence the intervals of a column are "
+        "right for all 400 groups that could have been shown."
     )
     assert str(answer).splitlines()[-1] == note
     assert f"<p>{note}</p>" in answer._repr_html_()
@@ -422,17 +427,16 @@ def test_a_plan_foretells_the_error_of_the_intervals() -> None:
     ((*_, n, low, high), *_) = release(plan, planned.price, [[50] * 400], {}).intervals().rows()
     assert planned.error == {"a0": high - n}  # type: ignore[operator]
     assert high - n == n - low == 9  # type: ignore[operator]
-    assert (
-        "a0: off by at most 9 in all 400 groups together, with 95% confidence (HAVING chooses by noisy values)"
-        in str(planned)
-    )
+    assert "a0: off by at most 9 in all 400 groups at once, with 95% confidence" in str(planned)
+    assert "HAVING chooses groups by noisy values." in str(planned)
     assert Planned(counted(400), planned.price, 0.95, None).error == {"a0": 3}
 
 
 def test_a_plan_of_found_groups_says_that_their_number_is_not_known() -> None:
     plan = found_question([PEOPLE], {"order": (DOWN,), "limit": 2})
     said = str(Planned(plan, price(plan, epsilon=2, delta=1e-4), 0.95, None))
-    assert "in one group with 95% confidence, before LIMIT chooses by noisy values" in said
+    assert "in one group with 95% confidence" in said
+    assert "LIMIT chooses groups by noisy values." in said
     assert "The number of groups is not known before." in said
 
 

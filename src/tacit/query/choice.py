@@ -122,20 +122,20 @@ def interval_note(plan: Plan, found_groups: int | None, confidence: float) -> st
         return _single_note(clauses, share, percent(float(miss_rate(confidence))))
     chose = f"{listed(clauses)} chose these groups by their noisy values."
     if count is None:
-        return f"{chose} The record does not hold how many groups were found, so there are no intervals."
+        return f"{chose} The record does not contain how many groups were found, so there are no intervals."
     could = "were found" if plan.cells is None else "could have been shown"
-    return f"{chose} The {share} intervals of a column hold together for all {count:,} groups that {could}."
+    return f"{chose} With {share} confidence the intervals of a column are right for all {count:,} groups that {could}."
 
 
 def _single_note(clauses: tuple[str, ...], share: str, miss: str) -> str:
     return (
         f"{listed(clauses)} decided by noisy values whether the answer is shown. "
-        f"An answer is shown with a wrong {share} interval with probability at most {miss}."
+        f"The probability that it is shown and its {share} interval is wrong is at most {miss}."
     )
 
 
 def _order_note(share: str) -> str:
     return (
         f"Noisy values order these rows: each {share} interval holds for its own group, not for a position such as the "
-        "first. With LIMIT the intervals hold for the first rows together."
+        "first. To get intervals for the first rows, add LIMIT."
     )

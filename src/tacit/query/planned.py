@@ -20,9 +20,10 @@ from tacit.safe_text import as_html, visible
 _MANY_UNITS = 10**9
 _MOST_SHOWN = 6
 _NEAR = 10
+_LISTED_CHOICE = "Errors and intervals are therefore for all groups at once."
 _FOUND_CHOICE = (
-    "The intervals of the answer will hold together for all groups that are found, so they will be wider than these "
-    "errors. The number of groups is not known before."
+    "The intervals of the answer will be right for all groups that are found, so they will be wider than these errors. "
+    "The number of groups is not known before."
 )
 
 
@@ -106,16 +107,17 @@ class Planned:
         clauses, groups = choosing_clauses(self.plan), self.plan.cells
         if not clauses or groups == 1:
             return f" with {share} confidence"
-        chooses = f"{listed(clauses)} {'chooses' if len(clauses) == 1 else 'choose'} by noisy values"
         if groups is None:
-            return f" in one group with {share} confidence, before {chooses}"
-        return f" in all {groups:,} groups together, with {share} confidence ({chooses})"
+            return f" in one group with {share} confidence"
+        return f" in all {groups:,} groups at once, with {share} confidence"
 
     def _choice(self) -> list[str]:
-        """Say what intervals mean if noisy values choose among groups that are found in the data."""
-        if self.plan.cells is not None or not choosing_clauses(self.plan):
+        """Say what errors and intervals mean if noisy values choose the groups that are shown."""
+        clauses = choosing_clauses(self.plan)
+        if not clauses or self.plan.cells == 1:
             return []
-        return [_FOUND_CHOICE]
+        chooses = f"{listed(clauses)} {'chooses' if len(clauses) == 1 else 'choose'} groups by noisy values"
+        return [f"{chooses}. {_FOUND_CHOICE if self.plan.cells is None else _LISTED_CHOICE}"]
 
     def _condition(self, name: str) -> str:
         """Say what an error supposes: how large a group is, where that matters."""

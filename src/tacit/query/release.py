@@ -34,7 +34,7 @@ from tacit.query.selection import Find, Places, Units, answered
 from tacit.query.shown import Answered, as_html, as_table, as_text
 from tacit.query.table import Table
 from tacit.query.truncated import Shown
-from tacit.query.words import spell
+from tacit.query.words import listed, spell
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -143,6 +143,9 @@ class Release:
     @property
     def interval_note(self) -> str | None:
         """What the intervals mean, where noisy values chose or ordered the groups; else None."""
+        clauses = choosing_clauses(self.plan)
+        if clauses and not self.cells:
+            return f"No group passed {listed(clauses)}."
         return interval_note(self.plan, self.found_groups, self.confidence)
 
     def margin(self, *names: str, confidence: float = 0.95) -> Table:

@@ -5,9 +5,9 @@ work for such a row, or runs out of memory, the duration or the failure tells wh
 tacit therefore refuses a question if one row could cause more work than a fixed, public limit.
 
 **Statement.** Let r be a row of a private table, in a plan without joins of private tables. Then r becomes at most
-`rows` joined rows, and for each of them the engine takes at most `steps_each` steps. A step handles one value once: it
-reads a column, calls a function, compares with one option of IN, or reads or writes 100 characters. The row's own texts
-count as 1,000 characters each; longer ones take more steps in proportion.
+`rows` joined rows, and the engine takes at most `steps` steps for all of them together. A step handles one value once:
+it reads a column, calls a function, compares with one option of IN, or reads or writes 100 characters. The row's own
+texts count as 100 characters each; longer ones take more steps in proportion.
 
 **Why it holds.**
 
@@ -18,10 +18,13 @@ count as 1,000 characters each; longer ones take more steps in proportion.
   numbers. An engine may also join the public tables with each other first, or read them only if a private row is left:
   that work is at most one pass over each public table, times `rows`.
 * *Steps.* An engine computes each distinct part of an expression at most once a row: parts that are used twice are
-  columns of a layer of their own (`engines.statements.rows`). A plan takes one statement for all plain sums and one for
-  each measure with bins or of different values; each evaluates the conditions, the keys and the joins again. Every
-  listed function takes time linear in the length of its texts, but for LIKE, which takes at most the product of the
-  lengths of the text and the pattern. The length of a text is bounded in `text_growth`.
+  columns of a layer of their own (`engines.statements.rows`). What a join compares is computed before that join, for
+  the rows that the joins before it made; conditions, keys and values are computed after the last. A plan takes one
+  statement for all plain sums and one for each measure with bins or of different values; each evaluates the joins, the
+  conditions and the keys again. Every listed function takes time linear in the length of its texts, except LIKE and
+  `replace`, which take at most the product of the lengths of the text and the pattern. PostgreSQL compares each
+  character of `lower` and `upper` with up to 1,500 letters, which is 15 steps a character. The length of a text is
+  bounded in `text_growth`.
 * *Memory.* What one row makes an engine hold (groups, different values, bins) is at most one entry a joined row and
   statement.
 
@@ -35,10 +38,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 from typing import Final
 
 from tacit.query.expressions import Call, Case, Constant, Expression, children
+from tacit.query.joins import Join
 from tacit.query.plan import Plan
 from tacit.query.refuse import quoted, refused
 from tacit.query.text_growth import Length, length_of
@@ -52,7 +55,10 @@ MOST_STEPS: Final = 1_000_000
 _CHARACTERS = 100
 """The number of characters that one step reads or writes."""
 
-_OWN_TEXT = 1_000
+_LETTERS = 1_500
+"""The number of letters with which PostgreSQL compares each character of a text to change its case."""
+
+_OWN_TEXT = 100
 """The length that a text of the row itself is counted with."""
 
 _A_JOIN, _A_MEASURE = 4, 4
@@ -61,20 +67,15 @@ _A_JOIN, _A_MEASURE = 4, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowWork:
-    """The work that one private row can cause: the joined rows it becomes, and the steps for each joined row."""
+    """The work that one private row can cause: the joined rows it becomes, and the steps for all of them."""
 
     rows: int
-    steps_each: int
-
-    @property
-    def steps(self) -> int:
-        """The steps over all joined rows."""
-        return self.rows * self.steps_each
+    steps: int
 
     def __str__(self) -> str:
         """One sentence, with the limits.
 
-        >>> print(RowWork(rows=31, steps_each=12))
+        >>> print(RowWork(rows=31, steps=372))
         Work for one private row: at most 31 joined rows (limit 1,000), at most 372 steps (limit 1,000,000).
         """
         return (
@@ -85,16 +86,24 @@ class RowWork:
 
 def row_work(plan: Plan) -> RowWork:
     """Return the most work that one private row can cause."""
-    rows = prod(max(1, join.copies) for join in plan.joins if join.copies is not None)
-    shared = [part for join in plan.joins for pair in join.pairs for part in pair]
-    shared += [join.where for join in plan.joins if join.where is not None]
-    shared += [*(key.expression for key in plan.keys), *([] if plan.where is None else [plan.where])]
+    rows, joining = 1, 0
+    for join in plan.joins:
+        joining += rows * (_A_JOIN + _steps(_before(join)))
+        rows *= max(1, join.copies or 1)
     measures = {measure for bundle in plan.bundles for measure in bundle.measures}
     alone = [measure for measure in measures if measure.bins > 1 or measure.per == "value"]
     statements = max(1, len(alone) + (len(alone) < len(measures)))
-    each = _steps(shared) + _A_JOIN * len(plan.joins)
-    values = _steps(measure.value for measure in measures if measure.value is not None)
-    return RowWork(rows=rows, steps_each=max(1, statements * each + values + _A_MEASURE * len(measures)))
+    shared = _steps([*(key.expression for key in plan.keys), *([] if plan.where is None else [plan.where])])
+    values = _steps(measure.value for measure in measures if measure.value is not None) + _A_MEASURE * len(measures)
+    return RowWork(rows=rows, steps=statements * (joining + rows * shared) + rows * values)
+
+
+def _before(join: Join) -> list[Expression]:
+    """Return what a private row has to compute before a join; a public table's part does not depend on private rows."""
+    both = [own for pair in join.pairs for own in pair]
+    if not join.private:
+        return both[::2]
+    return both if join.where is None else [*both, join.where]
 
 
 def check_row_work(plan: Plan) -> None:
@@ -103,7 +112,7 @@ def check_row_work(plan: Plan) -> None:
     if work.rows > MOST_ROWS:
         raise _too_many_rows(plan, work.rows)
     if work.steps > MOST_STEPS:
-        joined = f" ({work.rows:,} joined rows of {work.steps_each:,} steps)" if work.rows > 1 else ""
+        joined = f" for {work.rows:,} joined rows" if work.rows > 1 else ""
         raise refused(
             f"One private row could take {work.steps:,} steps{joined}; the limit is {MOST_STEPS:,}",
             "Ask several smaller questions, or shorten lists, patterns and texts.",
@@ -147,8 +156,10 @@ def _own_steps(part: Expression, sizes: list[int]) -> int:
             return len(sizes)
         case Call(function="in"):
             return len(sizes) * (1 + max(sizes) // _CHARACTERS)
-        case Call(function="like"):
-            return 1 + sizes[0] * (1 + sizes[1]) // _CHARACTERS
+        case Call(function="like" | "replace"):
+            return 1 + (sizes[0] * (1 + sizes[1]) + sizes[-1]) // _CHARACTERS
+        case Call(function="lower" | "upper"):
+            return 1 + sizes[0] * _LETTERS // _CHARACTERS
     return 1 + sum(sizes) // _CHARACTERS
 
 
