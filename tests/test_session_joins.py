@@ -100,7 +100,7 @@ def test_what_a_public_table_holds() -> None:
         assert columns["a"].bounds == between(0, 1.5)
         assert columns["b"].keys == ("x", "é", None)
         assert not columns["b"].unique
-        assert columns["c"] == ColumnPolicy(kind="integer", keys=(7,), bounds=between(7, 7))
+        assert columns["c"] == ColumnPolicy(kind="integer", keys=(7,), bounds=between(7, 7), copies=4)
         wide = ColumnPolicy(kind="integer", bounds=between(0, 19_999), copies=1)
         assert db.tables["wide"].columns["n"] == wide
 

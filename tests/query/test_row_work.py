@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tacit as tc
+from tacit.engines.duckdb import DuckDBEngine
 from tacit.errors import RefusedError
 from tacit.query.expressions import Kind
 from tacit.query.parse import parse
@@ -86,7 +87,37 @@ def test_each_option_of_a_list_counts() -> None:
 def test_a_pattern_multiplies_the_length_of_its_text() -> None:
     one = steps("SELECT count(*) AS n FROM t WHERE name LIKE 'a%b'")
     two = steps("SELECT count(*) AS n FROM t WHERE name LIKE 'a%b%c%d%e'")
-    assert two - one == 6  # six letters more, for 100 characters each
+    assert two - one == 900  # nine characters for each of 100; 'a%b' has one wildcard, and takes one pass
+
+
+def test_a_change_of_case_costs_more_than_a_comparison() -> None:
+    plain, lower = (steps(f"SELECT count(*) AS n FROM t WHERE {name} = 'x'") for name in ("name", "lower(name)"))
+    assert lower > plain + 4_000
+
+
+def test_rows_of_public_tables_are_limited_over_all_joins() -> None:
+    sql = "SELECT count(*) AS n FROM t JOIN p AS p1 ON t.k = p1.k JOIN p AS p2 ON t.k = p2.k"
+    assert row_work(plan_of(sql, size=5_000_000, copies=1)).public_rows == 10_000_000
+    with pytest.raises(RefusedError, match=r"joins 10,000,002 rows of public tables; the limit is 10,000,000"):
+        plan_of(sql, size=5_000_001, copies=1)
+
+
+def test_duckdb_does_not_cut_public_tables_by_private_keys() -> None:
+    """Without the row of the extreme key DuckDB would read one public row, with it all of them."""
+    pd = pytest.importorskip("pandas")
+    db = tc.open(
+        pd.DataFrame({"person": [1, 2], "k": [0, 99]}),
+        name="t",
+        unit="person",
+        max_groups=1,
+        max_rows=1,
+        public={"p": pd.DataFrame({"k": range(100)})},
+        budget=tc.PureDP(epsilon=1),
+    )
+    _, engine = db._tables["t"]
+    assert isinstance(engine, DuckDBEngine)
+    (disabled,) = engine._connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()[0]
+    assert {"statistics_propagation", "join_filter_pushdown"} <= set(disabled.split(","))
 
 
 def test_joined_rows_multiply_steps() -> None:

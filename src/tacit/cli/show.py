@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
@@ -13,7 +14,7 @@ from tacit.query.choice import answer_meaning, meaning
 from tacit.query.planned import Planned
 from tacit.query.receipt import promise
 from tacit.query.release import Release
-from tacit.query.row_work import MOST_ROWS, MOST_STEPS
+from tacit.query.row_work import ROW_LIMITS
 from tacit.query.shown import grid
 from tacit.query.words import percent
 from tacit.safe_text import visible, visible_lines
@@ -179,7 +180,7 @@ def planned_json(planned: Planned) -> dict[str, object]:
         "error": planned.error | dict.fromkeys(planned.unknown),
         "intervals": meaning(planned.plan),
         "assume": planned.assume,
-        "row_work": {"rows": work.rows, "steps": work.steps, "most_rows": MOST_ROWS, "most_steps": MOST_STEPS},
+        "row_work": {**asdict(work), **ROW_LIMITS},
     }
 
 

@@ -117,7 +117,7 @@ def open_tables(
                 copy(shown, connection, views[name])
             else:
                 files += own
-        lock(connection, files)
+        lock(connection, files, joins_public=any(one.public for one in sources.values()))
         engine = DuckDBEngine(connection, next(iter(sources)), views)
     except TacitError:
         connection.close()

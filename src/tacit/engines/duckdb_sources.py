@@ -20,6 +20,7 @@ import glob
 import gzip
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -31,7 +32,10 @@ from tacit.engines.statements.words import TYPES
 from tacit.errors import InvalidError, NoSourceError, show
 from tacit.query.locations import holds_secret, scheme
 
-_WRITTEN_ORDER = "join_order,build_side_probe_side"
+_KEPT_ORDER = ("join_order", "build_side_probe_side", "top_n_window_elimination")
+"""Optimisers that change what `keep` relies on."""
+_BY_PRIVATE_KEYS = ("statistics_propagation", "join_filter_pushdown")
+"""Optimisers that cut one side of a join to the range of the other side's keys."""
 _MOST_NAMES = 20
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
@@ -97,16 +101,26 @@ def _shown(written: str) -> str:
     return "a path with a password or a key in it" if holds_secret(written) else show(written)
 
 
-def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    """Let DuckDB read these files from now on, and nothing else, and change no setting."""
+def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, joins_public: bool = False) -> None:
+    """Let DuckDB read these files from now on, and nothing else, and change no setting.
+
+    With `joins_public`, DuckDB must not decide by the range of private keys how much of a public table it reads: the
+    duration would tell whether a row with an extreme key exists.
+    """
     connection.execute("SET TimeZone = 'UTC'")
-    try:  # see `keep`; versions without this rewrite do not know its name
-        connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER},top_n_window_elimination'")
-    except duckdb.Error:
-        connection.execute(f"SET disabled_optimizers = '{_WRITTEN_ORDER}'")
+    _disable(connection, [*_KEPT_ORDER, *(_BY_PRIVATE_KEYS if joins_public else ())])
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def _disable(connection: duckdb.DuckDBPyConnection, optimizers: Sequence[str]) -> None:
+    """Switch some optimisers off; a version that does not have one does not know its name either."""
+    known: list[str] = []
+    for name in optimizers:
+        with suppress(duckdb.Error):
+            connection.execute(f"SET disabled_optimizers = '{','.join([*known, name])}'")
+            known.append(name)
 
 
 def _attach_files(

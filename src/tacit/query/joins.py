@@ -49,7 +49,7 @@ class Join:
     `columns` are its columns: the name in the plan, and the name in the table. A row matches if every pair of `pairs`
     is equal, the first over what came before, the second over this table; if the two columns of `unit`, in the same
     order, are the same unit; and if `where`, over this table alone, is true. A LEFT join keeps rows without a match.
-    At most `copies` rows of a public table match one row; of a private table that number is private, and None.
+    At most `copies` of the `size` rows of a public table match one row; of a private table both are private, and None.
     """
 
     table: str
@@ -60,6 +60,7 @@ class Join:
     unit: tuple[str, str] | None = None
     where: Expression | None = None
     copies: int | None = field(default=None, repr=False)
+    size: int | None = field(default=None, repr=False)
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:

@@ -166,7 +166,8 @@ class _Joining:
         view = _changed(self.other, lambda entry: self._after(self._named(entry)))
         scope = _together(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
         met = [*(_with_names(term, self.names) for term in self.other.where), *self.beside]
-        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies())
+        size = self.other.table.size
+        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies(), size=size)
         if self.kind == "left":
             base, met = replace(base, where=_all(met)), []
         return replace(scope, where=(*self.first.where, *met), joins=(*self.first.joins, base, *self.tables[1:]))
