@@ -154,6 +154,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Collate": ("COLLATE is not answered", "Compare lower(x)."),
     "Escape": ("ESCAPE is not supported", "To find a literal %, write replace(x, '%', '') <> x."),
     "RegexpLike": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
+    "RegexpFullMatch": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
     "SimilarTo": ("Regular expressions are not answered", "Use LIKE, starts_with, left or substring."),
     "Glob": ("GLOB is not answered", "Use LIKE."),
     "Interval": ("Intervals of time are not answered", "Compare with a date, or use date_trunc, year or month."),
