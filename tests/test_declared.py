@@ -167,3 +167,40 @@ def test_what_is_declared_must_be_plans_of_one_database() -> None:
         with pytest.raises((InvalidError, TypeError)):
             tc.declare(wrong)
     assert not one.ledger.entries()
+
+
+def test_the_first_item_that_is_not_a_plan_is_named() -> None:
+    db = opened(tc.PureDP(epsilon=1))
+    with pytest.raises(
+        InvalidError, match=r"item 2 of questions must be a plan from `db\.plan\(\.\.\.\)`, but got 'SELECT 1'"
+    ):
+        tc.declare([db.plan(COUNT, epsilon=0.1), "SELECT 1"])
+    with pytest.raises(InvalidError, match=r"questions must be a list of plans from `db\.plan"):
+        tc.declare("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("budget", "cost", "short"),
+    [
+        (tc.PureDP(epsilon=1), {"epsilon": 0.123456}, "ε = 1.24 but only 1 is left"),
+        (tc.ZCDP(rho=1), {"rho": 0.123456}, "ρ = 1.24 but only 1 is left"),
+        (tc.ApproxDP(epsilon=0.123456, delta=1e-6), {"epsilon": 0.2}, "ε = 2 but only 0.123 is left"),
+    ],
+)
+def test_a_plan_that_costs_too_much_says_what_all_its_questions_cost(
+    budget: Budget, cost: dict[str, float], short: str
+) -> None:
+    db = opened(budget)
+    declared = tc.declare([db.plan(COUNT, **cost)] * 10, delta=0)  # type: ignore[arg-type]
+    with pytest.raises(BudgetError, match=f"^These 10 questions cost {short}\\. Nothing was spent\\. Declare fewer"):
+        declared.ask()
+    assert not db.ledger.entries()
+
+
+def test_a_plan_that_exceeds_the_limit_of_its_analyst_says_so() -> None:
+    terms = {"unit": "u", "max_groups": 2, "max_rows": 2, "keys": {"g": ["a", "b"]}, "budget": tc.PureDP(epsilon=3)}
+    db = tc.open(ROWS, analyst="ann", analysts={"ann": tc.PureDP(epsilon=0.5)}, **terms)  # type: ignore[arg-type]
+    with pytest.raises(BudgetError, match=r"^These 3 questions cost ε = 0\.6 but only 0\.5 is left for you\."):
+        tc.declare([db.plan(COUNT, epsilon=0.2)] * 3).ask()
+    with pytest.raises(BudgetError, match=r"^This question costs epsilon = 0\.6 but only 0\.5 is left"):
+        tc.declare([db.plan(COUNT, epsilon=0.6)]).ask()

@@ -90,6 +90,11 @@ def test_a_number_is_no_formula(number: str) -> None:
     assert spreadsheet_cell(number) == number
 
 
+@pytest.mark.parametrize("value", [-5, 1.5, None, True, b"=1"])
+def test_a_cell_that_is_not_a_text_stays_as_it_is(value: object) -> None:
+    assert spreadsheet_cell(value) is value
+
+
 @pytest.mark.parametrize("text", ["-1+1", "-5 ", "-5\n", "-٣", "--5", "-", "+", "-1e", "-0x1"])
 def test_what_only_begins_like_a_number_is_a_text(text: str) -> None:
     assert spreadsheet_cell(text) == f"'{text}"

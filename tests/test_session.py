@@ -501,9 +501,9 @@ def test_without_a_declared_version_every_answer_has_noise_of_its_own() -> None:
 def test_an_answer_is_shown_even_if_its_outcome_cannot_be_recorded() -> None:
     class Full(MemoryLedger):
         def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
-            raise LedgerError(f"{number} {outcome} {answer}")
+            raise LedgerError(f"It is locked ({number} {outcome} {answer is None}). Nothing was spent. End that.")
 
     db = database(Engine([]), Full(PureDP(epsilon=1), "add/remove"))
-    with pytest.warns(UserWarning, match="The charge is recorded"):
+    with pytest.warns(UserWarning, match=r"The charge is recorded.* It is locked .*\)\. End that\.$"):
         assert len(db.sql(QUESTION, epsilon=0.5).rows()) == 2
     assert db.ledger.spent.loss == Fraction(1, 2)

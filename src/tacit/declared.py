@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.filters import price as cost_of
 from tacit.guarantees.values import ApproxDP
+from tacit.ledger import Ledger
 from tacit.query.planned import Planned
 from tacit.query.words import spell
 
@@ -67,7 +69,7 @@ class Declared:
         return 1 - float(self.together.loss / self.apart.loss) if self.apart.loss else 0.0
 
     def ask(self) -> list[Release]:
-        """Charge the whole plan, read, and answer every question, in order."""
+        """Price the questions again, charge them as one, and answer each in order; a second `ask` is charged again."""
         return self._database.ask_declared(self)
 
     def __str__(self) -> str:
@@ -87,14 +89,22 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
         delta: δ of the whole plan; by default what is left of the budget's δ, if that saves a tenth of ε at least, else
             none. Without any, ε only adds up.
     """
-    planned: tuple[Planned, ...] = tuple(questions) if isinstance(questions, Sequence) else ()
-    if not planned or not all(isinstance(one, Planned) for one in planned):
-        raise InvalidError("questions", show(questions), "a list of what db.plan(...) gives")
+    planned = _plans(questions)
     owners = {id(one.owner): one.owner for one in planned}
     database = next(iter(owners.values()))
     if len(owners) != 1 or database is None:
         raise InvalidError("questions", "plans of several databases", "plans of one database")
     return _declared(planned, database, delta)  # type: ignore[arg-type]  # what made the plans
+
+
+def _plans(questions: object) -> tuple[Planned, ...]:
+    """Return the plans of a list, or raise InvalidError, which names the first item that is not a plan."""
+    if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
+        raise InvalidError("questions", show(questions), "a list of plans from `db.plan(...)`")
+    for number, item in enumerate(questions, 1):
+        if not isinstance(item, Planned):
+            raise InvalidError(f"item {number} of questions", show(item), "a plan from `db.plan(...)`")
+    return tuple(questions)
 
 
 def _declared(planned: tuple[Planned, ...], database: Database, delta: Number | None) -> Declared:
@@ -103,6 +113,40 @@ def _declared(planned: tuple[Planned, ...], database: Database, delta: Number | 
     spent = database.ledger.spent  # first, since it looks whether somebody has changed the budget
     rest = limit(database.ledger.budget).delta - spent.delta
     return Declared(planned, max(rest, Fraction(0)), _WORTH, database)
+
+
+def shortage(declared: Declared, ledger: Ledger, analyst: str) -> str | None:
+    """Return why several questions cost more than is left: of the analyst's limit or of the budget, if they do.
+
+    A cost is rounded up and what is left is rounded down, to three digits.
+    """
+    if len(declared.questions) == 1:
+        return None
+    totals = [(ledger.spent, ledger.budget, ""), (ledger.spent_by(analyst), ledger.limit_of(analyst), " for you")]
+    for spent, budget, whose in totals:
+        parts = [] if budget is None else _exceeded(declared.together, spent, limit(budget))
+        if parts:
+            return (
+                f"These {len(declared.questions)} questions cost {' and '.join(parts)}{whose}. Nothing was spent. "
+                "Declare fewer questions, lower the cost of each, or have the data's steward raise the limit."
+            )
+    return None
+
+
+def _exceeded(cost: Spent, spent: Spent, most: Spent) -> list[str]:
+    """Return each amount that exceeds what is left of it."""
+    symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
+    left = {part: max(getattr(most, part) - getattr(spent, part), Fraction(0)) for part in symbols}
+    return [
+        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only {_digits(left[part], ROUND_FLOOR)} is left"
+        for part, symbol in symbols.items()
+        if getattr(cost, part) > left[part]
+    ]
+
+
+def _digits(amount: Fraction, rounding: str) -> str:
+    context = Context(prec=3, rounding=rounding)
+    return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
 
 
 def _noise(planned: Planned) -> Sequence[Event]:

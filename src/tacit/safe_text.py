@@ -23,12 +23,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import TypeVar
 from unicodedata import category, east_asian_width
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories without a glyph: control, format, surrogate, private use, unassigned, line and paragraph separator."""
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 """Letters and marks that Unicode defines as invisible."""
+_Cell = TypeVar("_Cell")
 _TAG = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)", re.ASCII | re.IGNORECASE)
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
@@ -127,16 +129,19 @@ def _finite(value: object) -> object:
     return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def spreadsheet_cell(text: str) -> str:
+def spreadsheet_cell(value: _Cell) -> _Cell | str:
     r"""Return a cell of CSV that no spreadsheet takes for a formula.
 
-    A text that begins with = + - @, a tab or a line break gets an apostrophe before it; a number does not. A text that
-    begins with apostrophes and one of these gets one more, so that `spreadsheet_text` reads every cell back.
+    A text that begins with = + - @, a tab or a line break gets an apostrophe before it. A text that reads as a number
+    does not. A text that begins with apostrophes and one of these gets one more, so that `spreadsheet_text` reads every
+    cell back. A value that is not a text stays as it is.
 
-    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("-5.3"), spreadsheet_cell("O'Neil")
-    ("'=1+1", '-5.3', "O'Neil")
+    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("-5.3"), spreadsheet_cell("O'Neil"), spreadsheet_cell(-5)
+    ("'=1+1", '-5.3', "O'Neil", -5)
     """
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
 
 
 def spreadsheet_text(cell: str) -> str:

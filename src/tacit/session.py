@@ -9,6 +9,7 @@ that it is gone or another one now. What fails after it stays charged, and says 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Self
 
-from tacit.declared import Declared
+from tacit.declared import Declared, shortage
 from tacit.engines import Engine
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError, show
 from tacit.guarantees.exact import Exact, Number
@@ -50,6 +51,7 @@ FAILED = (
 
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
+_EFFECT = re.compile(r"Nothing was (?:answered|spent)[^.]*\. ")
 
 
 class Database(Verbs):
@@ -200,7 +202,10 @@ class Database(Verbs):
         again = self._declared_again(declared)
         text = ";\n".join(one.plan.sql for one in again.questions)
         request = Request(question=text, events=again.events, analyst=self._analyst)
-        ticket = self._charged(request, again.questions)
+        try:
+            ticket = self._charged(request, again.questions)
+        except BudgetError as refusal:
+            raise BudgetError(shortage(again, self._ledger, self._analyst) or str(refusal)) from None
         more = {"declared_plan": {"questions": len(again.questions), "promise": promise(again.cost)}}
         answers = self._released(again.questions, ticket, more)
         self._ended(ticket, ANSWERED)
@@ -242,7 +247,8 @@ class Database(Verbs):
         try:
             self._ledger.finish(ticket.number, outcome, answer)
         except LedgerError as error:
-            warnings.warn(f"The charge is recorded, but not how it ended. {error}", stacklevel=4)
+            reason = _EFFECT.sub("", str(error))  # this step neither spends nor answers
+            warnings.warn(f"The charge is recorded, but not how it ended. {reason}", stacklevel=4)
 
     def _parse(self, query: str, keys: Mapping[str, Sequence[Value]] | None) -> Plan:
         plan = parse(query, self.tables, keys=keys)

@@ -184,11 +184,14 @@ def test_changed_bounds_and_budgets_are_accepted_only_when_meant(folder: Path) -
     refused = ask(folder)
     assert refused.returncode == 3
     assert "bounds.income" in refused.stderr
-    assert ledger(folder, "accept").returncode == 0
+    accepted = ledger(folder, "accept")
+    assert accepted.returncode == 0
+    assert "Accepted: bounds.income of survey: 0 to 200000 became 0 to 300000. Left" in accepted.stderr
     assert ask(folder).returncode == 0
     declare(folder, "", bounds="300_000", epsilon="epsilon = 2.0")
     assert ask(folder).returncode == 3
-    assert "ε = 1.6" in ledger(folder, "accept").stderr
+    assert "Accepted: budget ε = 1, δ = 1e-06 → ε = 2, δ = 1e-06. Left: ε = 1.6" in ledger(folder, "accept").stderr
+    assert "Nothing to accept. Left: ε = 1.6" in ledger(folder, "accept").stderr
     declare(folder, "", bounds="300_000", epsilon="epsilon = 0.1")
     lower = ledger(folder, "accept")
     assert lower.returncode == 3
@@ -198,6 +201,27 @@ def test_changed_bounds_and_budgets_are_accepted_only_when_meant(folder: Path) -
     assert never.returncode in (2, 3)
     declare(folder, "", bounds="300_000", epsilon="epsilon = 2.0")
     assert ask(folder).returncode == 0
+
+
+def test_a_changed_limit_is_named_when_it_is_accepted(folder: Path) -> None:
+    ask(folder, "--analyst", "ben")
+    declare(folder, "", analysts="[analysts.ann]\nepsilon = 0.1\n[analysts.ben]\nepsilon = 0.3")
+    refused = ask(folder)
+    assert refused.returncode == 3
+    assert "limits the analyst 'ann' to ε = 0.5; the policy says ε = 0.1. Nothing was changed." in refused.stderr
+    accepted = ledger(folder, "accept").stderr
+    assert "Accepted: limit of ann ε = 0.5 → ε = 0.1; limit of ben none → ε = 0.3. Left: ε = 0.8" in accepted
+
+
+def test_a_plan_says_what_is_left_for_the_analyst_and_in_all(folder: Path) -> None:
+    ask(folder, "--analyst", "ann")
+    planned = run(folder, "plan", "policy.toml", COUNT, "--epsilon", "0.4", "--analyst", "ann")
+    assert "Left for ann: ε = 0.3 of ε = 0.5. Left in all: ε = 0.8, δ = 1e-06 of ε = 1" in planned.stderr
+    assert "for this analyst, costs epsilon = 0.4 but only 0.3 is left" in planned.stderr
+    declare(folder, "", analysts="[analysts.ann]\nepsilon = 0.1")
+    ledger(folder, "accept")
+    planned = run(folder, "plan", "policy.toml", COUNT, "--epsilon", "0.4", "--analyst", "ann")
+    assert "Left for ann: ε = 0 of ε = 0.1. Left in all: ε = 0.8" in planned.stderr
 
 
 def test_a_question_is_free_the_second_time_under_one_version_of_the_data(folder: Path) -> None:

@@ -169,5 +169,5 @@ def _read(terminal: int) -> bytes:
 
 def test_spreadsheet_is_refused_where_it_does_nothing(folder: Path) -> None:
     _, err = tacit(folder, *ANONYMIZE, "--spreadsheet", "--out", "out.parquet", code=2)
-    assert "--spreadsheet must be left out, but got it with a Parquet file, where it does nothing" in err
+    assert "--spreadsheet must be used with a .csv file only, or removed, but got the Parquet file 'out.parquet'" in err
     assert not (folder / "out.parquet").exists()

@@ -77,7 +77,7 @@ def test_a_ledger_on_a_file_system_of_several_machines_is_refused(
 ) -> None:
     line = f"50 27 0:50 / {folder.resolve()} rw - {kind} server:/x rw\n".encode()
     monkeypatch.setattr(mounts, "mount_table", lambda: TABLE + line)
-    with pytest.raises(LedgerError, match=rf"\({kind}\).*several machines.*Nothing was answered.*postgresql://"):
+    with pytest.raises(LedgerError, match=rf"\({kind}\).*several machines.*Nothing was spent\..*postgresql://"):
         open_ledger(folder / "a.ledger", ONE, "add/remove")
     assert not list(folder.iterdir())
 

@@ -12,9 +12,12 @@ import pytest
 
 import tacit as tc
 from tacit.errors import RefusedError
+from tacit.guarantees.filters import Budget
+from tacit.ledger import Ledger
 from tacit.ledger.checking import verify
 from tacit.ledger.copies import export, load
 from tacit.ledger.durable import DurableLedger
+from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.opening import open_ledger, read_ledger
 from tacit.query.policy import _Row
 from tacit.session import Database
@@ -169,7 +172,8 @@ def test_opening_changes_no_limit_of_an_analyst_unless_it_is_accepted(folder: Pa
         return open_ledger(place, TWO, "add/remove", analysts={"ann": limit}, accept=accept)
 
     opened(ONE).close()
-    with pytest.raises(RefusedError, match=r"has the limit PureDP\(epsilon=1.0\) for the analyst 'ann'.*accept=True"):
+    changed = rf"limits the analyst 'ann' to ε = 1; the policy says ε = {other.epsilon:g}\. Nothing.*accept=True"
+    with pytest.raises(RefusedError, match=changed):
         opened(other)
     ledger = opened(ONE)
     assert ledger.limit_of("ann") == ONE
@@ -188,7 +192,38 @@ def test_a_first_limit_is_recorded_at_once_unless_the_analyst_has_spent(folder: 
 
     opened().sql(COUNT, epsilon=0.25)
     assert opened(bob=ONE).ledger.limit_of("bob") == ONE
-    with pytest.raises(RefusedError, match="has charges but no limit for the analyst 'ann'"):
+    first = r"The analyst 'ann' has spent without a limit; the policy now sets ε = 1\. Nothing was changed\. Remove"
+    with pytest.raises(RefusedError, match=first):
         opened(ann=ONE)
     assert opened(ann=ONE, accept=True).ledger.limit_of("ann") == ONE
     assert opened().ledger.limit_of("ann") == ONE  # a policy without limits changes none
+
+
+WITH_DELTA = tc.ApproxDP(epsilon=0.5, delta=1e-6)
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_limit_has_no_delta_under_a_budget_without_one(folder: Path, *, in_file: bool) -> None:
+    place = folder / "delta.ledger"
+
+    def opened(**limits: Budget) -> Ledger:
+        if in_file:
+            return open_ledger(place, TWO, "add/remove", analysts=limits)
+        return MemoryLedger(TWO, "add/remove", limits)
+
+    with pytest.raises(
+        RefusedError, match=r"limit of the analyst 'ann' is ε = 0\.5, δ = 1e-06.* has no δ\. Nothing was"
+    ):
+        opened(ann=WITH_DELTA)
+    assert opened(ann=tc.ApproxDP(epsilon=0.5, delta=0)).limit_of("ann") is not None
+
+
+def test_a_recorded_limit_with_delta_still_opens_under_a_budget_that_lost_its_own(folder: Path) -> None:
+    place, limits = folder / "old.ledger", {"ann": WITH_DELTA}
+    open_ledger(place, tc.ApproxDP(epsilon=2, delta=1e-6), "add/remove", analysts=limits).close()
+    open_ledger(place, TWO, "add/remove", analysts=limits, accept=True).close()
+    ledger = open_ledger(place, TWO, "add/remove", analysts=limits)
+    assert ledger.limit_of("ann") == WITH_DELTA
+    with pytest.raises(RefusedError, match="has no δ"):
+        ledger.set_limit("bob", WITH_DELTA)
+    assert verify(ledger).holds

@@ -6,8 +6,10 @@ import json as json_module
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from tacit.cli import books_shown
+from tacit.cli.books_accepted import changes
 from tacit.cli.show import SCHEMA, put, say
 from tacit.errors import InvalidError, LedgerError, RefusedError, show
 from tacit.ledger import check_name, history
@@ -109,12 +111,15 @@ def _import(file: str | None, place: str) -> int:
 
 
 def _accept(policy: str, place: str) -> int:
-    """Record that a changed policy or budget is meant."""
+    """Record a changed budget, changed bounds or a changed limit of an analyst, and say what changed."""
     from tacit import opening  # noqa: PLC0415 - heavy
 
     require_ledger(place)
     with opening.open(policy, ledger=place, accept=True) as db:
-        say(f"Accepted. Left: {spell(db.left)} of {spell(db.ledger.budget)}.")
+        book = cast("DurableLedger", db.ledger)
+        accepted = "; ".join(changes(book.records(), book.opened_after))
+        done = f"Accepted: {accepted}." if accepted else "Nothing to accept."
+        say(f"{done} Left: {spell(db.left)} of {spell(book.budget)}.")
     return 0
 
 

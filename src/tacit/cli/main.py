@@ -163,7 +163,10 @@ def query(  # noqa: PLR0913 - one for each option
 def ledger(  # noqa: PLR0913 - one for each option
     policy: Policy,
     action: Annotated[
-        str, typer.Argument(help="show, verify, export, import, accept (a changed policy or budget) or renew.")
+        str,
+        typer.Argument(
+            help="show, verify, export, import, accept (a changed budget, bounds or analyst's limit) or renew."
+        ),
     ] = "show",
     file: Annotated[str | None, typer.Argument(help="What to import; - for standard input.")] = None,
     *,

@@ -120,8 +120,8 @@ def _anonymize(asked: Recode, *, out: str | None, save: str | None, chart: str |
     outputs.check({"out": out, "save": save, "chart": chart}, options.there(asked.files()), force=force)
     if out is not None and not out.lower().endswith(_TABLES):
         raise InvalidError("out", repr(out), f"a file that ends in one of {', '.join(_TABLES)}")
-    if out is not None and out.lower().endswith(".parquet"):
-        options.refuse({"spreadsheet": asked.spreadsheet}, "with a Parquet file")
+    if asked.spreadsheet and out is not None and out.lower().endswith(".parquet"):
+        raise InvalidError("--spreadsheet", f"the Parquet file {out!r}", "used with a .csv file only, or removed")
     options.require_tables([read.table], read.sep)
     options.require_method(asked.method, suppression=asked.suppression, seconds=asked.seconds)
     options.require_seconds(asked.seconds)

@@ -25,6 +25,7 @@ from tacit.engines.sources import home_of, open_source
 from tacit.errors import BudgetError, RefusedError, TacitError
 from tacit.guarantees.exact import Number
 from tacit.guarantees.values import PureDP
+from tacit.ledger import history
 from tacit.ledger.memory import MemoryLedger
 from tacit.query import policy_file
 from tacit.query.locations import scheme
@@ -103,7 +104,7 @@ def plan(asked: Asked, *, json: bool) -> None:
             print(to_json(said))
             return
         put(str(planned))
-        say(_left(db))
+        say(_left(db, asked.analyst))
         if short is not None:
             say(f"It does not fit: {short}")
         say("Nothing was read or spent.")
@@ -114,10 +115,16 @@ def _forgets(db: session.Database) -> bool:
     return isinstance(db.ledger, MemoryLedger)
 
 
-def _left(db: session.Database) -> str:
+def _left(db: session.Database, analyst: str) -> str:
+    """Return what is left of the budget, and before it what is left of the analyst's own limit, if there is one."""
     if _forgets(db):
         return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to keep it.'
-    return f"Left: {spell(db.left)} of {spell(db.ledger.budget)}."
+    whole = f"{spell(db.left)} of {spell(db.ledger.budget)}."
+    own = db.ledger.limit_of(analyst)
+    if own is None:
+        return f"Left: {whole}"
+    rest = history.left_of(own, db.ledger.spent_by(analyst))
+    return f"Left for {analyst or '–'}: {spell(rest)} of {spell(own)}. Left in all: {whole}"
 
 
 def _short(db: session.Database, planned: Planned) -> str | None:
@@ -137,7 +144,7 @@ def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
             raise RefusedError(_NO_LEDGER)
         planned = _planned(db, asked)
         if not yes and sys.stdin.isatty():
-            agreed = _agreed(planned, db)
+            agreed = _agreed(planned, db, asked.analyst)
             if not agreed:
                 say("Nothing was spent.")
                 return _STOPPED if agreed is None else 0
@@ -193,10 +200,10 @@ def _answer(db: session.Database, asked: Asked) -> Release:
     )
 
 
-def _agreed(planned: Planned, db: session.Database) -> bool | None:
+def _agreed(planned: Planned, db: session.Database, analyst: str) -> bool | None:
     """Ask whether to spend; None if the answer is Ctrl-C or Ctrl-D."""
     say(str(planned))
-    say(_left(db))
+    say(_left(db, analyst))
     short = _short(db, planned)
     if short is not None:
         say(f"It does not fit: {short}")

@@ -7,6 +7,7 @@ given back once reading began.
 * `memory`    a ledger that lives as long as its process
 * `durable`   one that survives: a SQLite file, or PostgreSQL for many machines
 * `opening`   beginning one, opening one, and holding it against the policy that asks
+* `limits`    what an analyst's own limit must be
 * `settling`  what stewards change: budget, limits, policy, version of the data
 * `records`   what is written: records, each chained to the one before
 * `tables`    where they are written

@@ -43,10 +43,10 @@ Snapshot = tuple[Iterator[Record], Callable[[], dict[str, Rows]]]
 class DurableLedger:
     """A budget and its history in a SQLite file or in PostgreSQL."""
 
-    def __init__(self, place: Store, head: Head, version: str | None, *, begun: bool = False) -> None:
-        """Keep a store that `open_ledger` has prepared, for which data it was opened, and whether it began then."""
+    def __init__(self, place: Store, head: Head, version: str | None, *, begun: bool = False, after: int = 0) -> None:
+        """Keep a store that `open_ledger` has prepared, and after which record it recorded what it changed."""
         self._store, self._budget, self._since, self._version = place, head.budget, head.since, version
-        self._begun = begun
+        self._begun, self.opened_after = begun, after
 
     @property
     def named(self) -> str:

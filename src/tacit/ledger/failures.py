@@ -8,7 +8,8 @@ from errno import EDQUOT, ENOLCK, ENOSPC, ENOSYS, EOPNOTSUPP
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 _AGAIN = "then ask again."
-_COPY = "Put a copy back, and hold it against your latest receipt: `tacit ledger POLICY verify --receipt FILE`."
+_VERIFY = "`tacit ledger POLICY verify --receipt FILE`"
+_COPY = f"Put a copy back, and hold it against your latest receipt: {_VERIFY}."
 _LEAVE = f"Have its owner give you leave to write, {_AGAIN}"
 
 _READ_ONLY = "cannot be written: it, its folder or its server is read-only", _LEAVE
@@ -20,8 +21,8 @@ _DAMAGED = "is damaged", _COPY
 
 _FOREIGN = "is no ledger: the file is something else", f"If it was one, it is damaged. {_COPY} Else name another file."
 _GONE = (
-    "cannot be opened: it is gone, or its folder may not be written",
-    f"Look at its path and permissions, {_AGAIN} If it was removed: {_COPY}",
+    "is not there, or its folder is not writable",
+    f"If it was renamed, open it by the new name. If it was deleted, restore a copy and check it: {_VERIFY}.",
 )
 _NO_LOCKS = "cannot be locked: its file system has no locks", f"Move it to a local disk, {_AGAIN}"
 
@@ -31,8 +32,8 @@ LINKED = (
     "Remove the other names; `find FOLDER -samefile FILE` lists them. Then run `tacit ledger POLICY verify`.",
 )
 MOUNTED = (
-    "is mounted as a single file, so its newest charges could lie beside another name of it",
-    "Mount the folder that holds it instead.",
+    "is mounted as a single file. Another name could hold newer charges",
+    "Mount its folder, then run `tacit ledger POLICY verify`.",
 )
 OTHER_NAME = (
     "is in use under another name, which could have charges that this name does not see",
@@ -40,7 +41,7 @@ OTHER_NAME = (
 )
 REPLACED = (
     "was replaced by another file since it was opened",
-    f"Open it again if that is meant, and check it against your latest receipt. {_RENAMED}",
+    f"If you replaced it on purpose, open it again and check it with your latest receipt. {_RENAMED}",
 )
 MOVED = "was moved while the charge was written, so the charge may be recorded or lost", _RENAMED
 FORKED = (
@@ -95,9 +96,15 @@ def said(error: SQLAlchemyError | OSError | FileUseError, wait: float) -> str:
         wait: for how many seconds one waits for a lock.
     """
     what, then = _meaning(error)
-    doubtful = isinstance(error, FileUseError) or what in _DOUBTFUL
-    lost = "" if doubtful else ", and no charge that was recorded is lost"
-    return f"{what.format(wait=wait)}. Nothing was answered{lost}. {then}"
+    return f"{what.format(wait=wait)}. {_effect(error, what)} {then}"
+
+
+def _effect(error: SQLAlchemyError | OSError | FileUseError, what: str) -> str:
+    """Return the sentence that says what the failure left undone; all checks of a file but one precede the charge."""
+    if isinstance(error, FileUseError):
+        return "Nothing was answered." if error.meaning == MOVED else "Nothing was spent."
+    lost = "" if what in _DOUBTFUL else ", and no charge that was recorded is lost"
+    return f"Nothing was answered{lost}."
 
 
 def shared(kind: str) -> tuple[str, str]:

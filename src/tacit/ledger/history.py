@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tacit import plots
@@ -113,10 +114,15 @@ def remaining(ledger: Ledger, delta: Number) -> float:
 
 def left(ledger: Ledger) -> Budget:
     """Return what may still be spent, as a budget of the same kind."""
-    spent = ledger.spent
-    most = limit(ledger.budget)
-    said = {"currency": most.currency, "loss": most.loss - spent.loss, "delta": most.delta - spent.delta}
-    return budget_read(said)
+    spent = ledger.spent  # first: reading it updates the budget
+    return left_of(ledger.budget, spent)
+
+
+def left_of(budget: Budget, spent: Spent) -> Budget:
+    """Return what is left of a budget, or of an analyst's limit, which may be below what is spent: then nothing."""
+    most, none = limit(budget), Fraction(0)
+    loss, delta = max(most.loss - spent.loss, none), max(most.delta - spent.delta, none)
+    return budget_read({"currency": most.currency, "loss": loss, "delta": delta})
 
 
 def burn_down(ledger: Ledger) -> alt.LayerChart:

@@ -10,8 +10,9 @@ from threading import Lock
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, show
 from tacit.guarantees.events import Neighbours
-from tacit.guarantees.filters import Budget, Spent, admit_all, limit, start
+from tacit.guarantees.filters import Budget, Spent, admit_all, start
 from tacit.ledger import ANSWERED, FAILED, PENDING, Entry, Request, Ticket, check_name
+from tacit.ledger.limits import check_currency, check_delta
 
 
 class MemoryLedger:
@@ -31,11 +32,8 @@ class MemoryLedger:
         self._spent, self._limits = self._nothing, dict(analysts or {})
         for name, most in self._limits.items():
             check_name(name, "analyst")
-            if (limit(most).currency, limit(most).order) != (self._nothing.currency, self._nothing.order):
-                raise RefusedError(
-                    f"The budget of the analyst {show(name)} is {most}, but that of the data is {budget}: both must be "
-                    "in one currency. Nothing was spent or changed."
-                )
+            check_currency(name, most, budget)
+            check_delta(name, most, budget)
         self._by: dict[str, Spent] = {}
         self._entries: list[Entry] = []
         self._answers: dict[tuple[str, str], Ticket] = {}

@@ -51,6 +51,7 @@ def open_ledger(
         with shelf.writing() as connection:
             begun = _prepare(shelf, connection, budget, neighbours)
             head = read_head(connection, shelf.named, lock=True)
+            after = head.number
             _check_relation(head, neighbours, shelf.named)
             head = settle_clock(connection, head, shelf.named, accept=accept)
             head = settle_budget(connection, head, budget, shelf.named, accept=accept)
@@ -61,7 +62,7 @@ def open_ledger(
     except BaseException:
         shelf.close()
         raise
-    return DurableLedger(shelf, head, version, begun=begun)
+    return DurableLedger(shelf, head, version, begun=begun, after=after)
 
 
 def read_ledger(place: str | PathLike[str]) -> DurableLedger:

@@ -77,22 +77,31 @@ def changes_of(name: str, recorded: Recorded, promise: Promise) -> list[Change]:
     before = recorded.get(name)
     if before is None:
         return []
+    now = promise.parts()
     if _is_ambiguous(before.get("unit"), promise):
-        return [Change(_ambiguous(name), acceptable=True), *_differences(name, {**before, **_unit(promise)}, promise)]
-    return _differences(name, before, promise)
+        return [Change(_ambiguous(name), acceptable=True), *_differences(name, {**before, "unit": now["unit"]}, now)]
+    return _differences(name, before, now)
 
 
-def _differences(name: str, before: Mapping[str, Part], promise: Promise) -> list[Change]:
-    was, now = {**before, "unit": _tagged(before.get("unit"))}, promise.parts()
+def recorded_changes(before: Recorded, after: Recorded) -> list[str]:
+    """Return what one record of policies changed: new tables, parts that differ, units that 0.1.0 had recorded."""
+    found = [f"new table {name}" for name in after if name not in before]
+    for name in (name for name in after if name in before):
+        was, unit = before[name], after[name]["unit"]
+        if isinstance(was.get("unit"), str):
+            found.append(f"unit of {name}: {_shown(unit)}")
+            was = {**was, "unit": unit}
+        found += [change.text for change in _differences(name, was, after[name])]
+    return found
+
+
+def _differences(name: str, before: Mapping[str, Part], now: Mapping[str, Part]) -> list[Change]:
+    was = {**before, "unit": _tagged(before.get("unit"))}
     return [
         Change(f"{part} of {name}: {_shown(was.get(part))} became {_shown(now.get(part))}", part not in _FIXED)
         for part in sorted({*was, *now})
         if was.get(part) != now.get(part)
     ]
-
-
-def _unit(promise: Promise) -> dict[str, Part]:
-    return {"unit": promise.parts()["unit"]}
 
 
 def _is_ambiguous(recorded: Part | None, promise: Promise) -> bool:

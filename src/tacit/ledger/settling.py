@@ -8,9 +8,11 @@ from tacit.errors import InvalidError, RefusedError, show
 from tacit.guarantees.filters import Budget, limit
 from tacit.ledger import check_name
 from tacit.ledger.heads import SET_BACK, append, check_clock, clock, read_analyst, written
+from tacit.ledger.limits import check_currency, check_delta
 from tacit.ledger.policies import Policies, changes_of, check_changes, is_current
 from tacit.ledger.records import Head, budget_said, canonical, version_name
 from tacit.ledger.tables import ANALYSTS, RECORDS, REQUESTS, put
+from tacit.query.words import spell
 
 
 def settle_budget(connection: Connection, head: Head, budget: Budget, named: str, *, accept: bool) -> Head:
@@ -45,32 +47,39 @@ def settle_limit(
     """Record what one analyst may spend under the data's budget; None: no limit of their own.
 
     The first limit of an analyst who has spent nothing is recorded at once. A changed limit, or a first limit of an
-    analyst who has already spent, needs `accept`: otherwise whoever opens the data could raise a limit unnoticed.
+    analyst who has already spent, needs `accept`: otherwise whoever opens the data could raise a limit unnoticed. A
+    recorded limit with a δ stays valid under a budget without δ, so that older ledgers open; a new one is refused.
     """
     check_name(analyst, "analyst")
     said = None if budget is None else budget_said(budget)
-    if said is not None and said["currency"] != head.spent.currency:
-        raise RefusedError(
-            f"The budget of the analyst {show(analyst)} is {budget}, but that of the data is {head.budget}: both must "
-            "be in one currency. Nothing was spent or changed."
-        )
+    if budget is not None:
+        check_currency(analyst, budget, head.budget)
     own, now = read_analyst(connection, head, analyst, named)
     if (None if now is None else budget_said(now)) == said:
         return head
+    if budget is not None:
+        check_delta(analyst, budget, head.budget)
     if not accept and (now is not None or own.loss or own.delta):
-        raise RefusedError(
-            f"The ledger {named} has {_limit(now)} for the analyst {show(analyst)}, but the policy says {budget}. "
-            "Nothing was spent or changed. Put the old limit back, or, if the change is meant, accept it: `tacit "
-            "ledger POLICY accept`, or accept=True in Python."
-        )
+        raise RefusedError(_changed_limit(analyst, now, budget, named))
     moved = append(connection, head, "analyst", {"analyst": analyst, "budget": said})
     values = {"name": analyst, "loss": str(own.loss), "delta": str(own.delta)}
     put(connection, ANALYSTS, values | {"budget": None if said is None else canonical(said)})
     return moved
 
 
-def _limit(budget: Budget | None) -> str:
-    return "charges but no limit" if budget is None else f"the limit {budget}"
+def _changed_limit(analyst: str, now: Budget | None, budget: Budget | None, named: str) -> str:
+    """Return the refusal of a limit that differs from the recorded one."""
+    wanted = "no limit" if budget is None else spell(budget)
+    how = "`tacit ledger POLICY accept`, or accept=True in Python."
+    if now is None:
+        return (
+            f"The analyst {analyst!r} has spent without a limit; the policy now sets {wanted}. Nothing was changed. "
+            f"Remove the limit from the policy, or accept it: {how}"
+        )
+    return (
+        f"The ledger {named} limits the analyst {analyst!r} to {spell(now)}; the policy says {wanted}. Nothing was "
+        f"changed. Put the old limit back, or accept the new one: {how}"
+    )
 
 
 def settle_policy(connection: Connection, head: Head, policies: Policies, *, accept: bool) -> Head:
