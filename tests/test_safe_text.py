@@ -129,3 +129,10 @@ def test_one_module_renders_text() -> None:
 def test_the_corpus_has_every_kind_of_character() -> None:
     kinds = {category(letter) for text in HOSTILE.values() for letter in text}
     assert {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"} <= kinds
+
+
+@pytest.mark.parametrize("text", [" =1+1", "\u00a0=1+1", "\u200b=1+1", "\t=1+1", "'=1+1"])
+def test_blanks_before_a_formula_do_not_hide_it(text: str) -> None:
+    cell = spreadsheet_cell(text)
+    assert cell == f"'{text}"
+    assert spreadsheet_text(cell) == text

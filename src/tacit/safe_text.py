@@ -33,7 +33,7 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _Cell = TypeVar("_Cell")
 _TAG = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)", re.ASCII | re.IGNORECASE)
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+_FORMULA = re.compile(r"'*(?:[\t\r\n]|[\s\u200b\ufeff]*[=+\-@＝＋－＠])")
 _JAMO = (("\u1160", "\u11ff"), ("\ud7b0", "\ud7ff"))
 
 

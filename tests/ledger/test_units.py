@@ -227,3 +227,13 @@ def test_a_recorded_limit_with_delta_still_opens_under_a_budget_that_lost_its_ow
     with pytest.raises(RefusedError, match="has no δ"):
         ledger.set_limit("bob", WITH_DELTA)
     assert verify(ledger).holds
+
+
+@pytest.mark.parametrize("name", ["T", " t", "t "])
+def test_another_spelling_of_a_table_is_the_same_table(tmp_path: Path, name: str) -> None:
+    rows = pd.DataFrame({"person": [1, 1, 2]})
+    file, budget = tmp_path / "a.ledger", tc.PureDP(epsilon=1)
+    with tc.open(rows, name="t", unit="person", max_groups=1, max_rows=1, budget=budget, ledger=file) as db:
+        db.count(epsilon=0.1)
+    with pytest.raises(tc.RefusedError, match="never change"):
+        tc.open(rows, name=name, unit=tc.ROW, budget=budget, ledger=file)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import tacit as tc
 from tacit.query.expressions import Value
 from tacit.query.labels import label
+from tacit.safe_text import chart_label
 
 texts = st.none() | st.sampled_from(["NULL", "all", "", "a", ", ", '"', '"NULL"', "a, b", "b"]) | st.text(', "aN\\')
 groups = st.tuples(texts, texts)
@@ -32,3 +33,7 @@ def test_a_chart_has_a_line_for_each_group() -> None:
     chart = db.sql("SELECT a, b, count(*) AS n FROM t GROUP BY a, b", epsilon=1).plot().to_dict()
     (drawn,) = chart["datasets"].values() if "datasets" in chart else (chart["data"]["values"],)
     assert len({row["group"] for row in drawn}) == 8
+
+
+def test_an_escape_and_the_text_of_an_escape_have_different_labels() -> None:
+    assert len({chart_label(label([text])) for text in ("\x1b", r"\x1b", "\u202e", r"\u202e")}) == 4

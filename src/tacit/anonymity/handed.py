@@ -6,6 +6,7 @@ diverse than what was checked. So every column is read back: where values are lo
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -125,7 +126,9 @@ def write(columns: Mapping[str, Column], path: str | Path, *, spreadsheet: bool 
             if is_parquet:
                 rows.write_parquet(str(target))
             else:
-                rows.write_csv(str(target), sep="\t" if target.suffix.lower() == ".tsv" else ",", header=True)
+                quoting = csv.QUOTE_ALL if spreadsheet else None  # some programs also split cells at ;
+                separator = "\t" if target.suffix.lower() == ".tsv" else ","
+                rows.write_csv(str(target), sep=separator, header=True, quoting=quoting)
         except (duckdb.Error, ValueError):  # a ValueError: text that is no Unicode
             raise InvalidError("the path", repr(str(path)), "a file that can be written and holds all values") from None
 

@@ -76,7 +76,8 @@ class Anonymized:
         """
         if not hasattr(stream, "write"):
             raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
-        writer = csv.writer(_Lines(stream), lineterminator="\r\n")  # so that it quotes a cell with either of them
+        quoting = csv.QUOTE_ALL if spreadsheet else csv.QUOTE_MINIMAL  # some programs also split cells at ;
+        writer = csv.writer(_Lines(stream), lineterminator="\r\n", quoting=quoting)  # quotes a cell with either of them
         columns = for_spreadsheet(self._columns) if spreadsheet else self._columns
         writer.writerow(columns)
         writer.writerows(zip(*(picked(_cells(one), one.codes) for one in columns.values()), strict=True))

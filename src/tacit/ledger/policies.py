@@ -60,6 +60,21 @@ Policies: TypeAlias = Mapping[str, Promise]
 """For each table, what its guarantee rests on; the unit and the neighbour relation can never change."""
 
 
+def under_recorded_names(policies: Policies, recorded: Recorded) -> Policies:
+    """Return policies under the names that records have for their tables: SQL does not tell names apart by case.
+
+    >>> promise = Promise(unit=None, neighbours="add/remove")
+    >>> list(under_recorded_names({"Visits ": promise, "new": promise}, {"visits": promise.parts()}))
+    ['visits', 'new']
+    """
+    known = {_folded(name): name for name in recorded} | {name: name for name in recorded}
+    return {known.get(name, known.get(_folded(name), name)): promise for name, promise in policies.items()}
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
 class Change(NamedTuple):
     """A difference between a recorded policy and the present one, and whether `accept` may allow it."""
 

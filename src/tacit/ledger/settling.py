@@ -9,7 +9,7 @@ from tacit.guarantees.filters import Budget, limit
 from tacit.ledger import check_name
 from tacit.ledger.heads import SET_BACK, append, check_clock, clock, read_analyst, written
 from tacit.ledger.limits import check_currency, check_delta
-from tacit.ledger.policies import Policies, changes_of, check_changes, is_current
+from tacit.ledger.policies import Policies, changes_of, check_changes, is_current, under_recorded_names
 from tacit.ledger.records import Head, budget_said, canonical, version_name
 from tacit.ledger.tables import ANALYSTS, RECORDS, REQUESTS, put
 from tacit.query.words import spell
@@ -84,6 +84,7 @@ def _changed_limit(analyst: str, now: Budget | None, budget: Budget | None, name
 
 def settle_policy(connection: Connection, head: Head, policies: Policies, *, accept: bool) -> Head:
     """Record what is public; what changed since a charge must be accepted, and the unit can never change."""
+    policies = under_recorded_names(policies, head.policy)
     if is_current(head.policy, policies):
         return head
     if head.spent.loss or head.spent.delta:

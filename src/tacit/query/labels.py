@@ -9,6 +9,7 @@ from tacit.query.expressions import Value
 from tacit.query.table import say
 
 NO_KEYS = "all"
+_AMBIGUOUS = frozenset(',"\\')  # a backslash could be read as an escape of `safe_text.visible`
 
 
 def label(keys: Sequence[Value]) -> str:
@@ -23,6 +24,6 @@ def label(keys: Sequence[Value]) -> str:
 
 
 def _key(value: Value) -> str:
-    if isinstance(value, str) and (value in ("", "NULL", NO_KEYS) or "," in value or value.startswith('"')):
+    if isinstance(value, str) and (value in ("", "NULL", NO_KEYS) or _AMBIGUOUS.intersection(value)):
         return json.dumps(value, ensure_ascii=False)
     return say(value)
