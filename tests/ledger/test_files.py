@@ -201,12 +201,13 @@ from tacit.guarantees.values import PureDP
 from tacit.ledger import Request, mounts
 from tacit.ledger.opening import open_ledger
 
-place, start, hide = sys.argv[1], float(sys.argv[2]), sys.argv[3] == "hide"
+place, hide = sys.argv[1], sys.argv[2] == "hide"
 if hide:
     mounts.mount_table = lambda: b""
 request = Request(question="q", events=(PureRelease(epsilon=Fraction(1, 20)),))
 answers, reasons, ledger = 0, set(), None
-time.sleep(max(0, start - time.time()))
+print("ready", flush=True)
+sys.stdin.readline()
 for _ in range(60):
     try:
         ledger = ledger or open_ledger(place, PureDP(epsilon=1), "add/remove")
@@ -222,18 +223,22 @@ print(answers, sorted(reasons))
 """
 
 TWO_PATHS = """
-import subprocess, sys, time
+import subprocess, sys
 from pathlib import Path
 
 first, second, spend, hide = sys.argv[1:]
 Path(second).touch()
 subprocess.run(["mount", "--bind", first, second], check=True)
-start = str(time.time() + 2)
 command = [sys.executable, "-W", "ignore", "-c", spend]
 processes = [
-    subprocess.Popen([*command, place, start, hide], stdout=subprocess.PIPE, text=True)
+    subprocess.Popen([*command, place, hide], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for place in (first, second, first, second)
 ]
+for process in processes:
+    process.stdout.readline()
+for process in processes:
+    process.stdin.write("go\\n")
+    process.stdin.flush()
 for process in processes:
     print(process.communicate()[0].strip(), flush=True)
 """
