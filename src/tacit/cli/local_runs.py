@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -104,6 +104,8 @@ def aggregate(
     total = _added(oracle, reports, tally, quiet=json and not sys.stderr.isatty())
     unbiased = total.estimate()
     estimate = consistent(unbiased, shown.consistent)
+    is_cut = not json and estimate.counts.size > shown.top  # a choice of the largest needs intervals for all at once
+    shown = replace(shown, simultaneous=shown.simultaneous or is_cut)
     rows = list(_rows(estimate, unbiased, shown))
     if json:
         print(as_json(_estimate_json(total, shown, estimate, rows)), flush=True)

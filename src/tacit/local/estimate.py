@@ -124,15 +124,17 @@ class Estimate:
         """Draw the largest counts with their intervals; those of a consistent estimate with the unbiased ones.
 
         Args:
-            top: how many values.
-            confidence: of each interval.
+            top: how many values. If there are more, the intervals hold for all values of the domain at once.
+            confidence: of each interval, or of all at once.
         """
         from tacit import plots  # noqa: PLC0415 - only for charts
 
         order = np.argsort(-self.counts, kind="stable")[: count_of(top, "top")]
-        ends = [end[order] for end in self.unbiased.interval(confidence=confidence)]
+        is_cut = len(order) < self.counts.size
+        ends = [end[order] for end in self.unbiased.interval(confidence=confidence, simultaneous=is_cut)]
         labels = [str(self.domain[place]) for place in order]
-        note = f"{estimate_table.people(self)}. {self.note}"
+        at_once = f" The intervals hold for all {self.counts.size:,} values at once." if is_cut else ""
+        note = f"{estimate_table.people(self)}. {self.note}{at_once}"
         return plots.counts(labels, self.counts[order], ends, confidence=confidence, note=note)
 
     def to_arrow(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pa.Table:

@@ -1,4 +1,9 @@
-"""Estimates in rows and columns: every count stands beside its error."""
+"""Estimates in rows and columns: every count stands beside its error.
+
+If only the largest counts are shown, their errors are mostly upwards, and an interval that holds for one value misses
+more often than it says. Intervals of a list that is cut are therefore simultaneous: with the stated confidence they
+hold for all values of the domain at once, whichever are shown.
+"""
 
 from __future__ import annotations
 
@@ -66,13 +71,13 @@ def short(estimate: Estimate) -> str:
     parts = [f"{value!r}: {count} ({low} to {high})" for value, count, _, low, high in _largest(estimate, _SHORT)]
     more = ", …" if estimate.counts.size > _SHORT else ""
     kind = "Consistent estimate" if estimate.biased else "Estimate"
-    of = "intervals of the unbiased counts" if estimate.biased else "intervals"
+    of = f"intervals{_at_once(estimate, _SHORT)}{' of the unbiased counts' if estimate.biased else ''}"
     return f"<{kind} from {people(estimate)}; {_CONFIDENCE:.0%} {of}; {', '.join(parts)}{more}>"
 
 
 def text(estimate: Estimate) -> str:
     """Return the largest counts in rows, with what they rest on below."""
-    heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval")
+    heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval{_at_once(estimate, _ROWS)}")
     rows = [heads] + [
         (str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)
     ]
@@ -81,10 +86,14 @@ def text(estimate: Estimate) -> str:
     return "\n".join([*aligned(rows), f"{people(estimate)}. {estimate.note}{more}"])
 
 
+def _at_once(estimate: Estimate, most: int) -> str:
+    return ", all at once" if estimate.counts.size > most else ""
+
+
 def _largest(estimate: Estimate, most: int) -> list[tuple[object, str, str, str, str]]:
     """Return value, count, std and ends of the largest counts, as text but for the value."""
     source = estimate.unbiased
-    low, high = source.interval(confidence=_CONFIDENCE)
+    low, high = source.interval(confidence=_CONFIDENCE, simultaneous=estimate.counts.size > most)
     columns = (estimate.counts, source.std, low, high)
     order = np.argsort(-estimate.counts, kind="stable")[:most]
     numbers = ([f"{column[place]:,.0f}" for column in columns] for place in order)
