@@ -76,8 +76,11 @@ class Anonymized:
         """
         if not hasattr(stream, "write"):
             raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
-        quoting = csv.QUOTE_ALL if spreadsheet else csv.QUOTE_MINIMAL  # some programs also split cells at ;
-        writer = csv.writer(_Lines(stream), lineterminator="\r\n", quoting=quoting)  # quotes a cell with either of them
+        lines = _Lines(stream)  # \r\n, so that the writer quotes a cell with either of them
+        if spreadsheet:  # some programs also split cells at ;
+            writer = csv.writer(lines, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+        else:
+            writer = csv.writer(lines, lineterminator="\r\n")
         columns = for_spreadsheet(self._columns) if spreadsheet else self._columns
         writer.writerow(columns)
         writer.writerows(zip(*(picked(_cells(one), one.codes) for one in columns.values()), strict=True))
