@@ -122,13 +122,13 @@ def test_a_pipe_is_refused_at_once(folder: Path) -> None:
 
 
 def test_names_that_a_file_system_may_take_for_the_same_have_one_lock(folder: Path) -> None:
-    one = locks._byte(str(folder / "Café.ledger"))
+    one = locks.byte_of(str(folder / "Café.ledger"))
     for same in ("café.LEDGER", "cafe\u0301.ledger", "CAFE\u0301.ledger"):
-        assert locks._byte(str(folder / same)) == one
-    assert locks._byte(str(folder / "cafe.ledger")) != one
+        assert locks.byte_of(str(folder / same)) == one
+    assert locks.byte_of(str(folder / "cafe.ledger")) != one
     (folder / "sub").mkdir()
-    assert locks._byte(str(folder / "sub" / "Café.ledger")) != one
-    assert locks._byte(str(folder / "sub" / ".." / "Café.ledger")) == one
+    assert locks.byte_of(str(folder / "sub" / "Café.ledger")) != one
+    assert locks.byte_of(str(folder / "sub" / ".." / "Café.ledger")) == one
 
 
 # --- renamed, replaced ----------------------------------------------------------------------------------------------

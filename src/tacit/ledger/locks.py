@@ -102,7 +102,7 @@ def enter(path: str, *, create: bool) -> Use:
         use = _current_use(path) or _new_use(path, create=create)
         use.transactions += 1
         try:
-            _claim(use, _byte(path))
+            _claim(use, byte_of(path))
         except BaseException:
             leave(use)
             raise
@@ -161,7 +161,7 @@ def _open(path: str, *, create: bool) -> int:
     return os.open(path, os.O_RDONLY)
 
 
-def _byte(path: str) -> int:
+def byte_of(path: str) -> int:
     """Return the byte that stands for a name; names that some file systems take for the same have the same byte."""
     folder, name = os.path.split(path)
     device, number = inode_of(Path(folder).stat())
