@@ -17,7 +17,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from ledgers import ONE, Places, Shelf, ask, ended, forked
+from ledgers import ONE, Places, Shelf, ask, can_mount, ended, forked
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import locks, mounts
@@ -242,14 +242,6 @@ for process in processes:
 for process in processes:
     print(process.communicate()[0].strip(), flush=True)
 """
-
-
-def can_mount(folder: Path) -> bool:
-    """Return whether this process may mount, in a namespace that ends with the command."""
-    if shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "mount", "--bind", str(folder), str(folder)]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 - our own
 
 
 @linux

@@ -49,8 +49,8 @@ FORKED = (
     "Start processes while no question runs, or with the method 'spawn'.",
 )
 NO_FILE_FOR_LOG = (
-    "cannot be created: a log (`-wal`) with charges of an earlier ledger is beside this path, and would be deleted",
-    "If the ledger was renamed, rename it back. If it was deleted, restore it from a copy and delete the log first.",
+    "is not there, but a log (`-wal`) with charges is beside its path; a new ledger would delete the log",
+    "If the ledger was renamed, rename it back. If it is lost, move the log elsewhere, then restore a copy.",
 )
 NOT_A_FILE = "is not a regular file", "Name a file."
 
