@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 
 from ledgers import ONE, ask, can_mount, ended, forked
 from tacit.errors import BudgetError, LedgerError
@@ -72,11 +72,11 @@ def assert_refused(path: Path, earlier: Path, *ledgers: DurableLedger) -> None:
         lambda: opened(path),
         lambda: read_ledger(path),
         lambda: require_ledger(path),
-        *(lambda ledger=ledger: ledger.charge(ask()) for ledger in ledgers),  # type: ignore[misc]
-        *(lambda ledger=ledger: ledger.spent for ledger in ledgers),  # type: ignore[misc]
+        *(lambda ledger=ledger: ledger.charge(ask()) for ledger in ledgers),
+        *(lambda ledger=ledger: ledger.spent for ledger in ledgers),
     ]
     for use in uses:
-        with pytest.raises(LedgerError, match=r"newest charges are still in .*Nothing was answered.*rename") as caught:
+        with pytest.raises(LedgerError, match=r"newest charges are still in .*Nothing was spent.*rename") as caught:
             use()
         assert f"rename {log(earlier)} to {log(path)}" in str(caught.value)
 
@@ -174,7 +174,7 @@ def test_a_path_that_cannot_be_written_into_the_file_is_not_charged(
     old.rename(new)
     monkeypatch.setattr(stores, "WAIT", 0.2)
     reader = read_ledger(new)
-    with reader._store.reading(), pytest.raises(LedgerError, match=r"locked by another program.*Nothing was answered"):
+    with reader._store.reading(), pytest.raises(LedgerError, match=r"locked by another program.*Nothing was spent"):
         opened(new)
     monkeypatch.undo()
     with charge_beside_reader(new, 9):
@@ -193,7 +193,7 @@ def test_a_kill_while_a_path_is_recorded(folder: Path, monkeypatch: pytest.Monke
     old.rename(new)
     write_back = paths._write_back
 
-    def killing(connection: stores.Connection) -> bool:
+    def killing(connection: Connection) -> bool:
         if step == 2:  # after the log was written back
             assert write_back(connection)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -229,7 +229,7 @@ def test_a_new_ledger_beside_a_log_is_refused(folder: Path, is_there: bool) -> N
     rename_without_log(old, new)
     if is_there:
         old.touch()
-    with pytest.raises(LedgerError, match=r"is not there, but a log .*Nothing was answered.*rename it back"):
+    with pytest.raises(LedgerError, match=r"is not there, but a log .*Nothing was spent.*rename it back"):
         opened(old)
     assert old.exists() is is_there
     new.rename(old)
