@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, make_url, text
@@ -88,3 +91,11 @@ def forked(task: Callable[[], object]) -> int:
 def ended(child: int) -> int:
     """Wait for a child, and return its code."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def can_mount(folder: Path) -> bool:
+    """Return whether this process may mount, in a namespace that ends with the command."""
+    if shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "-m", "mount", "--bind", str(folder), str(folder)]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 - our own

@@ -17,7 +17,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from ledgers import ONE, Places, Shelf, ask, ended, forked
+from ledgers import ONE, Places, Shelf, ask, can_mount, ended, forked
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import locks, mounts
@@ -122,13 +122,13 @@ def test_a_pipe_is_refused_at_once(folder: Path) -> None:
 
 
 def test_names_that_a_file_system_may_take_for_the_same_have_one_lock(folder: Path) -> None:
-    one = locks._byte(str(folder / "Café.ledger"))
+    one = locks.byte_of(str(folder / "Café.ledger"))
     for same in ("café.LEDGER", "cafe\u0301.ledger", "CAFE\u0301.ledger"):
-        assert locks._byte(str(folder / same)) == one
-    assert locks._byte(str(folder / "cafe.ledger")) != one
+        assert locks.byte_of(str(folder / same)) == one
+    assert locks.byte_of(str(folder / "cafe.ledger")) != one
     (folder / "sub").mkdir()
-    assert locks._byte(str(folder / "sub" / "Café.ledger")) != one
-    assert locks._byte(str(folder / "sub" / ".." / "Café.ledger")) == one
+    assert locks.byte_of(str(folder / "sub" / "Café.ledger")) != one
+    assert locks.byte_of(str(folder / "sub" / ".." / "Café.ledger")) == one
 
 
 # --- renamed, replaced ----------------------------------------------------------------------------------------------
@@ -242,14 +242,6 @@ for process in processes:
 for process in processes:
     print(process.communicate()[0].strip(), flush=True)
 """
-
-
-def can_mount(folder: Path) -> bool:
-    """Return whether this process may mount, in a namespace that ends with the command."""
-    if shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "mount", "--bind", str(folder), str(folder)]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 - our own
 
 
 @linux

@@ -13,7 +13,7 @@ _COPY = f"Put a copy back, and hold it against your latest receipt: {_VERIFY}."
 _LEAVE = f"Have its owner give you leave to write, {_AGAIN}"
 
 _READ_ONLY = "cannot be written: it, its folder or its server is read-only", _LEAVE
-_LOCKED = "is locked by another program, which did not let go of it within {wait:g} s", f"End that program, {_AGAIN}"
+LOCKED = "is locked by another program, which did not let go of it within {wait:g} s", f"End that program, {_AGAIN}"
 _FULL = "cannot be written: the disk is full", f"Make room, {_AGAIN}"
 _AWAY = "could not be reached", f"See that its server runs and that its URL, user and password are right, {_AGAIN}"
 _CUT = "could not be reached: its server ended the connection", f"Wait until it runs again, {_AGAIN}"
@@ -48,6 +48,10 @@ FORKED = (
     "was in use by another thread when this process was forked",
     "Start processes while no question runs, or with the method 'spawn'.",
 )
+NO_FILE_FOR_LOG = (
+    "is not there, but a log (`-wal`) with charges is beside its path; a new ledger would delete the log",
+    "If the ledger was renamed, rename it back. If it is lost, move the log elsewhere, then restore a copy.",
+)
 NOT_A_FILE = "is not a regular file", "Name a file."
 
 _DOUBTFUL = (_DAMAGED[0], _FOREIGN[0], _GONE[0])
@@ -56,8 +60,8 @@ _DOUBTFUL = (_DAMAGED[0], _FOREIGN[0], _GONE[0])
 _FILE = {
     sqlite3.SQLITE_READONLY: _READ_ONLY,
     sqlite3.SQLITE_PERM: _READ_ONLY,
-    sqlite3.SQLITE_BUSY: _LOCKED,
-    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
     sqlite3.SQLITE_CANTOPEN: _GONE,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: _FOREIGN,
@@ -68,7 +72,7 @@ _SERVER = {
     "42501": ("may not be used by this user of its server", _LEAVE),
     "25006": _READ_ONLY,
     "53100": _FULL,
-    "55P03": _LOCKED,
+    "55P03": LOCKED,
     "08": _AWAY,
     "57": _CUT,
     "25P03": _CUT,
@@ -96,7 +100,8 @@ def said(error: SQLAlchemyError | OSError | FileUseError, wait: float) -> str:
         wait: for how many seconds one waits for a lock.
     """
     what, then = _meaning(error)
-    return f"{what.format(wait=wait)}. {_effect(error, what)} {then}"
+    fact = what.replace("{wait:g}", f"{wait:g}")  # not str.format: a path may have braces
+    return f"{fact}. {_effect(error, what)} {then}"
 
 
 def _effect(error: SQLAlchemyError | OSError | FileUseError, what: str) -> str:
@@ -117,6 +122,21 @@ def shared(kind: str) -> tuple[str, str]:
         f"is on a file system ({kind}) that several machines can write, which do not see each other's newest charges",
         "Keep it on a local disk (in a container: in a volume of its engine), or in PostgreSQL by a postgresql:// URL.",
     )
+
+
+def left_behind(earlier: str, path: str) -> tuple[str, str]:
+    """Return the meaning of a log that stayed beside an earlier path of a ledger.
+
+    Args:
+        earlier: the earlier path.
+        path: the path now.
+    """
+    fact = f"had the path {earlier} before, and its newest charges are still in {earlier}-wal"
+    hint = (
+        f"End all programs that use it. If it was renamed, rename {earlier}-wal to {path}-wal, or rename the ledger "
+        f"back. If {earlier} is still a name of it, open it by that name. Then run `tacit ledger POLICY verify`."
+    )
+    return fact, hint
 
 
 def _meaning(error: SQLAlchemyError | OSError | FileUseError) -> tuple[str, str]:

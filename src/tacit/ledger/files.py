@@ -7,7 +7,8 @@ A transaction is therefore refused if
 * the file itself, not its folder, is a mount point (Linux), as when a container mounts a single file;
 * its file system spans machines (Linux), since SQLite's log needs shared memory on one machine;
 * another name of the file is in use at the moment (Linux; see `locks`);
-* the path leads to another file than when the ledger was opened.
+* the path leads to another file than when the ledger was opened;
+* a log is beside the path but no file, or beside an earlier path of the file (see `paths`).
 
 All but the third are checked again in every transaction before anything is charged; links and the file's identity also
 after the write lock was taken. A link or a mount that is made later is refused when its name is used. Symbolic links
@@ -21,14 +22,25 @@ replaced; it works again when it is opened again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from stat import S_ISREG
 
 from tacit.errors import LedgerError
 from tacit.ledger import locks
-from tacit.ledger.failures import LINKED, MOUNTED, MOVED, NOT_A_FILE, REPLACED, FileUseError, said, shared
+from tacit.ledger.failures import (
+    LINKED,
+    MOUNTED,
+    MOVED,
+    NO_FILE_FOR_LOG,
+    NOT_A_FILE,
+    REPLACED,
+    FileUseError,
+    left_behind,
+    said,
+    shared,
+)
 from tacit.ledger.mounts import is_mount_point, shared_file_system
 
 
@@ -60,6 +72,7 @@ class LedgerFile:
         with self._ledger_errors():
             real = os.path.realpath(self.path)
             _check_mount(real)
+            _check_log_has_file(real)
             use = locks.enter(real, create=self._inode is None)
         try:
             self._inode = self._inode or use.inode
@@ -76,6 +89,30 @@ class LedgerFile:
         with self._ledger_errors():
             if _inode_of_regular(self.path) != self._inode:
                 raise FileUseError(REPLACED)
+
+    @property
+    def real_path(self) -> bytes:
+        """The path without symbolic links, as the file system has it."""
+        return os.fsencode(os.path.realpath(self.path))
+
+    def check_logs(self, paths: Iterable[bytes]) -> None:
+        """Raise LedgerError if a log stayed beside an earlier path of the file; within `transaction`.
+
+        Args:
+            paths: the recorded paths of the file, without symbolic links.
+        """
+        now = os.fsdecode(self.real_path)
+        with self._ledger_errors():
+            for earlier in map(os.fsdecode, paths):
+                if earlier != now and _has_log(earlier) and not self._is_log_of_another(earlier, now):
+                    raise FileUseError(left_behind(earlier, now))
+
+    def _is_log_of_another(self, earlier: str, now: str) -> bool:
+        """Return whether the log beside an earlier path belongs to another file, or is the log beside this path."""
+        status = _status(earlier)
+        if status is None or status.st_size == 0:
+            return False
+        return locks.inode_of(status) != self._inode or locks.byte_of(earlier) == locks.byte_of(now)
 
     def check_after_commit(self) -> None:
         """Raise LedgerError if the file was moved while a charge was written."""
@@ -103,6 +140,31 @@ def _inode_of_regular(path: Path) -> locks.Inode:
     if status.st_nlink > 1:
         raise FileUseError(LINKED)
     return locks.inode_of(status)
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Return the status of a path, or None if there is nothing that this process can see."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - a path of another machine need not be one here
+    except (OSError, ValueError):
+        return None
+
+
+def _has_log(real: str) -> bool:
+    """Return whether a log that is not empty is beside a path."""
+    status = _status(f"{real}-wal")
+    return status is not None and status.st_size > 0
+
+
+def _check_log_has_file(real: str) -> None:
+    """Raise FileUseError if a log is beside a path without a ledger: SQLite would delete it with its charges.
+
+    SQLite writes the first page of a new file before its log, so the log is looked for first.
+    """
+    if _has_log(real):
+        status = _status(real)
+        if status is None or status.st_size == 0:
+            raise FileUseError(NO_FILE_FOR_LOG)
 
 
 def _check_mount(real: str) -> None:

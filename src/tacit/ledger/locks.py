@@ -4,7 +4,7 @@ SQLite locks the file itself, but its write-ahead log and the index of that log 
 file (a second hard link, a file mounted at a second path) have two logs, and neither side sees the other's charges.
 
 **Statement.** Every transaction on one file goes through one write-ahead log: those that run at the same time share
-it, and a transaction that comes by another name finds all earlier charges in the file itself.
+it. A transaction that comes by another name finds all earlier charges in the file itself, or is refused.
 
 **At the same time.** A name is its folder's device and inode and the file's own name, without case. Each name stands
 for one byte far beyond the end of the file (and beyond the bytes that SQLite locks). A process opens the file, takes a
@@ -20,6 +20,12 @@ them from each other.
 connections close at the same moment and each sees the other. Connections are therefore closed under an exclusive lock
 on one more byte. The last to close then finds no other, and leaves no log.
 
+A log still stays beside a name if a process is killed, if the disk is full, if the last to close may not write the
+file, or if the file was renamed while a connection was open: SQLite does not write back into a renamed file at its
+close. The file therefore lists its paths (see `paths`). A path is in the file itself before anything is charged under
+it, and each transaction looks for logs beside the other paths. While a name is locked, no other name is in use, so no
+log appears between that check and the end of the transaction.
+
 **Closing descriptors.** When a process closes any descriptor of a file, POSIX drops all its classic locks on that file,
 SQLite's too; another process could then delete a log in use. Each inode therefore has one entry per process, which
 counts the running transactions; its descriptors are closed after the last connection. The locks here are those of open
@@ -29,9 +35,10 @@ file descriptions, which no other descriptor affects.
 of the parent, which still has the open file description. SQLite's own memory still says that the child holds the
 locks of a transaction that ran during the fork, so the child refuses to use that file.
 
-**Not covered.** Systems other than Linux, which have no such locks (the checks of links in `files` remain). A process
-that was killed, a full disk, or a reader who may not write the file, can leave a log beside a name; if that name is
-never used again, the charges in it are lost. A program that opens the file with SQLite itself, in this process.
+**Not covered.** Systems other than Linux, which have no such locks (the checks of links and of logs in `files` remain).
+A log that this process cannot see: it was deleted, or its path is in another container. A log beside a path at which
+there is another file by now, since the log may belong to that file. A log that version 0.1.0 left behind,
+since it recorded no paths. A program that opens the file with SQLite itself, in this process.
 """
 
 from __future__ import annotations
@@ -102,7 +109,7 @@ def enter(path: str, *, create: bool) -> Use:
         use = _current_use(path) or _new_use(path, create=create)
         use.transactions += 1
         try:
-            _claim(use, _byte(path))
+            _claim(use, byte_of(path))
         except BaseException:
             leave(use)
             raise
@@ -161,7 +168,7 @@ def _open(path: str, *, create: bool) -> int:
     return os.open(path, os.O_RDONLY)
 
 
-def _byte(path: str) -> int:
+def byte_of(path: str) -> int:
     """Return the byte that stands for a name; names that some file systems take for the same have the same byte."""
     folder, name = os.path.split(path)
     device, number = inode_of(Path(folder).stat())

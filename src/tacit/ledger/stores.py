@@ -6,7 +6,7 @@ does the same; commits wait for the disk. Transactions that only read see one mo
 
 No connection to a file stays open between transactions, and a process opens its own to a server, a child after a fork
 too. A file that was there and is gone is an error, never the beginning of an empty one. Each transaction on a file
-checks that the file has one name, see `files`.
+checks that the file has one name (see `files`) and that no log stayed beside an earlier name (see `paths`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tacit.errors import InvalidError, LedgerError, show
-from tacit.ledger.failures import said
+from tacit.ledger.failures import LOCKED, FileUseError, said
 from tacit.ledger.files import LedgerFile
+from tacit.ledger.paths import record_path, recorded_paths
+from tacit.ledger.tables import found
 
 WAIT = 60.0
 """For how many seconds one waits for a lock that others hold."""
@@ -57,9 +59,13 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Read and append, all or nothing, on disk when it ends; a failure of the database is a LedgerError."""
-        with self._opened() as connection, connection.begin():
-            self._check()  # waiting for the write lock takes time
-            yield connection
+        with self._opened() as connection:
+            is_recorded = self._record_path(connection)
+            with connection.begin():
+                self._check()  # waiting for the write lock takes time
+                yield connection
+            if not is_recorded:  # the transaction has created the ledger
+                self._record_path(connection)
         if self._file is not None:
             self._file.check_after_commit()
 
@@ -70,6 +76,8 @@ class Store:
             options = {} if self.is_file else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
             with connection.execution_options(reading=True, **options).begin():
                 self._check()
+                if self._file is not None:
+                    self._file.check_logs(recorded_paths(connection))
                 yield connection
 
     @contextmanager
@@ -91,6 +99,21 @@ class Store:
         """Raise LedgerError if the file has a second name, or is another one."""
         if self._file is not None:
             self._file.check()
+
+    def _record_path(self, connection: Connection) -> bool:
+        """Check the logs of earlier paths, and record this path; return False if there is no ledger to record it in."""
+        if self._file is None:
+            return True
+        path = self._file.real_path
+        connection.execution_options(reading=True)
+        with connection.begin():
+            paths = recorded_paths(connection)
+            self._file.check_logs(paths)
+            is_ledger = path in paths or found(connection) == "ledger"
+        connection.execution_options(reading=False)
+        if is_ledger and not paths.get(path) and not record_path(connection, path, WAIT):
+            raise LedgerError(f"The ledger {self.named} {said(FileUseError(LOCKED), WAIT)}")
+        return is_ledger
 
     def _close(self, connection: Connection) -> None:
         with ExitStack() as stack:
@@ -216,8 +239,9 @@ def _write_ahead(cursor: sqlite3.Cursor) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    reading = connection.get_execution_options().get("reading")
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if not options.get("outside_transaction"):
+        connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
 
 
 def _begin_server(connection: Connection) -> None:
