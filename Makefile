@@ -72,6 +72,7 @@ bench: $(STAMP)  ## side by side with peers; writes bench/RESULTS.md
 	$(PY) bench/anonymity.py
 	$(PY) bench/local.py
 	$(PY) bench/engines.py
+	$(PY) bench/row_work.py
 
 docs: $(STAMP)  ## the reference as HTML in site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local
