@@ -35,6 +35,8 @@ from tacit.query.locations import holds_secret, scheme
 _KEPT_ORDER = ("join_order", "build_side_probe_side", "top_n_window_elimination")
 """Optimisers that change what `keep` relies on."""
 _BY_PRIVATE_KEYS = ("statistics_propagation", "join_filter_pushdown")
+# plans a join of computed columns in time and memory that grow exponentially with their depth
+_EXPONENTIAL = ("partial_aggregate_pushdown",)
 """Optimisers that cut one side of a join to the range of the other side's keys."""
 _MOST_NAMES = 20
 _DELIMITERS = ",;\t|"
@@ -108,7 +110,7 @@ def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, joins_
     duration would tell whether a row with an extreme key exists.
     """
     connection.execute("SET TimeZone = 'UTC'")
-    _disable(connection, [*_KEPT_ORDER, *(_BY_PRIVATE_KEYS if joins_public else ())])
+    _disable(connection, [*_KEPT_ORDER, *((*_BY_PRIVATE_KEYS, *_EXPONENTIAL) if joins_public else ())])
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
