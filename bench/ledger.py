@@ -24,11 +24,11 @@ from noise import CHANGED, fingerprint
 from tacit.guarantees.events import DiscreteLaplaceNoise, to_json
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
 from tacit.ledger.records import Record, budget_said, record
-from tacit.ledger.stores import store
-from tacit.ledger.tables import create, write
+from tacit.ledger.schema import create, write
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.storage import store
 
 SHORT, LONG = 100, 100_000
 ROUNDS, CALLS = 15, 3

@@ -13,7 +13,7 @@ from report import Part, Verdict, table
 from rounds import short
 
 import tacit as tc
-from tacit.session import Database
+from tacit.database import Database
 from tacit.verbs import Costs
 
 SIZES = {"region": 8, "sex": 2, "age": 5}

@@ -19,8 +19,8 @@ from tacit.guarantees.events import Neighbours, PureRelease
 from tacit.guarantees.filters import Budget
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
+from tacit.ledger.sql_ledger import DurableLedger
 
 ONE = PureDP(epsilon=1)
 

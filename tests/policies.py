@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tacit.query.expressions import Kind
-from tacit.query.policy_errors import PolicyError
-from tacit.query.policy_file import PolicyFile, load
+from tacit.query.policy.file import PolicyFile, load
+from tacit.query.policy.mistakes import PolicyError
 
 CLINIC = """\
 # clinic.toml

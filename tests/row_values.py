@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contract.tables import Opener, Row
-from tacit.engines.statements.rows import Rows
+from tacit.engines.sql.layers import Rows
 from tacit.query.expressions import Column, Expression, Kind, Value
 
 PLACE = Column("place", "integer")

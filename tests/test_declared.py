@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.declared import Declared
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.composition import compose
 from tacit.guarantees.filters import Budget
 from tacit.query.plan import Plan
-from tacit.session import Database
 
 ROWS = pd.DataFrame({"u": [n // 2 for n in range(400)], "x": [n % 100 for n in range(400)], "g": ["a", "b"] * 200})
 COUNT = "SELECT g, count(*) AS n FROM data GROUP BY g"

@@ -23,7 +23,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
-from tacit.query.policy_errors import Mistake, PolicyError
+from tacit.query.policy.mistakes import Mistake, PolicyError
 
 MADE: list[TacitError] = [
     TacitError("something"),

@@ -21,6 +21,7 @@ import tacit as tc
 from hostile_text import FORMULAS, HOSTILE, KEYS, MARKUP, SURROGATE, TERMINAL, acting
 from tacit import anonymity, plots
 from tacit.anonymity import KAnonymity
+from tacit.database import Database
 from tacit.errors import (
     BudgetError,
     InvalidError,
@@ -31,12 +32,11 @@ from tacit.errors import (
     TacitError,
     show,
 )
-from tacit.ledger.replaying import Report
-from tacit.query.policy_errors import Mistake, PolicyError
-from tacit.query.refuse import unknown
-from tacit.query.release import Release
-from tacit.query.shown import Answered, as_html, as_text
-from tacit.session import Database
+from tacit.ledger.replay import Report
+from tacit.query.policy.mistakes import Mistake, PolicyError
+from tacit.query.results.release import Release
+from tacit.query.results.render import Answered, as_html, as_text
+from tacit.query.sql.refusals import unknown
 
 TAG = re.compile(r"</?(?:script|img)|<!--", re.IGNORECASE)
 LITERALS = [key for key in KEYS if "'" not in key]

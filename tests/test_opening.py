@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit as tc
-from tacit.cli import questions
+from tacit.cli import query
 from tacit.cli.main import app
+from tacit.database import Database
 from tacit.errors import InvalidError, NoSourceError, SourceError
-from tacit.session import Database
 
 PEOPLE = pd.DataFrame({"id": range(100), "region": ["a", "b"] * 50})
 REGIONS = pd.DataFrame({"region": ["a", "b"], "size": ["large", "small"]})
@@ -69,7 +69,7 @@ def test_init_fills_variables_in_and_writes_their_names(
 ) -> None:
     monkeypatch.setenv("HIDDEN_FILE", str(tmp_path / "hunter2.csv"))
     PEOPLE.to_csv(tmp_path / "hunter2.csv", index=False)
-    questions.init("${HIDDEN_FILE}", None)
+    query.init("${HIDDEN_FILE}", None)
     text = capsys.readouterr().out
     assert tomllib.loads(text)["tables"]["data"]["source"] == "${HIDDEN_FILE}"
     assert "This source has no types" in text

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.errors import InvalidError, RefusedError
-from tacit.session import Database
 
 ROWS = pd.DataFrame(
     {

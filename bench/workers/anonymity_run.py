@@ -44,7 +44,7 @@ def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
     from tacit.anonymity.optimal import search  # noqa: PLC0415
     from tacit.anonymity.outcome import Roles  # noqa: PLC0415
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415
-    from tacit.anonymity.posing import pose  # noqa: PLC0415
+    from tacit.anonymity.problem_checks import pose  # noqa: PLC0415
     from tacit.anonymity.search import _loss  # noqa: PLC0415
     from tacit.anonymity.tables import read  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Questions aimed at one person, at the limits of `tacit.query.row_work`, on one engine: with her row and without."""
+"""Questions aimed at one person, at the limits of `query.sql.row_work`, on one engine: with her row and without."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 import tacit as tc
-from tacit.session import Database
+from tacit.database import Database
 
 PEOPLE, AIM, PUBLIC_ROWS = 2_000, 42, 1_000
 ROLE, PASSWORD = "tacit_reader", "bench"

@@ -21,12 +21,12 @@ from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.filters import price as cost_of
 from tacit.guarantees.values import ApproxDP
 from tacit.ledger import Ledger
-from tacit.query.planned import Planned
-from tacit.query.words import spell
+from tacit.query.results.formatting import spell
+from tacit.query.results.quote import Planned
 
 if TYPE_CHECKING:
-    from tacit.query.release import Release
-    from tacit.session import Database
+    from tacit.database import Database
+    from tacit.query.results.release import Release
 
 
 _WORTH = Fraction(9, 10)

@@ -1,25 +1,34 @@
 """Every error that tacit raises on purpose.
 
     TacitError
-    ├── InvalidError    an argument, a policy or a file is not what it must be
-    │   ├── TooMuchNoiseError    the noise it asks for does not fit 64 bits
-    │   └── NoSourceError    there is no such source, or none that can be opened; a SourceError too
-    ├── RefusedError    the question cannot be answered privately, or not any more
-    ├── BudgetError     the question is fine, but what is left of the budget is too small
-    └── SourceError     the engine behind the data failed; its text never carries data
-        └── LedgerError    the ledger could not be read or written, or is not what it should be
+    ├── InvalidError             an argument, a policy or a file is not valid
+    │   ├── ColumnNotFoundError      a table has no column of that name
+    │   ├── MissingPackageError      an optional package is not installed
+    │   ├── TableNotNamedError       a source has several tables, and none is named
+    │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
+    │   ├── UnreadableFileError      a file does not exist or cannot be parsed
+    │   ├── UnusedOptionError        an option has no effect in this call
+    │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
+    ├── RefusedError             the query cannot be answered privately
+    ├── BudgetError              the query is valid, but the budget left is too small
+    ├── SourceError              the engine that holds the data failed; the message is constant
+    │   └── LedgerError              the ledger cannot be read or written, or is corrupt
+    └── InternalError            a bug in tacit
 
-A message says what happened, that nothing was lost, and what to do next. It may repeat a parameter
-that the caller chose, never a value of the data.
+A message is a fact; a hint says what to do next. Messages repeat parameters that the caller chose, never a value of
+the data, and never a password. Code branches on classes and attributes, not on the text of a message.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterable, Sized
+from difflib import get_close_matches
 from numbers import Number
 
 from tacit.safe_text import visible
+
+NOTHING_SPENT = "Nothing was spent."
 
 _LONGEST = 80
 _SCALARS = (Number, str)
@@ -32,8 +41,8 @@ _SECRET = re.compile(r":(?!/)[^\s']*@")
 def hidden(text: str) -> str:
     """Return a text without the passwords of the URLs in it.
 
-    >>> hidden("'postgresql://reader:secret@db/clinic', which is no file")
-    "'postgresql://reader:…@db/clinic', which is no file"
+    >>> hidden("'postgresql://reader:secret@db/clinic' is not a file")
+    "'postgresql://reader:…@db/clinic' is not a file"
     >>> hidden("postgresql//reader:se:cr@et@db"), hidden("postgresql:reader:secret@db")
     ('postgresql//reader:…@db', 'postgresql:…@db')
     """
@@ -43,70 +52,190 @@ def hidden(text: str) -> str:
 class TacitError(Exception):
     """The root of every error that tacit raises on purpose.
 
-    It crosses processes as it is: with its whole message, whatever was put before or after it, and with its parts.
+    `str(error)` is the message, then the hint, then "Nothing was spent." if `unspent` is set. Only `Database` and the
+    ledger set it, for errors raised before a charge. The error keeps all of it when it is pickled.
+
+    >>> error = TacitError("The ledger is locked.", hint="Try again later.")
+    >>> error.unspent = True
+    >>> print(error)
+    The ledger is locked. Try again later. Nothing was spent.
     """
 
+    hint: str | None = None
+    unspent: bool = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        """Store the message and the hint without the passwords of URLs in them."""
+        super().__init__(hidden(message))
+        self.hint = None if hint is None else hidden(hint)
+
+    @property
+    def message(self) -> str:
+        """The fact alone, without the hint."""
+        return visible(str(self.args[0]))
+
     def __str__(self) -> str:
-        """Return the message on one line, without characters that could write to a terminal."""
-        return visible(super().__str__())
+        """Return message and hint on one line, without characters that could control a terminal."""
+        sentences = (str(self.args[0]), self.hint, NOTHING_SPENT if self.unspent else None)
+        return visible(" ".join(sentence for sentence in sentences if sentence))
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
-        """Pickle by what the error says and holds, not by the arguments that it was made from."""
-        return _remade, (type(self), *self.args), dict(self.__dict__)
+        """Pickle the message and the attributes, not the arguments of the constructor."""
+        return _unpickle, (type(self), *self.args), dict(self.__dict__)
 
 
-def _remade(kind: type[TacitError], *args: object) -> TacitError:
-    """Return an error that says what a pickled one said; its parts are put back by pickle."""
+def _unpickle(kind: type[TacitError], *args: object) -> TacitError:
+    """Return an error with the message of a pickled one; pickle restores its attributes."""
     return kind.__new__(kind, *args)
 
 
 class InvalidError(TacitError, ValueError):
-    """An argument, a policy or a file is not what it must be.
+    """An argument, a policy or a file is not valid.
 
-    >>> raise InvalidError("epsilon", "-1", "a number > 0")
+    >>> raise InvalidError("Cannot sample an event twice.", argument="of", hint="Multiply the two rates instead.")
     Traceback (most recent call last):
-    tacit.errors.InvalidError: epsilon must be a number > 0, but got -1; nothing was drawn, released or spent.
+    tacit.errors.InvalidError: Cannot sample an event twice. Multiply the two rates instead.
     """
 
-    def __init__(self, argument: str, got: str, want: str) -> None:
-        """Keep the three parts for machines; join them for people."""
-        got = hidden(got)
-        self.argument, self.got, self.want = argument, got, want
-        super().__init__(f"{argument} must be {want}, but got {got}; nothing was drawn, released or spent.")
+    def __init__(
+        self,
+        message: str,
+        got: str | None = None,
+        want: str | None = None,
+        *,
+        argument: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """Store the message, the name of the argument, and the hint."""
+        if want is not None:
+            argument, message = (
+                message,
+                f"{message} must be {want}, but got {got}; nothing was drawn, released or spent.",
+            )
+            self.got, self.want = hidden(str(got)), want
+        super().__init__(message, hint=hint)
+        self.argument = argument
+
+
+class ColumnNotFoundError(InvalidError):
+    """A table has no column of that name."""
+
+    def __init__(self, name: str, columns: Iterable[str] = (), *, argument: str | None = None) -> None:
+        """Store the name and the columns that exist; suggest the closest of them."""
+        self.name, self.columns = name, tuple(columns)
+        super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=suggestion(name, self.columns))
+
+
+class MissingPackageError(InvalidError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, purpose: str, *, extra: str | None = None) -> None:
+        """Store the package and the extra of tacit that installs it."""
+        self.package, self.extra = package, extra
+        command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {package}"
+        super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
+
+
+class TableNotNamedError(InvalidError):
+    """A source has several tables, and none is named."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        """Store the names of the tables."""
+        self.tables = tuple(tables)
+        names = ", ".join(map(show_name, self.tables))
+        super().__init__(
+            "The source has several tables.",
+            argument="table",
+            hint=f"Name one with table=…: {names}." if names else None,
+        )
 
 
 class TooMuchNoiseError(InvalidError):
-    """The noise that an argument asks for does not fit 64 bits."""
+    """The noise does not fit into 64 bits."""
+
+
+class UnreadableFileError(InvalidError):
+    """A file does not exist or cannot be parsed."""
+
+    def __init__(self, path: object, problem: str, *, argument: str | None = None, hint: str | None = None) -> None:
+        """Store the path; `problem` completes "Cannot read 'x.csv': …"."""
+        self.path = str(path)
+        super().__init__(f"Cannot read {show_name(self.path)}: {problem}", argument=argument, hint=hint)
+
+
+class UnusedOptionError(InvalidError):
+    """An option has no effect in this call."""
+
+    def __init__(self, option: str, situation: str, *, hint: str | None = None) -> None:
+        """Store the option; `situation` completes "--k has no effect …"."""
+        self.option = option
+        super().__init__(f"{option} has no effect {situation}.", argument=option, hint=hint or "Remove it.")
 
 
 class RefusedError(TacitError):
-    """The question cannot be answered privately, or not any more."""
+    """The query cannot be answered privately."""
 
 
 class BudgetError(TacitError):
-    """The question is fine, but what is left of the budget is too small for it."""
+    """The query is valid, but the budget left is too small."""
 
 
 class SourceError(TacitError):
-    """The engine behind the data failed; the text is constant, since details could carry data."""
+    """The engine that holds the data failed. The message is constant, because details could carry data."""
 
 
 class LedgerError(SourceError):
-    """The ledger could not be read or written, or is not what it should be; nothing was answered."""
+    """The ledger cannot be read or written, or is corrupt; no query was answered."""
 
 
 class NoSourceError(InvalidError, SourceError):
-    """There is nothing to open where a source should be; a URL is shown by its scheme alone, since it may hold secrets.
+    """A source does not exist or cannot be opened. A URL is shown by its scheme only, because it may hold secrets."""
 
-    >>> raise NoSourceError("'survy.csv', which does not exist", "a file")
-    Traceback (most recent call last):
-    tacit.errors.NoSourceError: The source is 'survy.csv', which does not exist; nothing was read ...
+    def __init__(self, message: str, want: str | None = None, *, hint: str | None = None) -> None:
+        """Store the message and the hint."""
+        if want is not None:
+            message, self.got, self.want = (
+                f"The source is {message}; nothing was read or spent. It must be {want}.",
+                hidden(message),
+                want,
+            )
+        super().__init__(message, argument="source", hint=hint)
+
+
+class InternalError(TacitError):
+    """A bug in tacit: a check on its own result failed."""
+
+    def __init__(self, message: str) -> None:
+        """Ask for a report, after the fact."""
+        super().__init__(f"Internal error: {message}", hint="Please report this.")
+
+
+def bad_value(argument: str, value: object, requirement: str, *, hint: str | None = None) -> InvalidError:
+    """Return the error for an argument with a wrong value.
+
+    >>> print(bad_value("epsilon", -1, "a number > 0"))
+    epsilon must be a number > 0, not -1.
     """
+    return InvalidError(f"{argument} must be {requirement}, not {show(value)}.", argument=argument, hint=hint)
 
-    def __init__(self, got: str, want: str) -> None:
-        """Keep the parts for machines; join them for people."""
-        super().__init__("source", got, want)
-        self.args = (f"The source is {self.got}; nothing was read or spent. It must be {want}.",)
+
+def show_name(name: str) -> str:
+    """Return a name in quotes, cut after 80 characters and without passwords.
+
+    >>> show_name("visits")
+    "'visits'"
+    """
+    return repr(hidden(name)[:_LONGEST])
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """Return "Did you mean …?" if a known name is close to this one.
+
+    >>> suggestion("cots", ["cost", "age"])
+    "Did you mean 'cost'?"
+    """
+    close = get_close_matches(name, list(known), n=1)
+    return f"Did you mean {show_name(close[0])}?" if close else None
 
 
 def show(value: object) -> str:

@@ -9,10 +9,11 @@ from datetime import date
 from os import PathLike
 from pathlib import Path
 
+from tacit.database import Database
 from tacit.engines import Engine
 from tacit.engines.opened import Opened
 from tacit.engines.sources import home_of, is_database, open_source, open_sources, placed
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number
@@ -21,12 +22,12 @@ from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.policies import Promise
-from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
-from tacit.query.locations import fill, scheme
 from tacit.query.policy import TablePolicy, _Row
-from tacit.query.toml_lines import spell
-from tacit.session import Database
+from tacit.query.policy import build as policy_build
+from tacit.query.policy import file as policy_file
+from tacit.query.policy.locations import fill, scheme
+from tacit.query.policy.toml_lines import spell
 
 _PAIR = 2
 
@@ -228,7 +229,7 @@ def _ledger(
     if given is None:
         return MemoryLedger(budget, neighbours, terms.analysts)
     if isinstance(given, (str, PathLike)):
-        from tacit.ledger.opening import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+        from tacit.ledger.open_ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
         promises = {policy.name: _promise(policy) for policy in policies}
         return open_ledger(

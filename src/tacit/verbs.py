@@ -21,7 +21,7 @@ from tacit.guarantees.exact import Number
 from tacit.query.expressions import Value
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.release import Release
+from tacit.query.results.release import Release
 
 Names = str | Sequence[str]
 

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import tacit as tc
-from tacit.anonymity import optimal, posing, search
+from tacit.anonymity import optimal, problem_checks, search
 from tacit.anonymity.linkage import compare, covers, link
 from tacit.anonymity.outcome import Roles
 from tacit.anonymity.search import METHODS
@@ -54,7 +54,7 @@ def wrong_bounds(trials: int) -> int:
         table = read({name: rng.choice(4, rows, p=[0.7, 0.1, 0.1, 0.1]).tolist() for name in names})
         quasi = {name: tc.anonymity.suppress() if rng.random() < 0.5 else tc.anonymity.intervals([2]) for name in names}
         mean = ("geometric", "arithmetic")[trial % 2]
-        posed = posing.pose(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
+        posed = problem_checks.pose(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
         limit = int(rng.integers(0, rows // 2))
         best = search.find(posed, limit).certificate.loss
         for steps in range(1, 60):

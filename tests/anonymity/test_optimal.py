@@ -19,9 +19,9 @@ from tacit.anonymity.classes import failing, group, spread
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.loss import averaged
 from tacit.anonymity.models import Model
+from tacit.anonymity.nt_search import search_supersets
 from tacit.anonymity.optimal import Walk, search
-from tacit.anonymity.problems import Mean, Problem
-from tacit.anonymity.supersets import search_supersets
+from tacit.anonymity.problem import Mean, Problem
 from tacit.anonymity.tables import Table, coded, read
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult"  # beside the repository

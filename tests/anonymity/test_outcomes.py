@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tacit as tc
-from tacit.anonymity.cells import text
-from tacit.anonymity.handed import write
+from tacit.anonymity.cell_values import text
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.models import Model
 from tacit.anonymity.search import Method
 from tacit.anonymity.tables import coded, read
+from tacit.anonymity.write_table import write
 
 ROWS: dict[str, list[Any]] = {
     "zip": ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673"],

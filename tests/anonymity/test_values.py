@@ -20,7 +20,7 @@ import pytest
 
 import tacit as tc
 from cli_runs import run
-from tacit.anonymity.moments import unpacked
+from tacit.anonymity.datetimes import unpacked
 from tacit.anonymity.tables import coded, read
 from tacit.errors import InvalidError
 

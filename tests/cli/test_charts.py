@@ -7,10 +7,10 @@ import pytest
 
 from tacit.cli import charts
 from tacit.errors import InvalidError
-from tacit.query.parse import parse
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.price import price
-from tacit.query.release import Release, release
+from tacit.query.pricing.price import price
+from tacit.query.results.release import Release, release
+from tacit.query.sql.parse import parse
 
 TABLE = TablePolicy(
     name="t",

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hostile_text import KEYS, acting
-from tacit.query.toml_lines import string
+from tacit.query.policy.toml_lines import string
 
 KEPT = [key for key in KEYS if key.strip() == key and "\r" not in key]
 LITERAL = "x\x1b[31m\u202e\nLeft: ε = 99 of ε = 99. [red]y[/red] :bomb:"

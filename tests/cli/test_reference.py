@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from tacit.anonymity import load
-from tacit.cli.books import ACTIONS
+from tacit.cli.ledger import ACTIONS
 from tacit.cli.main import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")

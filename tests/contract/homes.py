@@ -13,11 +13,11 @@ import pyarrow as pa
 from contract.tables import Open, Opener, Row
 from postgres_server import Database, database
 from spark_session import spark
-from tacit.engines.duckdb import open_duckdb, open_tables
+from tacit.engines.duckdb.engine import open_duckdb, open_tables
 from tacit.engines.opened import Opened
-from tacit.engines.postgres import open_postgres, open_postgres_tables
-from tacit.engines.spark import open_spark, open_spark_tables
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.postgres.engine import open_postgres, open_postgres_tables
+from tacit.engines.spark.engine import open_spark, open_spark_tables
+from tacit.engines.sql.engine import StatementEngine
 from tacit.query.expressions import Kind
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from contract.tables import Row
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy_build import build
+from tacit.query.policy.build import build
 
 UnitKind = Literal["integer", "text", "real", "row"]
 """What names the units: a column `u` of a kind, or nothing, each row being one."""

@@ -24,11 +24,11 @@ from contract.tables import Opener, Row
 from contract.test_joins import SHAPES, SOURCES, Tables, joined_rows, policies
 from contract.test_joins import VALUES as JOINED_VALUES
 from contract.test_joins import question as question_of
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, RefusedError
-from tacit.query.histograms import Histograms
-from tacit.query.parse import parse
 from tacit.query.plan import Plan
+from tacit.query.results.histograms import Histograms
+from tacit.query.sql.parse import parse
 
 SECRET = (3, 5)
 EVERY_UNIT: list[UnitKind] = ["integer", "text", "real", "row"]

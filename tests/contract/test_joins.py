@@ -25,20 +25,20 @@ import tacit as tc
 from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
-from tacit.engines.duckdb import DuckDBEngine, open_tables
-from tacit.engines.duckdb_dialect import DUCKDB
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.duckdb.engine import DuckDBEngine, open_tables
 from tacit.engines.opened import Opened
-from tacit.engines.statements.engine import StatementEngine
-from tacit.engines.statements.words import SQL, cast
+from tacit.engines.sql.builder import SQL, cast
+from tacit.engines.sql.engine import StatementEngine
 from tacit.guarantees.events import Neighbours
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Kind, Value
+from tacit.query.expressions.evaluate import evaluate
 from tacit.query.joins import Join
-from tacit.query.parse import parse
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy_build import build
-from tacit.query.row_work import row_work
+from tacit.query.policy.build import build
+from tacit.query.sql.parse import parse
+from tacit.query.sql.row_work import row_work
 
 ARROW: dict[Kind, pa.DataType] = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
 SHAPES: dict[str, dict[str, Kind]] = {

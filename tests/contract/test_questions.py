@@ -30,15 +30,15 @@ from contract.questions import (
     trials,
 )
 from contract.tables import Row
-from tacit.engines.duckdb import DuckDBEngine, open_duckdb
-from tacit.engines.statements.engine import Secret
-from tacit.engines.statements.plan import SOURCE
+from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
+from tacit.engines.sql.engine import Secret
+from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
-from tacit.query.parse import parse
 from tacit.query.plan import Bundle, Plan
-from tacit.query.price import price
-from tacit.query.release import coarse
+from tacit.query.pricing.price import price
+from tacit.query.results.release import coarse
+from tacit.query.sql.parse import parse
 
 SECRET, OTHER_SECRET = (7, 11), (8, 12)
 HUGE = 10**12

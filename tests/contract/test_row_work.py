@@ -10,14 +10,14 @@ import pytest
 
 from contract.tables import Opener
 from row_values import row_values
-from tacit.engines.duckdb_dialect import DUCKDB
-from tacit.engines.postgres_dialect import POSTGRES
-from tacit.engines.spark_dialect import SPARK
-from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.rows import Rows
-from tacit.query.evaluate import evaluate
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.postgres.dialect import POSTGRES
+from tacit.engines.spark.dialect import SPARK
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.layers import Rows
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.functions import FUNCTIONS
+from tacit.query.expressions.evaluate import evaluate
+from tacit.query.expressions.functions import FUNCTIONS
 
 Nest = Callable[[Expression], Expression]
 

@@ -33,13 +33,13 @@ from contract.test_found_groups import (
     oversteps,
 )
 from contract.test_questions import BRIEF, SEARCH, asked, in_table
-from tacit.engines.statements import keep, shown
-from tacit.engines.statements.dialect import Dialect
+from tacit.engines.sql import contribution_bounding, shown_groups
+from tacit.engines.sql.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
-from tacit.query.histograms import Histograms
 from tacit.query.plan import Measure, Plan
-from tacit.query.selection import Places, Units
+from tacit.query.pricing.partition_selection import Places, Units
+from tacit.query.results.histograms import Histograms
 
 BINS, COUNTED = Measure(value=REMAINDER, bins=7, fraction_bits=3), Measure(value=NAME, per="value")
 
@@ -177,10 +177,12 @@ def test_twice_what_a_unit_may_is_found(word: str) -> None:
 def test_a_second_look_that_keeps_all_groups_is_found(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str) -> str:
         del max_groups
-        return keep.numbered(10**9, dialect, by, rank=rank)
+        return contribution_bounding.numbered(10**9, dialect, by, rank=rank)
 
     assert not moves_values(honestly, crowd(word, "bcd"))
-    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=numbered, best_values=keep.best_values))
+    monkeypatch.setattr(
+        shown_groups, "keep", SimpleNamespace(numbered=numbered, best_values=contribution_bounding.best_values)
+    )
     assert moves_values(honestly, crowd(word, "bcd"))
 
 
@@ -189,8 +191,10 @@ def test_values_that_are_hashed_by_the_place_of_a_group_are_found(monkeypatch: p
 
     def best_values(max_rows: int, by: Sequence[str], dialect: Dialect) -> str:
         del by
-        return keep.best_values(max_rows, ["place"], dialect)
+        return contribution_bounding.best_values(max_rows, ["place"], dialect)
 
     assert not moves_values(honestly, crowd("count(DISTINCT p)", "a"))
-    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=keep.numbered, best_values=best_values))
+    monkeypatch.setattr(
+        shown_groups, "keep", SimpleNamespace(numbered=contribution_bounding.numbered, best_values=best_values)
+    )
     assert moves_values(honestly, crowd("count(DISTINCT p)", "a"))

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from contract.tables import DATES, INTEGERS, NAMES, REALS, TIMES
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.functions import FUNCTIONS, Takes
-from tacit.query.functions_cast import CASTS
-from tacit.query.functions_time import DAYS_AND_LONGER, UNITS
+from tacit.query.expressions.casts import CASTS
+from tacit.query.expressions.functions import FUNCTIONS, Takes
+from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
 
 KINDS: dict[str, Kind] = {
     "i": "integer",

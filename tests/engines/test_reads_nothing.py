@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
-from query.test_refusals import REFUSED
-from tacit.engines.duckdb import DuckDBEngine
+from query.sql.test_refusals import REFUSED
+from tacit.database import FAILED, Database
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.query.expressions import Value
-from tacit.session import FAILED, Database
 
 TABLE = pa.table(
     {

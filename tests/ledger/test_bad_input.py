@@ -22,9 +22,9 @@ from tacit.guarantees.events import ApproxRelease, Neighbours, PureRelease
 from tacit.guarantees.filters import ApproxZCDP, Budget
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Request, heads, stores
-from tacit.ledger.checking import verify
-from tacit.ledger.opening import open_ledger, read_ledger
+from tacit.ledger.open_ledger import open_ledger, read_ledger
 from tacit.ledger.policies import Promise
+from tacit.ledger.verify import verify
 
 NOBODY = 65534
 UNTOUCHED = "Nothing was"

@@ -22,8 +22,8 @@ from ledgers import Places, Shelf, ask, ended, forked
 from tacit import opening  # here already, so that children have it
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP
-from tacit.ledger.checking import verify
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
+from tacit.ledger.verify import verify
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 

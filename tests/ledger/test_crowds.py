@@ -10,9 +10,9 @@ import pytest
 from ledgers import ONE, Shelf, ask, ended, forked
 from tacit.errors import BudgetError
 from tacit.guarantees.values import PureDP
-from tacit.ledger.checking import verify
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 

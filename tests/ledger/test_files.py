@@ -21,10 +21,10 @@ from ledgers import ONE, Places, Shelf, ask, can_mount, ended, forked
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import locks, mounts
-from tacit.ledger.checking import verify
-from tacit.ledger.durable import DurableLedger
 from tacit.ledger.failures import FileUseError
-from tacit.ledger.opening import open_ledger, read_ledger
+from tacit.ledger.open_ledger import open_ledger, read_ledger
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="locks of open file descriptions are Linux's")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
@@ -199,7 +199,7 @@ from tacit.errors import BudgetError, LedgerError
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request, mounts
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
 
 place, hide = sys.argv[1], sys.argv[2] == "hide"
 if hide:
@@ -404,7 +404,7 @@ def test_a_transaction_that_ends_does_not_drop_the_locks_of_another_thread(shelf
     thread.start()
     begun.wait(60)
     assert ledger.spent.loss == 0
-    code = "import sys; from tacit.ledger.opening import read_ledger; read_ledger(sys.argv[1]).spent"
+    code = "import sys; from tacit.ledger.open_ledger import read_ledger; read_ledger(sys.argv[1]).spent"
     subprocess.run([sys.executable, "-c", code, shelf.place], check=True)  # noqa: S603 - our own
     assert Path(f"{shelf.place}-wal").exists()
     go_on.set()

@@ -10,7 +10,7 @@ from ledgers import ONE
 from tacit.errors import LedgerError
 from tacit.ledger import mounts
 from tacit.ledger.mounts import is_mount_point, shared_file_system
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
 
 TABLE = rb"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw

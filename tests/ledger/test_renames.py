@@ -18,11 +18,11 @@ from sqlalchemy import Connection, event
 
 from ledgers import ONE, ask, can_mount, ended, forked
 from tacit.errors import BudgetError, LedgerError
-from tacit.ledger import paths, stores
-from tacit.ledger.checking import verify
-from tacit.ledger.copies import export, load
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger, read_ledger, require_ledger
+from tacit.ledger import paths, storage
+from tacit.ledger.backup import export, load
+from tacit.ledger.open_ledger import open_ledger, read_ledger, require_ledger
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 
@@ -172,7 +172,7 @@ def test_a_path_that_cannot_be_written_into_the_file_is_not_charged(
     old, new, newest = (folder / f"{name}.ledger" for name in "abc")
     opened(old).charge(ask())
     old.rename(new)
-    monkeypatch.setattr(stores, "WAIT", 0.2)
+    monkeypatch.setattr(storage, "WAIT", 0.2)
     reader = read_ledger(new)
     with reader._store.reading(), pytest.raises(LedgerError, match=r"locked by another program.*Nothing was spent"):
         opened(new)
@@ -329,7 +329,7 @@ from tacit.errors import LedgerError
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request, mounts
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
 
 source, target, path = sys.argv[1:]
 subprocess.run(["mount", "--bind", source, target], check=True)

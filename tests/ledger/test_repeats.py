@@ -9,8 +9,8 @@ import pytest
 from ledgers import Shelf, again, ask
 from tacit.errors import BudgetError, InvalidError, RefusedError
 from tacit.ledger import Request
-from tacit.ledger.checking import verify
-from tacit.ledger.durable import DurableLedger
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 
 
 def answered(ledger: DurableLedger, request: Request, answer: str = "7") -> int:

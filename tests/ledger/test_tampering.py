@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from ledgers import Places, Shelf, again, ask
 from tacit.errors import InvalidError, LedgerError
 from tacit.guarantees.values import PureDP
-from tacit.ledger.checking import verify
-from tacit.ledger.copies import export, load
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import read_ledger
+from tacit.ledger.backup import export, load
+from tacit.ledger.open_ledger import read_ledger
 from tacit.ledger.policies import Promise
 from tacit.ledger.records import canonical, linked
-from tacit.ledger.tables import TABLES
+from tacit.ledger.schema import TABLES
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 
 POLICY = {"visits": Promise(unit="patient", neighbours="add/remove", bounds={"cost": "0 to 100"})}
 
@@ -108,7 +108,7 @@ def read_store(shelf: Shelf) -> Any:  # noqa: ANN401 - a store, which closes its
 
 
 def _head(shelf: Shelf) -> Any:  # noqa: ANN401 - a head
-    from tacit.ledger.heads import read_head  # noqa: PLC0415 - here alone
+    from tacit.ledger.head import read_head  # noqa: PLC0415 - here alone
 
     with read_store(shelf).reading() as connection:
         return read_head(connection, "x")

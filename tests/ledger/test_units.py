@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.errors import RefusedError
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
-from tacit.ledger.checking import verify
-from tacit.ledger.copies import export, load
-from tacit.ledger.durable import DurableLedger
+from tacit.ledger.backup import export, load
 from tacit.ledger.memory import MemoryLedger
-from tacit.ledger.opening import open_ledger, read_ledger
+from tacit.ledger.open_ledger import open_ledger, read_ledger
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.verify import verify
 from tacit.query.policy import _Row
-from tacit.session import Database
 
 FIXTURES = Path(__file__).parent / "fixtures"
 COUNT = "SELECT count(*) AS n FROM t"

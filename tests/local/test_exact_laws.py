@@ -16,8 +16,8 @@ from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.values import PureDP
 from tacit.local import GRR, OLH, OUE, Hadamard, ProjectiveGeometry, Protocol, SubsetSelection, Warner, draws, hashing
 from tacit.local.hashing import collision, edges, hash_of
-from tacit.local.law import LARGEST_EPSILON, ONE, inside, raised
 from tacit.local.projective_geometry import hyperplane_sums, numbers_of, points, vectors_of
+from tacit.local.response_law import LARGEST_EPSILON, ONE, inside, raised
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(9)]
 

@@ -17,7 +17,7 @@ from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
 from tacit.anonymity.rules import dates, intervals, mask, ordered, suppress
 from tacit.anonymity.search import anonymize
-from tacit.anonymity.usefulness import Accuracy, Losses, accuracy, loss_by_k
+from tacit.anonymity.utility import Accuracy, Losses, accuracy, loss_by_k
 
 __all__ = [
     "Accuracy",

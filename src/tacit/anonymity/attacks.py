@@ -23,7 +23,7 @@ from tacit.anonymity.classes import Classes, Flags, group, spread
 from tacit.anonymity.hierarchies import Quasi, rule
 from tacit.anonymity.inferences import Learns, alike, background, homogeneity, in_words, near, skewness
 from tacit.anonymity.linkage import Fits, compare, link
-from tacit.anonymity.problems import chosen
+from tacit.anonymity.problem import chosen
 from tacit.anonymity.report import names_of, roles
 from tacit.anonymity.tables import Column, Table, read
 from tacit.errors import InvalidError, show

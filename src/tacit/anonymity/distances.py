@@ -22,7 +22,7 @@ from typing import cast
 
 import numpy as np
 
-from tacit.anonymity.cells import text
+from tacit.anonymity.cell_values import text
 from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.anonymity.numerals import number
 from tacit.anonymity.tables import Floats, Ints, Longs, Texts

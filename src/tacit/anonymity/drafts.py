@@ -21,7 +21,7 @@ from tacit.anonymity.numerals import day, number
 from tacit.anonymity.rules import Dates, Intervals, Mask, Ordered, Suppress, dates, mask, ordered, suppress
 from tacit.anonymity.tables import Column, read
 from tacit.errors import InvalidError, show
-from tacit.query.toml_lines import string
+from tacit.query.policy.toml_lines import string
 
 _FEW, _CODE, _STEPS = 12, 3, (1, 5, 10, 50, 100, 500)
 _FIELDS: dict[str, tuple[str, ...]] = {

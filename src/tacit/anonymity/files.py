@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from tacit.anonymity.moments import moment
+from tacit.anonymity.datetimes import moment
 from tacit.errors import InvalidError, show
-from tacit.query.locations import holds_secret, scheme
+from tacit.query.policy.locations import holds_secret, scheme
 
 if TYPE_CHECKING:
     import duckdb

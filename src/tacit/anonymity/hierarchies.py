@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.cells import text
+from tacit.anonymity.cell_values import text
 from tacit.anonymity.files import called, is_there
 from tacit.anonymity.tables import Ints, Texts, coded
 from tacit.errors import InvalidError, show

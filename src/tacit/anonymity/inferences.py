@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.cells import text
+from tacit.anonymity.cell_values import text
 from tacit.anonymity.classes import Classes, Spread
 from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Hierarchy

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.anonymity.classes import Flags, group
 from tacit.anonymity.hierarchies import ALL, Hierarchy, Rule
-from tacit.anonymity.readings import Reading, reading
+from tacit.anonymity.label_parser import Reading, reading
 from tacit.anonymity.tables import Table, Texts
 
 

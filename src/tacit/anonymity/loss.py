@@ -21,8 +21,8 @@ from math import expm1, log1p
 import numpy as np
 
 from tacit.anonymity.classes import group
-from tacit.anonymity.problems import Mean, Objective, loss_costs, scaled
-from tacit.anonymity.published import Cover, Published, is_numeric
+from tacit.anonymity.problem import Mean, Objective, loss_costs, scaled
+from tacit.anonymity.recoded import Cover, Published, is_numeric
 from tacit.anonymity.tables import Floats, Ints
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.problems import Coded, Problem, coded_requirements
+from tacit.anonymity.problem import Coded, Problem, coded_requirements
 from tacit.anonymity.tables import Floats, Ints, Longs
 
 _STEPS = 2_000

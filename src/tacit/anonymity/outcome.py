@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tacit import plots
-from tacit.anonymity.handed import build, for_spreadsheet, write
 from tacit.anonymity.loss import Measures
 from tacit.anonymity.models import KAnonymity, Model, TCloseness, models_of, say
 from tacit.anonymity.optimal import Certificate
-from tacit.anonymity.published import Published
+from tacit.anonymity.recoded import Published
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check, names_of
 from tacit.anonymity.tables import Column, Longs, Table, coded, of_columns, picked, read, shuffled
+from tacit.anonymity.write_table import build, for_spreadsheet, write
 from tacit.errors import InvalidError, show
 from tacit.safe_text import visible
 

@@ -10,8 +10,8 @@ from tacit.anonymity.classes import group
 from tacit.anonymity.kernels import announced
 from tacit.anonymity.loss import averaged, column_losses
 from tacit.anonymity.optimal import _lattice
-from tacit.anonymity.problems import Coded, Problem, coded_requirements
-from tacit.anonymity.published import Published, has_ranges, number_places, places, runs_cover
+from tacit.anonymity.problem import Coded, Problem, coded_requirements
+from tacit.anonymity.recoded import Published, has_ranges, number_places, places, runs_cover
 from tacit.anonymity.splits import hierarchy_split, median_split
 from tacit.anonymity.tables import Ints, Longs
 

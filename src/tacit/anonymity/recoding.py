@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.anonymity.files import a_path
 from tacit.anonymity.hierarchies import Hierarchy
-from tacit.anonymity.published import Cover, Published, level_cover
+from tacit.anonymity.recoded import Cover, Published, level_cover
 from tacit.anonymity.tables import Ints, Longs, Table, Texts
 from tacit.errors import InvalidError
 from tacit.safe_text import visible
@@ -131,7 +131,7 @@ def _require_whole(covers: tuple[Cover, ...], levels: tuple[int, ...] | None, bo
 
 
 def _cover(held: dict[str, object]) -> Cover:
-    from tacit.anonymity.published import places  # noqa: PLC0415 - beside its only use
+    from tacit.anonymity.recoded import places  # noqa: PLC0415 - beside its only use
 
     tree = Hierarchy(tuple(tuple(row) for row in held["rows"]), str(held["name"]))  # type: ignore[attr-defined]  # refused by `load`
     low, high, level = (np.array(held[part], dtype=np.int32) for part in ("low", "high", "level"))

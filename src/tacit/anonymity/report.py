@@ -12,11 +12,11 @@ import numpy as np
 
 from tacit import plots
 from tacit.anonymity.classes import Classes, Spread, entropies, failing, group, spread, tops_and_tails
+from tacit.anonymity.count_in_database import stays
 from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.exact import entropy_level
 from tacit.anonymity.hierarchies import Quasi, rule
 from tacit.anonymity.models import MODELS, KAnonymity, Model, say
-from tacit.anonymity.pushed import stays
 from tacit.anonymity.risk import Risk, population_sizes, risk_of
 from tacit.anonymity.tables import Column, Floats, Longs, Table, read
 from tacit.errors import InvalidError, show

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from tacit.anonymity.cells import text
+from tacit.anonymity.cell_values import text
 from tacit.anonymity.hierarchies import TALLEST, Hierarchy, Rule, built, is_list
 from tacit.anonymity.numerals import day, number, written
 from tacit.anonymity.tables import Texts

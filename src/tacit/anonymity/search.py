@@ -16,15 +16,15 @@ from tacit.anonymity.exact import fraction
 from tacit.anonymity.hierarchies import Quasi
 from tacit.anonymity.loss import averaged, column_losses, measure
 from tacit.anonymity.models import KAnonymity, Model, NTCloseness, say
+from tacit.anonymity.nt_search import search_supersets
 from tacit.anonymity.optimal import Found
 from tacit.anonymity.optimal import search as search_lattice
 from tacit.anonymity.outcome import Anonymized, Roles, finish
-from tacit.anonymity.posing import broken_whole, pose, require_possible
-from tacit.anonymity.problems import Mean, Objective, Problem, chosen
-from tacit.anonymity.published import Published
+from tacit.anonymity.problem import Mean, Objective, Problem, chosen
+from tacit.anonymity.problem_checks import broken_whole, pose, require_possible
+from tacit.anonymity.recoded import Published
 from tacit.anonymity.recoding import Recoding, level_recoding
 from tacit.anonymity.report import names_of
-from tacit.anonymity.supersets import search_supersets
 from tacit.anonymity.tables import Longs, Table, read
 from tacit.errors import InvalidError, show
 

@@ -19,10 +19,10 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from tacit.anonymity import moments
-from tacit.anonymity.cells import text
+from tacit.anonymity import datetimes
+from tacit.anonymity.cell_values import text
+from tacit.anonymity.datetimes import unpacked
 from tacit.anonymity.files import called, is_hidden, is_there, read_columns
-from tacit.anonymity.moments import unpacked
 from tacit.engines.sources import home_of
 from tacit.errors import InvalidError, show
 
@@ -175,12 +175,12 @@ def from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' o
     Raises:
         InvalidError: it has cells that cannot be compared, or that Python cannot read.
     """
-    series = moments.decoded(series)
+    series = datetimes.decoded(series)
     wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no kind of array for them
     if series.dtype.is_numeric() and not wide and not series.is_null().any():
         return _coded_numbers(name, series.to_numpy())
     try:
-        cells = moments.listed(series) if moments.is_moment(series) else series.to_list()
+        cells = datetimes.listed(series) if datetimes.is_moment(series) else series.to_list()
     except Exception:  # noqa: BLE001 - whatever a package says of values that Python has no kind for
         raise InvalidError(
             f"the column {name}", "cells that Python cannot read", "of numbers, texts, days or truth values"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidError, TacitError, show
-from tacit.query.release import Release
+from tacit.query.results.release import Release
 
 if TYPE_CHECKING:
     import altair as alt

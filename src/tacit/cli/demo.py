@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tacit import opening, session
+from tacit import database, opening
 from tacit.cli import charts, survey
 from tacit.cli.show import as_json, console, say, show_answer
 from tacit.guarantees.values import PureDP
-from tacit.query.planned import Planned
-from tacit.query.release import Release
-from tacit.query.words import amounts, spell
+from tacit.query.results.formatting import amounts, spell
+from tacit.query.results.quote import Planned
+from tacit.query.results.release import Release
 from tacit.safe_text import as_json as to_json
 
 QUESTION = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
@@ -34,7 +34,7 @@ def run(*, json: bool, chart: str | None = None) -> None:
             say(charts.draw(answer, chart))
 
 
-def _open(file: Path) -> session.Database:
+def _open(file: Path) -> database.Database:
     return opening.open(
         file,
         unit="person_id",
@@ -46,7 +46,7 @@ def _open(file: Path) -> session.Database:
     )
 
 
-def _talk(planned: Planned, answer: Release, db: session.Database) -> None:
+def _talk(planned: Planned, answer: Release, db: database.Database) -> None:
     talk = console()
     talk.print("[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n")
     talk.print(f"  {QUESTION}\n")

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from tacit.cli import local_files, local_frames
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.local import Aggregator, Reports
+from tacit.local.duckdb_reports import parquet
 from tacit.local.reports import NAMES, read_line
-from tacit.local.tables import parquet
 
 Step = Callable[[int], None]
 Records = npt.NDArray[np.uint8]

@@ -17,7 +17,7 @@ from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Estimate, Protocol
 from tacit.local.parameters import ORACLES
-from tacit.mechanisms.arguments import count_of
+from tacit.mechanisms.validation import count_of
 from tacit.safe_text import as_json
 
 Floats = npt.NDArray[np.float64]

@@ -84,9 +84,9 @@ def init(
     ] = None,
 ) -> None:
     """Write a policy to fill in, from the schema alone; no row is read."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
 
-    questions.init(source, table)
+    query.init(source, table)
 
 
 @app.command()
@@ -105,9 +105,9 @@ def plan(  # noqa: PLR0913 - one for each option
     json: Json = False,
 ) -> None:
     """Say what a question costs and how far off its answer will be; spends nothing."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
 
-    asked = questions.Asked(
+    asked = query.Asked(
         policy=policy,
         sql=sql,
         epsilon=epsilon,
@@ -119,7 +119,7 @@ def plan(  # noqa: PLR0913 - one for each option
         analyst=analyst,
         ledger=place,
     )
-    questions.plan(asked, json=json)
+    query.plan(asked, json=json)
 
 
 @app.command()
@@ -141,9 +141,9 @@ def query(  # noqa: PLR0913 - one for each option
     json: Json = False,
 ) -> None:
     """Ask a question and pay for it; on a terminal the plan is shown first."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
 
-    asked = questions.Asked(
+    asked = query.Asked(
         policy=policy,
         sql=sql,
         epsilon=epsilon,
@@ -156,7 +156,7 @@ def query(  # noqa: PLR0913 - one for each option
         ledger=place,
         request=request,
     )
-    raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
+    raise typer.Exit(query.query(asked, json=json, yes=yes, chart=chart))
 
 
 @app.command()
@@ -180,9 +180,9 @@ def ledger(  # noqa: PLR0913 - one for each option
     json: Json = False,
 ) -> None:
     """Show what was spent and by whom; check, copy or renew the ledger of a policy."""
-    from tacit.cli import books  # noqa: PLC0415 - heavy
+    from tacit.cli import ledger  # noqa: PLC0415 - heavy
 
-    code = books.run(
+    code = ledger.run(
         policy,
         action,
         file=file,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import get_args
 
 from tacit.anonymity.attacks import Kind
+from tacit.anonymity.count_in_database import is_elsewhere
 from tacit.anonymity.files import called, is_hidden, is_there
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
-from tacit.anonymity.pushed import is_elsewhere
 from tacit.anonymity.tables import read
 from tacit.errors import InvalidError, NoSourceError, show
 

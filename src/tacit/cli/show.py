@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
-from tacit.query.choice import answer_meaning, meaning
-from tacit.query.planned import Planned
-from tacit.query.receipt import promise
-from tacit.query.release import Release
-from tacit.query.row_work import ROW_LIMITS
-from tacit.query.shown import grid
-from tacit.query.words import percent
+from tacit.query.results.choice import answer_meaning, meaning
+from tacit.query.results.formatting import percent
+from tacit.query.results.quote import Planned
+from tacit.query.results.receipt import promise
+from tacit.query.results.release import Release
+from tacit.query.results.render import grid
+from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.safe_text import visible, visible_lines
 
 if TYPE_CHECKING:

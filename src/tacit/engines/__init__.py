@@ -22,7 +22,7 @@ from typing import Protocol, TypeAlias
 
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
-from tacit.query.selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, Found
 
 Answer: TypeAlias = Sequence[Sequence[int]]
 """For every measure of a plan's bundles, in order, one exact integer a cell: the product of the keys' values, the first

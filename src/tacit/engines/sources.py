@@ -18,11 +18,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tacit.engines.duckdb import open_duckdb, open_tables
+from tacit.engines.duckdb.engine import open_duckdb, open_tables
 from tacit.engines.opened import Opened
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, SourceError, TacitError
-from tacit.query.locations import scheme
+from tacit.query.policy.locations import scheme
 
 Home: TypeAlias = Literal["duckdb", "postgres", "spark"]
 
@@ -56,11 +56,11 @@ def open_source(source: object, *, table: str | None = None, written: str | None
     """
     match home_of(source):
         case "postgres":
-            from tacit.engines.postgres import open_postgres  # noqa: PLC0415 - an extra
+            from tacit.engines.postgres.engine import open_postgres  # noqa: PLC0415 - an extra
 
             return open_postgres(str(source), table=table, written=written)
         case "spark":
-            from tacit.engines.spark import open_spark  # noqa: PLC0415 - an extra
+            from tacit.engines.spark.engine import open_spark  # noqa: PLC0415 - an extra
 
             return open_spark(source, table=table, written=written)
         case "duckdb":
@@ -191,11 +191,11 @@ def _is_unsaid(error: TacitError) -> bool:
 def _open(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:
     match home:
         case "postgres":
-            from tacit.engines.postgres import open_postgres_tables  # noqa: PLC0415 - an extra
+            from tacit.engines.postgres.engine import open_postgres_tables  # noqa: PLC0415 - an extra
 
             return open_postgres_tables(sources)
         case "spark":
-            from tacit.engines.spark import open_spark_tables  # noqa: PLC0415 - an extra
+            from tacit.engines.spark.engine import open_spark_tables  # noqa: PLC0415 - an extra
 
             return open_spark_tables(sources)
         case "duckdb":

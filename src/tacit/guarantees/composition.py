@@ -41,7 +41,7 @@ from tacit.guarantees.values import ApproxDP, Guarantee, PureDP
 if TYPE_CHECKING:
     import altair as alt
 
-    from tacit.guarantees.pictures import Kind
+    from tacit.guarantees.composition_plots import Kind
 
 _MOST = 10**9
 _LARGEST = 600.0
@@ -125,7 +125,7 @@ class Composition:
                 "loss" for the law of the privacy loss; "moments" for ln E[e^(αL)].
             delta: δ, for the kinds "rules" and "loss".
         """
-        from tacit.guarantees.pictures import draw  # noqa: PLC0415 - it uses this class
+        from tacit.guarantees.composition_plots import draw  # noqa: PLC0415 - it uses this class
 
         return draw(self, kind, delta)
 

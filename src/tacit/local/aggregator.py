@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import whole
-from tacit.local import saved
+from tacit.local import tally_files
 from tacit.local.base import Protocol
 from tacit.local.estimate import Estimate
 from tacit.local.reports import Reports, each_line, read_line
@@ -148,7 +148,7 @@ class Aggregator:
             column: the column of records.
             parameters: the column of digests, as `Reports.to_arrow` writes it.
         """
-        from tacit.local.tables import parquet  # noqa: PLC0415 - needs DuckDB
+        from tacit.local.duckdb_reports import parquet  # noqa: PLC0415 - needs DuckDB
 
         return self._add_table(*parquet(path), column, parameters)
 
@@ -169,7 +169,7 @@ class Aggregator:
             column: the column of records.
             parameters: the column of digests, as `Reports.to_arrow` writes it.
         """
-        from tacit.local.tables import quoted, require_connection  # noqa: PLC0415 - needs DuckDB
+        from tacit.local.duckdb_reports import quoted, require_connection  # noqa: PLC0415 - needs DuckDB
 
         require_connection(connection)
         return self._add_table(connection, quoted(table), column, parameters)
@@ -182,7 +182,7 @@ class Aggregator:
             column: the column of records.
             parameters: the column of digests, as `Reports.to_arrow` writes it.
         """
-        from tacit.local.spark import tallies  # noqa: PLC0415 - needs Arrow
+        from tacit.local.spark_reports import tallies  # noqa: PLC0415 - needs Arrow
 
         fresh = Aggregator(self.protocol)  # a source that fails half-way leaves this tally as it was
         for part in tallies(frame, (column, parameters), self.protocol):
@@ -191,7 +191,7 @@ class Aggregator:
         return fresh.n
 
     def _add_table(self, connection: duckdb.DuckDBPyConnection, source: str, column: str, parameters: str) -> int:
-        from tacit.local.tables import read  # noqa: PLC0415 - needs DuckDB
+        from tacit.local.duckdb_reports import read  # noqa: PLC0415 - needs DuckDB
 
         _, digest, width = self._kind
         fresh = Aggregator(self.protocol)  # a source that fails half-way leaves this tally as it was
@@ -240,7 +240,7 @@ class Aggregator:
         """
         about = {"format": _SAVED, "version": _VERSION, "n": self.n, "dropped": self.dropped}
         text = json.dumps({**about, "parameters": self.protocol.parameters()})
-        saved.write(path, text, self._cells)
+        tally_files.write(path, text, self._cells)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Aggregator:
@@ -251,14 +251,14 @@ class Aggregator:
         """
         from tacit.local.parameters import protocol  # noqa: PLC0415 - it knows all protocols
 
-        about, open_cells = saved.read(path, _SAVED, _VERSION)
+        about, open_cells = tally_files.read(path, _SAVED, _VERSION)
         loaded = cls(protocol(about.get("parameters")))
         n, dropped = whole(about.get("n")), whole(about.get("dropped"))
         if n is None or dropped is None or not (0 <= n <= _MOST and 0 <= dropped <= _MOST):
-            raise saved.contradiction()
+            raise tally_files.contradiction()
         cells = open_cells(loaded._cells.size)
         if not loaded.protocol._possible(cells, n):  # noqa: SLF001 - as above
-            raise saved.contradiction()
+            raise tally_files.contradiction()
         loaded._cells, loaded.n, loaded.dropped = cells, n, dropped
         return loaded
 

@@ -22,11 +22,11 @@ from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.guarantees.values import PureDP
 from tacit.local.domain import Domain
-from tacit.local.law import Pure, read_epsilon
 from tacit.local.reports import Reports
+from tacit.local.response_law import Pure, read_epsilon
 from tacit.local.tails import Decoded, Supports
-from tacit.mechanisms.arguments import count_of
-from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.frozen import Fixed
+from tacit.mechanisms.validation import count_of
 from tacit.noise.bits import SYSTEM, BitSource
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import Number
 from tacit.local.base import Protocol, begin
 from tacit.local.domain import Domain
-from tacit.local.law import read_epsilon
 from tacit.local.parameters import ORACLES
-from tacit.mechanisms.arguments import count_of
+from tacit.local.response_law import read_epsilon
+from tacit.mechanisms.validation import count_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -17,7 +17,7 @@ from tacit.errors import InvalidError, show
 from tacit.local import estimate_table
 from tacit.local.consistency import METHODS, Method
 from tacit.local.tails import Decoded
-from tacit.mechanisms.arguments import count_of, failure, flag
+from tacit.mechanisms.validation import count_of, failure, flag
 
 if TYPE_CHECKING:
     import altair as alt

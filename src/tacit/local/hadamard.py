@@ -26,7 +26,7 @@ from tacit.guarantees.exact import Number
 from tacit.local.base import Ints, Protocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
-from tacit.local.law import ONE, Pure, inside
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.local.tails import Decoded, Signs, Supports
 from tacit.noise.bits import BitSource
 

@@ -27,7 +27,7 @@ from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
 from tacit.local.grr import respond
 from tacit.local.indexed import width_of
-from tacit.local.law import ONE, Pure, inside
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource
 
 _TABLE = 1 << 16

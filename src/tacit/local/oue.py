@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tacit.guarantees.exact import Number
 from tacit.local.base import begin
-from tacit.local.law import ONE, raised
+from tacit.local.response_law import ONE, raised
 from tacit.local.unary import Unary, row_bytes
 
 

@@ -16,10 +16,10 @@ from tacit.local.blh import BLH
 from tacit.local.domain import read
 from tacit.local.grr import GRR
 from tacit.local.hadamard import Hadamard
-from tacit.local.law import LONGEST
 from tacit.local.olh import OLH
 from tacit.local.oue import OUE
 from tacit.local.projective_geometry import ProjectiveGeometry
+from tacit.local.response_law import LONGEST
 from tacit.local.subset_selection import SubsetSelection
 from tacit.local.sue import SUE
 from tacit.local.warner import Warner

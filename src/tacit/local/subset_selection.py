@@ -23,7 +23,7 @@ import numpy.typing as npt
 from tacit.guarantees.exact import Number
 from tacit.local.base import Ints, PureProtocol, Records, begin, total
 from tacit.local.draws import coins
-from tacit.local.law import ONE, Pure, inside
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.local.unary import count_bits, last_mask, row_bytes
 from tacit.noise.bits import BitSource, words
 

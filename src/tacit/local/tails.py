@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.local.inversion import Group, moments
-from tacit.local.law import Pure
 from tacit.local.rejection import PACKED, Ends, ends
+from tacit.local.response_law import Pure
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

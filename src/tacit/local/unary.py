@@ -22,7 +22,7 @@ import numpy as np
 from tacit.local.base import Ints, PureProtocol, Records
 from tacit.local.domain import Domain
 from tacit.local.draws import coin_bits, coins
-from tacit.local.law import ONE, Pure
+from tacit.local.response_law import ONE, Pure
 from tacit.noise.bits import BitSource
 
 

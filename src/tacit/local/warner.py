@@ -18,8 +18,8 @@ from tacit.local.base import Ints, PureProtocol, Records, total
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
 from tacit.local.indexed import count, to_records
-from tacit.local.law import LARGEST_EPSILON, ONE, Pure, inside, log_odds, read_epsilon, writable
-from tacit.mechanisms.arguments import one_of
+from tacit.local.response_law import LARGEST_EPSILON, ONE, Pure, inside, log_odds, read_epsilon, writable
+from tacit.mechanisms.validation import one_of
 from tacit.noise.bits import BitSource
 
 

@@ -35,10 +35,10 @@ from tacit.guarantees.events import PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import check_scale, make_lattice, nearest
+from tacit.mechanisms.frozen import Fixed
+from tacit.mechanisms.grid import check_scale, make_lattice, nearest
 from tacit.mechanisms.numbers import LIMIT
+from tacit.mechanisms.validation import count_of, failure, flag, least, ratio
 from tacit.noise import discrete_laplace
 
 _SHARE = Fraction(387, 1000)

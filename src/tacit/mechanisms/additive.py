@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.laplace_law import per_output
-from tacit.mechanisms.arguments import count_of, failure
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import Lattice, add
+from tacit.mechanisms.frozen import Fixed
+from tacit.mechanisms.grid import Lattice, add
+from tacit.mechanisms.validation import count_of, failure
 from tacit.noise.geometric import Integers
 
 

@@ -33,11 +33,11 @@ from tacit.guarantees.conversions import epsilon_of_zcdp, exactly, gaussian_delt
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.pld import Bounds
 from tacit.guarantees.values import ApproxDP, PureDP
-from tacit.mechanisms.arguments import count_of, least, ordinary
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.scale_search import CLOSE, Target, search
 from tacit.mechanisms.uses import M, Uses, read_weights
+from tacit.mechanisms.validation import count_of, least, ordinary
 
 _LEAST, _MOST, _MOST_DELTA = Fraction(1, 10**90), 10**90, 1 - Fraction(1, 10**9)
 _ROUGH, _FINE = 0.03, 5e-4

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tacit.guarantees.exact import Number
-from tacit.mechanisms.arguments import ordinary
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.validation import ordinary
 
 
 @dataclass(frozen=True, slots=True)

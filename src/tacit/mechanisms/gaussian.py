@@ -25,8 +25,8 @@ from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.mechanisms.additive import Additive
-from tacit.mechanisms.arguments import count_of, failure, least, one_of, ordinary, probability
-from tacit.mechanisms.lattice import check_ratio, check_scale, check_variance, make_lattice
+from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_lattice
+from tacit.mechanisms.validation import count_of, failure, least, one_of, ordinary, probability
 from tacit.noise import discrete_gaussian
 from tacit.noise.geometric import Integers
 

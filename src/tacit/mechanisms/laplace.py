@@ -20,8 +20,8 @@ from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.additive import Additive
-from tacit.mechanisms.arguments import least, one_of, ratio
-from tacit.mechanisms.lattice import check_ratio, check_scale, make_lattice
+from tacit.mechanisms.grid import check_ratio, check_scale, make_lattice
+from tacit.mechanisms.validation import least, one_of, ratio
 from tacit.noise import discrete_laplace
 from tacit.noise.geometric import Integers
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number, positive
-from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.mechanisms.grid import check_scale, make_lattice
 from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
 

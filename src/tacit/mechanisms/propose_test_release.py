@@ -33,10 +33,10 @@ from tacit.guarantees.events import ApproxRelease, Neighbours
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, probability
-from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.frozen import Fixed
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.order import STEPS, distance_to_sensitive, quantile_ranks, read_bounds, sorted_rows
+from tacit.mechanisms.validation import failure, probability
 from tacit.noise import discrete_laplace
 
 

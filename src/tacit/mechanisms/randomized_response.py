@@ -23,9 +23,9 @@ from tacit.errors import InvalidError, show
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, least
-from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.frozen import Fixed
 from tacit.mechanisms.numbers import describe, to_array
+from tacit.mechanisms.validation import count_of, failure, least
 from tacit.noise import bernoulli, logistic
 
 

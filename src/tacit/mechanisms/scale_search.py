@@ -15,7 +15,7 @@ from math import exp, inf, isfinite, log
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.pld import Bounds
-from tacit.mechanisms.arguments import least
+from tacit.mechanisms.validation import least
 
 CLOSE = 3e-4
 """How far from the least scale the search may end, relatively."""

@@ -20,9 +20,9 @@ from tacit.errors import InvalidError
 from tacit.guarantees.events import BoundedRange, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, round_up
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
-from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.frozen import Fixed
 from tacit.mechanisms.numbers import Array, Shape, as_fraction, as_integers, read_numbers
+from tacit.mechanisms.validation import count_of, failure, flag, least, ratio
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 Score: TypeAlias = float | np.integer[Any] | np.floating[Any]

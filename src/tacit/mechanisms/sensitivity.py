@@ -30,9 +30,9 @@ from typing import get_args
 from tacit.errors import InvalidError, RefusedError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction, whole
-from tacit.mechanisms.arguments import count_of, flag
-from tacit.mechanisms.lattice import ceil_root
+from tacit.mechanisms.grid import ceil_root
 from tacit.mechanisms.order import read_bounds
+from tacit.mechanisms.validation import count_of, flag
 
 Bounds = tuple[Number, Number]
 

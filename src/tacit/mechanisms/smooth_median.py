@@ -43,10 +43,10 @@ from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, least, probability, ratio
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import check_scale
+from tacit.mechanisms.frozen import Fixed
+from tacit.mechanisms.grid import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
+from tacit.mechanisms.validation import failure, least, probability, ratio
 from tacit.noise import discrete_laplace_of_private_scale
 from tacit.noise.geometric import digits
 

@@ -34,9 +34,9 @@ import numpy.typing as npt
 from tacit.noise.bernoulli import exp_floats, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.geometric import Integers, in_chunks
+from tacit.noise.inverse_cdf import Steps, Table
 from tacit.noise.laplace import SMALL, Interval
 from tacit.noise.reals import Real, ceil_div, exp_neg
-from tacit.noise.tables import Steps, Table
 
 _CHUNK = 1 << 15
 _COARSE, _FINE = 8, 64

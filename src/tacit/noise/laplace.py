@@ -23,8 +23,8 @@ from math import ceil, log
 
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.geometric import Integers, geometric, geometric_of_private_scale, in_chunks
+from tacit.noise.inverse_cdf import Steps, Table
 from tacit.noise.reals import ceil_div, exp_neg
-from tacit.noise.tables import Steps, Table
 
 SMALL = 4096
 _CHUNK = 1 << 15

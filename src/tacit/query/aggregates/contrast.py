@@ -13,10 +13,10 @@ bias of second order away. Weights are taken at means a standard deviation neare
 the noise weighs most, and an estimate that noise has moved inward would make the interval too short.
 
 Where the number of rows is no more than twice the scale of its noise, nothing can be told: the interval is everything
-that is possible. Coverage is not proved for few rows but simulated: `tests/query/test_moments.py` tries groups from a
-tenth of the noise's scale up, means at their bounds, no spread and all of it, for Laplace and for Gaussian noise; it
-stays at 95 % to within half a percent or above, and below 97 % from ten standard deviations of the count on. At more
-than 95 % confidence the square in Q decides, which its variance does not describe: see `bracket`.
+that is possible. Coverage is not proved for few rows but simulated: `tests/query/aggregates/test_moments.py` tries
+groups from a tenth of the noise's scale up, means at their bounds, no spread and all of it, for Laplace and for
+Gaussian noise; it stays at 95 % to within half a percent or above, and below 97 % from ten standard deviations of the
+count on. At more than 95 % confidence the square in Q decides, which its variance does not describe: see `bracket`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.noise_law import NoiseLaw
+from tacit.query.pricing.noise_law import NoiseLaw
 
 _HALVINGS = 40
 _APART = 1.003

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
-from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
+from tacit.query.pricing.noise_law import NoiseLaw
 
 
 class Count:
@@ -63,7 +63,7 @@ class CountUnits(Count):
 
 
 def _sums(ask: Ask) -> int:
-    """Return how many of the sums x - a, b - x, and b - a for what is absent, count the rows (see `query.share`)."""
+    """Return how many of the sums x - a, b - x, and b - a for absent rows count rows (`pricing.measure_sharing`)."""
     return 2 if ask.values else 3
 
 

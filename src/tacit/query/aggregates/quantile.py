@@ -1,8 +1,8 @@
 """`median`, `quantile_cont`, `quantile_disc`, `min` and `max`: ranks among noisy bins.
 
 The bounds are cut into at most 4,096 bins and the rows of each counted; the counts are released at several
-resolutions, a tree (`query.trees`), and one tree answers every rank: ten quantiles cost what one does. All bundles of
-a tree weigh 1 together.
+resolutions, a tree (`results.quantile_trees`), and one tree answers every rank: ten quantiles cost what one does. All
+bundles of a tree weigh 1 together.
 
 **Bins.** Bin j has the values with ⌊value/2^e + ½⌋ = low + j, that is those from (low + j - ½)·2^e to just below (low
 + j + ½)·2^e, within the bounds. e is the least for which 4,096 are enough. Whole numbers have bins of 2^e of them, of
@@ -45,11 +45,11 @@ import numpy as np
 
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Constant, Expression, Kind
-from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.ranks import Noise, Place, Ranks
-from tacit.query.trees import Floats, Shape, Tree, shape
+from tacit.query.pricing.noise_law import NoiseLaw
+from tacit.query.results.quantile_trees import Floats, Shape, Tree, shape
+from tacit.query.results.ranks import Noise, Place, Ranks
 
 _MOST_BINS = 4096
 _FINE, _MOST_BITS, _EXACT = 20, 62, 2**53

@@ -1,0 +1,223 @@
+"""The grid that values live on: integers as they are, reals on a step fixed at construction.
+
+**Rounding.** A real x becomes the integer ⌊x/η + ½⌋, computed exactly. For |x - y| ≤ Δ and N = ⌈Δ/η⌉,
+
+* one value moves by at most N steps: with a = x/η + ½ ≥ b = y/η + ½, a - b ≤ N gives ⌊a⌋ ≤ ⌊b + N⌋ = ⌊b⌋ + N.
+  If η divides Δ, as it does by default, N = Δ/η and rounding costs nothing;
+* m values with ‖x - y‖₁ ≤ Δ move by at most N + m - 1 steps in L1: |⌊a⌋ - ⌊b⌋| < |a - b| + 1 in each coordinate,
+  so the whole number Σ|⌊aᵢ⌋ - ⌊bᵢ⌋| is strictly below Δ/η + m ≤ N + m;
+* m values with ‖x - y‖₂ ≤ Δ move by at most √S in L2, where S = ⌈(N + √m)²⌉ - 1: the vector of the |⌊aᵢ⌋ - ⌊bᵢ⌋|
+  is strictly below that of the |aᵢ - bᵢ| + 1 in each coordinate, whose length is at most Δ/η + √m by the
+  triangle inequality; so the whole number Σ(⌊aᵢ⌋ - ⌊bᵢ⌋)² is strictly below (N + √m)². For m = 1, S = N².
+
+**Exactness.** Up to 63 values are rounded as rationals, all alike. Of more, x/η is computed as a sum of two
+floats (Dekker, Numer. Math. 18, 1971), within 2^-40 of the truth for |x/η| ≤ 2^62; those within 2^-36 of a tie
+are rounded once more as rationals, which takes longer (see the known weaknesses).
+
+**Range.** Values and reals' grid indices up to ±2^62 are taken. Noise of scale up to 2^56 steps stays within
+±2^62 (but for an event below 2^-64, handled in Python's integers), so value plus noise fits 64 bits and the
+sum saturates at ±(2^63 - 1), a function of the exact sum alone.
+
+**Output.** A real is the index times the step, as a float: a function of the index, so the set of reachable
+outputs is the same for every input.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import InvalidError, TooMuchNoiseError, show
+from tacit.guarantees.exact import positive, whole
+from tacit.mechanisms.numbers import LIMIT, Array, Ints, Shape, as_fraction, as_integers, read_numbers
+from tacit.mechanisms.validation import count_of
+from tacit.noise import MAX_SCALE
+
+Floats = npt.NDArray[np.float64]
+
+TOP = 2**63 - 1
+_ORDINARY = 2**900
+_NEAR = 2.0**-36
+_FEW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Where a mechanism's values live: a step, and how many values a real release has."""
+
+    step: Fraction
+    integral: bool
+    outputs: int
+
+    def read(self, value: object, argument: str = "value") -> tuple[Ints, Shape]:
+        """Return a value as flat grid indices and its shape; raise InvalidError on anything else."""
+        array, shape = read_numbers(value, argument, integral=self.integral)
+        if self.integral:
+            return as_integers(array, argument), shape
+        if array.size != self.outputs:
+            want = "one number" if self.outputs == 1 else f"{self.outputs} numbers"
+            raise InvalidError(argument, f"{array.size} of them", f"{want}, as outputs={self.outputs} says")
+        return self.round(array, argument), shape
+
+    def round(self, array: Array, argument: str = "value") -> Ints:
+        """Return ⌊x/η + ½⌋ exactly for each finite x within 2^62 steps."""
+        if array.dtype.kind == "f":
+            return self._round_floats(array.astype(np.float64), argument)
+        if array.size >= _FEW and max(int(array.max()), -int(array.min())) <= 2**53:  # integers that a float holds
+            return self._round_floats(array.astype(np.float64), argument)
+        index = [nearest(as_fraction(x), self.step) for x in array.tolist()]
+        self._check(max(index) <= LIMIT and min(index) >= -LIMIT, argument)
+        return np.array(index, dtype=np.int64)
+
+    def _round_floats(self, x: Floats, argument: str) -> Ints:
+        if not np.isfinite(x).all():
+            raise InvalidError(argument, "NaN or infinity", "finite; drop or replace what is missing first")
+        with np.errstate(all="ignore"):  # neither the caller's settings nor a tiny value may make this raise
+            self._check(bool((np.abs(x * float(1 / self.step)) < LIMIT).all()), argument)
+            index = _nearest_each(x, self.step) if x.size < _FEW else _nearest_all(x, self.step)
+        self._check(bool((np.abs(index) <= LIMIT).all()), argument)
+        return index
+
+    def _check(self, holds: bool, argument: str) -> None:  # noqa: FBT001 - a condition
+        if not holds:
+            reach = float(LIMIT * self.step)
+            raise InvalidError(argument, "a number beyond that", f"within ±{reach:.4g} (2^62 grid steps)")
+
+    def write(self, indices: Ints, shape: Shape) -> int | float | npt.NDArray[np.generic]:
+        """Return grid indices as numbers in the shape that came in."""
+        if self.integral:
+            return int(indices[0]) if shape is None else indices.reshape(shape)
+        reals = indices * float(self.step)
+        return float(reals[0]) if shape is None else reals.reshape(shape)
+
+    def l1_steps(self, sensitivity: Fraction) -> int:
+        """Return how far neighbouring index vectors are apart in L1, at most."""
+        steps = ceil(sensitivity / self.step)
+        return steps if self.integral else steps + self.outputs - 1
+
+    def l2_squared_steps(self, sensitivity: Fraction) -> int:
+        """Return how far neighbouring index vectors are apart in squared L2, at most."""
+        steps = ceil(sensitivity / self.step)
+        if self.integral or self.outputs == 1:
+            return steps**2
+        return steps**2 + self.outputs + ceil_root(4 * steps**2 * self.outputs) - 1
+
+
+def _nearest_each(x: Floats, step: Fraction) -> Ints:
+    """Round a few values, each as a rational."""
+    return np.array([nearest(Fraction(value), step) for value in x.tolist()], dtype=np.int64)
+
+
+def _nearest_all(x: Floats, step: Fraction) -> Ints:
+    """Round many values in two-float arithmetic, and those within 2^-36 of a tie once more as rationals."""
+    high, low = _quotient(x, step)
+    base = np.floor(high)
+    shifted = (high - base) + low + 0.5
+    index = base.astype(np.int64) + np.floor(shifted).astype(np.int64)
+    tied = np.flatnonzero(np.abs(shifted - np.rint(shifted)) < _NEAR)
+    index[tied] = _nearest_each(x[tied], step)
+    return index
+
+
+def _quotient(x: Floats, step: Fraction) -> tuple[Floats, Floats]:
+    """Return x/η as an unevaluated sum of two floats, within a relative 2^-102."""
+    inverse = 1 / step
+    c = float(inverse)
+    rest = float(inverse - Fraction(c))
+    high = x * c
+    (x1, x2), (c1, c2) = _halves(x), _halves(np.float64(c))
+    error = ((x1 * c1 - high) + x1 * c2 + x2 * c1) + x2 * c2  # x·c - high, exactly
+    return high, error + x * rest
+
+
+def _halves(x: Floats | np.float64) -> tuple[Floats | np.float64, Floats | np.float64]:
+    """Split floats into two of 26 bits each (Veltkamp)."""
+    scaled = x * 134217729.0
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def nearest(x: Fraction, step: Fraction) -> int:
+    """Return ⌊x/η + ½⌋."""
+    return floor(x / step + Fraction(1, 2))
+
+
+def ceil_root(n: int) -> int:
+    """Return ⌈√n⌉.
+
+    >>> ceil_root(4), ceil_root(5)
+    (2, 3)
+    """
+    return isqrt(n - 1) + 1 if n else 0
+
+
+def make_lattice(
+    sensitivity: object, outputs: object, granularity: object, noise: Fraction
+) -> tuple[Fraction, Lattice]:
+    """Return the sensitivity as a rational and the lattice for it.
+
+    `noise` is the scale of the noise for sensitivity 1. The step is Δ/2^k: at least 2^20 steps a sensitivity
+    and output, so that the vector's rounding costs below 10^-6; at least 2^12 steps a noise scale, as far as
+    2^40 steps a sensitivity allow; at most 2^54 steps a noise scale.
+    """
+    size = positive(sensitivity, "sensitivity")
+    m = count_of(outputs, "outputs")
+    if whole(sensitivity) is not None:
+        return size, _integers(sensitivity, m, granularity)
+    if granularity is not None:
+        step = _representable(positive(granularity, "granularity"), "granularity", granularity)
+        return size, Lattice(step, integral=False, outputs=m)
+    wanted = min(max(2**20 * m, ceil(2**12 / noise)), 2**40)
+    allowed = max(1, floor(2**54 / noise))
+    steps = 1 << min((wanted - 1).bit_length(), allowed.bit_length() - 1)
+    return size, Lattice(_representable(size / steps, "sensitivity", sensitivity), integral=False, outputs=m)
+
+
+def _integers(sensitivity: object, outputs: int, granularity: object) -> Lattice:
+    if granularity is not None:
+        want = "left out with an int sensitivity (integers move in steps of 1); give a float sensitivity for reals"
+        raise InvalidError("granularity", show(granularity), want)
+    if (whole(sensitivity) or 0) > 2 * LIMIT:
+        raise InvalidError("sensitivity", show(sensitivity), "at most 2^63, as values are within ±2^62")
+    return Lattice(Fraction(1), integral=True, outputs=outputs)
+
+
+def _representable(step: Fraction, argument: str, got: object) -> Fraction:
+    """Return a step whose quotients and multiples are ordinary floats, or raise InvalidError."""
+    if Fraction(1, _ORDINARY) < step < _ORDINARY:
+        return step
+    raise InvalidError(argument, show(got), "a number between 1e-250 and 1e250, or the grid leaves the floats")
+
+
+def check_scale(steps: Fraction, argument: str, got: object) -> None:
+    """Raise InvalidError where noise would not fit 64 bits."""
+    if steps > MAX_SCALE:
+        raise TooMuchNoiseError(argument, show(got), "such that the noise scale is at most 2^56 (7.2e16) grid steps")
+
+
+def check_ratio(ratio: Fraction, argument: str, got: object) -> None:
+    """Raise InvalidError where a guarantee would leave the floats."""
+    if ratio > sys.float_info.max:
+        raise InvalidError(argument, show(got), "such that the guarantee is a finite number")
+
+
+def check_variance(squared_steps: Fraction, argument: str, got: object) -> None:
+    """Raise InvalidError where noise would not fit 64 bits, or its σ² not a float."""
+    check_scale(squared_steps / MAX_SCALE, argument, got)
+    if squared_steps < Fraction(1, _ORDINARY):
+        raise InvalidError(
+            argument, show(got), "such that σ is at least 1e-135 grid steps (below 0.01 it adds nothing)"
+        )
+
+
+def add(values: Ints, noise: npt.NDArray[np.int64] | npt.NDArray[np.object_]) -> Ints:
+    """Return value plus noise, saturated at ±(2^63 - 1)."""
+    if noise.dtype != object:
+        return values + noise  # |value| ≤ 2^62 and |noise| < 2^62
+    exact = values.astype(object) + noise
+    return np.array([max(-TOP, min(TOP, total)) for total in exact], dtype=np.int64)

@@ -1,0 +1,122 @@
+"""What an expression is on one row, and what an output is in one cell, by the meanings in `functions`.
+
+Rows here are combinations of public keys, never rows of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
+from tacit.query.expressions.casts import cast
+from tacit.query.expressions.functions import apply, of_kind
+from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output
+
+
+def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:
+    """Return the value of an expression on one row, given by its columns.
+
+    >>> tens = Call("divide", (Column("age", "real"), Constant(10.0, "real")), "real")
+    >>> evaluate(Call("floor", (tens,), "real"), {"age": 47.0}), evaluate(tens, {"age": None})
+    (4.0, None)
+    """
+    leaves = [part for part in _inner_first(expression, {}) if isinstance(part, Column)]
+    return evaluator(expression, leaves)([row[leaf.name] for leaf in leaves])
+
+
+def evaluator(expression: Expression, leaves: Sequence[Expression]) -> Callable[[Sequence[Value]], Value]:
+    """Return a function from the values of some parts of an expression to the expression's value.
+
+    Every column must be among the leaves or below one. Parts are computed one after the other, without recursion.
+    """
+    inputs = {leaf: place for place, leaf in enumerate(leaves)}
+    parts = _inner_first(expression, inputs)
+    places = {id(part): place for place, part in enumerate(parts)}
+    givens = [_given(part, inputs) for part in parts]
+    below = [
+        [places[id(child)] for child in children(part)] if given is None else []
+        for part, given in zip(parts, givens, strict=True)
+    ]
+
+    def run(values: Sequence[Value]) -> Value:
+        known: list[Value] = []
+        for part, given, inner in zip(parts, givens, below, strict=True):
+            if given is None:
+                known.append(_step(part, [known[place] for place in inner]))
+            else:
+                known.append(of_kind(values[given], part.kind))
+        return known[-1]
+
+    return run
+
+
+def _inner_first(expression: Expression, leaves: Mapping[Expression, int]) -> list[Expression]:
+    """Return the distinct parts of an expression, each after its own parts; nothing below a leaf."""
+    found: dict[int, Expression] = {}
+    waiting: list[tuple[Expression, bool]] = [(expression, False)]
+    while waiting:
+        part, ready = waiting.pop()
+        if id(part) in found:
+            continue
+        if ready or _given(part, leaves) is not None:
+            found[id(part)] = part
+            continue
+        waiting.append((part, True))
+        waiting.extend((child, False) for child in children(part))
+    return list(found.values())
+
+
+def _given(part: Expression, leaves: Mapping[Expression, int]) -> int | None:
+    """Return the place of a part among the leaves; one that cannot be there is not hashed, since it may be deep."""
+    return leaves[part] if any(type(leaf) is type(part) for leaf in leaves) and part in leaves else None
+
+
+def _step(part: Expression, values: list[Value]) -> Value:
+    """Return the value of one part from those of its own parts."""
+    match part:
+        case Constant(value=value):
+            return value
+        case Cast(operand=operand, kind=kind):
+            return cast(values[0], operand.kind, kind)
+        case Call(function=function, kind=kind):
+            return apply(function, values, kind)
+        case Case(kind=kind):
+            return of_kind(choose(values), kind)
+        case Column(name=name):
+            raise LookupError(f"the column {name} has no value here")
+
+
+def choose(values: Sequence[Value]) -> Value:
+    """Return what a CASE gives: condition, result, condition, result, and so on; then, if their number is odd, ELSE.
+
+    >>> choose([None, "a", True, "b", "c"]), choose([False, "a"])
+    ('b', None)
+    """
+    for place in range(0, len(values) - 1, 2):
+        if values[place] is True:
+            return values[place + 1]
+    return values[-1] if len(values) % 2 else None
+
+
+def evaluate_output(output: Output, estimates: Sequence[Value], keys: Sequence[Value]) -> Value:
+    """Return an output in one cell from the aggregates' released values and the cell's keys.
+
+    Beside the listed functions an output may be computed by "cast", to its own kind, and by "case", whose arguments are
+    those of `choose`. The parser limits how deep outputs are.
+
+    >>> ratio = Computed("divide", (Noisy(0, "real"), Noisy(1, "integer")), "real")
+    >>> evaluate_output(ratio, [10.0, 4], []), evaluate_output(ratio, [10.0, 0], [])
+    (2.5, None)
+    """
+    match output:
+        case Noisy(place=place, kind=kind):
+            return of_kind(estimates[place], kind)
+        case Grouped(place=place, kind=kind):
+            return of_kind(keys[place], kind)
+        case Constantly(value=value):
+            return value
+        case Computed(function=function, arguments=arguments, kind=kind):
+            values = [evaluate_output(argument, estimates, keys) for argument in arguments]
+            if function == "case":
+                return of_kind(choose(values), kind)
+            return cast(values[0], arguments[0].kind, kind) if function == "cast" else apply(function, values, kind)

@@ -1,0 +1,61 @@
+"""What a question that is nearly right is told."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tacit.errors import InvalidError, RefusedError
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.sql.parse import parse
+from tacit.query.sql.refusals import spelled, unknown
+
+ADULT = TablePolicy(
+    name="adult",
+    unit=None,
+    max_groups=1,
+    max_rows=1,
+    neighbours="add/remove",
+    columns={
+        "age": ColumnPolicy(kind="real", bounds=(Fraction(0), Fraction(120))),
+        "marital-status": ColumnPolicy(kind="text", keys=("single", "married")),
+        "hours per week": ColumnPolicy(kind="integer", bounds=(Fraction(0), Fraction(99))),
+        "sex": ColumnPolicy(kind="text", keys=("Male", "Female")),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT count(marital-status) FROM adult", 'needs double quotes: "marital-status"'),
+        ('SELECT count("marital-statu") FROM adult', 'did you mean "marital-status"?'),
+        ("SELECT avg(hours) FROM adult", 'needs double quotes: "hours per week"'),
+        ('SELECT count(*) FROM adult WHERE sex = "Male"', "texts stand in single quotes: 'Male'"),
+        ("SELECT avg(agee) FROM adult", r"did you mean age\?"),
+        ("selct count(*) FROM adult", "did you mean SELECT"),
+        ("hello", "begins with 'hello'"),
+    ],
+)
+def test_a_mistake_gets_the_hint_that_helps(sql: str, hint: str) -> None:
+    with pytest.raises(InvalidError, match=hint) as caught:
+        parse(sql, {"adult": ADULT})
+    assert str(caught.value).endswith("or spent.")
+
+
+def test_a_group_by_a_column_that_an_alias_hides_is_told_of_the_place() -> None:
+    hidden = "SELECT floor(age / 10) AS age, count(*) FROM adult GROUP BY age"
+    with pytest.raises(RefusedError, match=r"means the column of that name.*Write GROUP BY 1"):
+        parse(hidden, {"adult": ADULT})
+    assert len(parse(hidden.replace("GROUP BY age", "GROUP BY 1"), {"adult": ADULT}).keys[0].listed) == 13
+    shown = "SELECT upper(sex) AS sex, count(*) FROM adult GROUP BY sex"
+    assert parse(shown, {"adult": ADULT}).keys[0].values == ("Male", "Female")
+
+
+def test_functions_are_spelled_as_questions_write_them() -> None:
+    assert [spelled(name) for name in ("add", "is_null", "less_equal", "round")] == ["+", "IS NULL", "<=", "round"]
+
+
+def test_long_names_are_cut() -> None:
+    assert len(str(unknown("column", "x" * 10_000, ["a"], in_quotes=True))) < 400
