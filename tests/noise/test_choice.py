@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import oracles
 from evidence import FALSE_ALARM, miss, p_value
 from scripted import THIRD, Scripted, endless, seeded
+from tacit.arrays import Floats, Words
 from tacit.noise import SYSTEM, BitSource, Real, choice, choose_exp, rational
-from tacit.noise.bernoulli import Floats, Words
 
 Scores = list[Fraction]
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.exact import entropy_at_least, recursive_holds
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
-from tacit.anonymity.tables import Column, Floats, Longs, Texts
+from tacit.anonymity.tables import Column, Longs, Texts
+from tacit.arrays import Floats
 from tacit.errors import InvalidError
 
 Flags = npt.NDArray[np.bool_]

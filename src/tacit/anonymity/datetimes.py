@@ -15,6 +15,8 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
+
 _DAY, _CLOCK = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d:\d\d(?:\.\d{1,6})?"
 _ZONE = r"(?:[+-]\d\d(?::\d\d){0,2})?"
 _Read = Callable[[str], date | time]
@@ -27,7 +29,6 @@ _FINE = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 _LONGEST = 999_999_999  # days of a timedelta
 _THOUSAND, _SECOND = 1_000, 10**9
 
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 

@@ -25,7 +25,8 @@ import numpy as np
 from tacit.anonymity.cell_values import text
 from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.anonymity.numerals import number
-from tacit.anonymity.tables import Floats, Ints, Longs, Texts
+from tacit.anonymity.tables import Longs, Texts
+from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, show
 
 
@@ -33,7 +34,7 @@ from tacit.errors import InvalidError, show
 class Ground:
     """A ground distance over v values: for each family the part that a value falls into; prefixes if ordered."""
 
-    families: tuple[Ints, ...]
+    families: tuple[Codes, ...]
     ordered: bool
     divisor: int
 
@@ -66,7 +67,7 @@ class Ground:
         return np.asarray(moved / self.divisor)
 
 
-def _summed(shares: Floats, family: Ints) -> Floats:
+def _summed(shares: Floats, family: Codes) -> Floats:
     """Return the sums of columns over the parts of a family."""
     if np.array_equal(family, np.arange(len(family))):
         return shares

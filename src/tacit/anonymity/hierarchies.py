@@ -21,7 +21,8 @@ import numpy as np
 
 from tacit.anonymity.cell_values import text
 from tacit.anonymity.files import called, is_there
-from tacit.anonymity.tables import Ints, Texts, coded
+from tacit.anonymity.tables import Texts, coded
+from tacit.arrays import Codes
 from tacit.errors import InvalidError, show
 
 ALL, TALLEST = "*", 1_000
@@ -47,7 +48,7 @@ class Hierarchy:
 
     rows: tuple[tuple[str | None, ...], ...]
     column: str = "a column"
-    _maps: tuple[Ints, ...] = field(init=False, repr=False, compare=False)
+    _maps: tuple[Codes, ...] = field(init=False, repr=False, compare=False)
     _labels: tuple[Texts, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +97,7 @@ class Hierarchy:
         """The number of levels, the raw one among them."""
         return len(self._maps)
 
-    def groups(self, level: int) -> Ints:
+    def groups(self, level: int) -> Codes:
         """Return the group of every raw value at a level, numbered from 0."""
         return self._maps[level]
 

@@ -23,7 +23,7 @@ import numpy as np
 from tacit.anonymity.classes import group
 from tacit.anonymity.problem import Mean, Objective, loss_costs, scaled
 from tacit.anonymity.recoded import Cover, Published, is_numeric
-from tacit.anonymity.tables import Floats, Ints
+from tacit.arrays import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def column_losses(out: Published, objective: Objective) -> list[float]:
     return losses
 
 
-def measure(out: Published, raw: tuple[Ints, ...]) -> Measures:
+def measure(out: Published, raw: tuple[Codes, ...]) -> Measures:
     """Return every measure of a recoding; raw holds the raw codes of all rows."""
     losses, rows = column_losses(out, "loss"), len(out.kept)
     sizes = (
@@ -97,7 +97,7 @@ def measure(out: Published, raw: tuple[Ints, ...]) -> Measures:
     )
 
 
-def _entropy(out: Published, raw: tuple[Ints, ...]) -> float:
+def _entropy(out: Published, raw: tuple[Codes, ...]) -> float:
     lost = most = 0.0
     rows = len(out.kept)
     for cover, codes, values in zip(out.covers, out.codes, raw, strict=True):

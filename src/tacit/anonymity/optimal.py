@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit.anonymity.problem import Coded, Problem, coded_requirements
-from tacit.anonymity.tables import Floats, Ints, Longs
+from tacit.anonymity.tables import Longs
+from tacit.arrays import Codes, Floats
 
 _STEPS = 2_000
 _TIES = 16
@@ -74,7 +75,7 @@ class _Lattice:
 
     heights: Longs
     starts: Longs
-    maps: Ints
+    maps: Codes
     widths: Longs
     costs: Floats
     base: Floats
@@ -101,11 +102,11 @@ def _lattice(problem: Problem, order: list[int]) -> _Lattice:
 class _Rests:
     """Raw rows as chains: rest r of column j is (head[j, r], rest tail[j, r] of column j + 1)."""
 
-    head: Ints
-    tail: Ints
+    head: Codes
+    tail: Codes
     many: Longs
-    sensitive: Ints
-    counts: Ints
+    sensitive: Codes
+    counts: Codes
 
 
 def _rests(problem: Problem, order: list[int], coded: Coded) -> _Rests:
@@ -138,7 +139,7 @@ def _rests(problem: Problem, order: list[int], coded: Coded) -> _Rests:
     return _Rests(head, tail, many, sensitive, np.bincount(ids, minlength=found).astype(np.int32))
 
 
-def _hash_space(rows: int) -> tuple[Longs, Ints]:
+def _hash_space(rows: int) -> tuple[Longs, Codes]:
     size = 1 << (max(16, 4 * rows) - 1).bit_length()
     return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32)
 
@@ -281,7 +282,7 @@ def _space(q: int, rests: _Rests) -> tuple[tuple[object, ...], ...]:
     """Return the working arrays: tables and classes of every depth, and buffers; pages are touched only when used."""
     rows = len(rests.counts)
 
-    def ints(*shape: int) -> Ints:
+    def ints(*shape: int) -> Codes:
         return np.empty(shape, dtype=np.int32)
 
     table = (ints(q + 1, rows), ints(q + 1, rows), ints(q + 1, rows), np.zeros(q + 1, dtype=np.int64))

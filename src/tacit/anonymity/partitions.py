@@ -13,12 +13,13 @@ from tacit.anonymity.optimal import _lattice
 from tacit.anonymity.problem import Coded, Problem, coded_requirements
 from tacit.anonymity.recoded import Published, has_ranges, number_places, places, runs_cover
 from tacit.anonymity.splits import hierarchy_split, median_split
-from tacit.anonymity.tables import Ints, Longs
+from tacit.anonymity.tables import Longs
+from tacit.arrays import Codes
 
 _POWERS = (1.0, 0.7, 0.4)
 
 
-def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
+def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Codes]:
     """Split at medians (LeFevre, DeWitt and Ramakrishnan 2006); return the recoded table and its boxes."""
     coded, rows, q = coded_requirements(problem), problem.rows, len(problem.trees)
     widths = np.array([len(tree.rows) for tree in problem.trees], dtype=np.int64)
@@ -35,14 +36,14 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[Published, Ints]:
     return _published(problem, lows[:, :found], highs[:, :found], order, ends[:found], ranges)
 
 
-def local(problem: Problem) -> tuple[Published, Ints]:
+def local(problem: Problem) -> tuple[Published, Codes]:
     """Split along hierarchies, weighing splits in a few ways; return the recoded table of least loss, and its boxes."""
     with announced(hierarchy_split):
         tries = [_split(problem, power) for power in _POWERS]
     return min(tries, key=lambda one: averaged(column_losses(one[0], problem.objective), problem.mean))
 
 
-def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
+def _split(problem: Problem, power: float) -> tuple[Published, Codes]:
     coded = coded_requirements(problem)
     shape = _lattice(problem, list(range(len(problem.trees))))
     table = np.ascontiguousarray(np.array(problem.codes, dtype=np.int32).T)
@@ -59,7 +60,7 @@ def _split(problem: Problem, power: float) -> tuple[Published, Ints]:
     return _published(problem, lows, highs, order, ends[:found], (False,) * len(problem.trees))
 
 
-def _sensitive(coded: Coded, rows: int) -> Ints:
+def _sensitive(coded: Coded, rows: int) -> Codes:
     if not coded.columns:
         return np.zeros((1, 1), dtype=np.int32)
     return np.array([column.codes for column in coded.columns], dtype=np.int32).reshape(len(coded.columns), rows)
@@ -73,8 +74,8 @@ def _work(coded: Coded, rows: int) -> tuple[Any, ...]:
 
 
 def _published(
-    problem: Problem, lows: Ints, highs: Ints, order: Longs | Ints, ends: Longs, ranges: tuple[bool, ...]
-) -> tuple[Published, Ints]:
+    problem: Problem, lows: Codes, highs: Codes, order: Longs | Codes, ends: Longs, ranges: tuple[bool, ...]
+) -> tuple[Published, Codes]:
     """Publish every part by the runs of its values; return that and the different boxes.
 
     Parts whose published values agree become one class, which meets what both meet: k and the number of values only

@@ -13,7 +13,8 @@ from tacit.anonymity.distances import Ground, ground
 from tacit.anonymity.hierarchies import Hierarchy, Rule
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, TCloseness
 from tacit.anonymity.numerals import number
-from tacit.anonymity.tables import Column, Floats, Ints, Longs
+from tacit.anonymity.tables import Column, Longs
+from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError
 
 Objective: TypeAlias = Literal["loss", "ncp", "precision"]
@@ -28,7 +29,7 @@ class Problem:
 
     names: tuple[str, ...]
     trees: tuple[Hierarchy, ...]
-    codes: tuple[Ints, ...]
+    codes: tuple[Codes, ...]
     rows: int
     require: tuple[Model, ...]
     sensitive: tuple[Column, ...]
@@ -97,7 +98,7 @@ class Coded:
     of: Longs
     numbers: Longs
     wholes: Longs
-    families: Ints
+    families: Codes
     parts: Longs
     divisors: Longs
 
@@ -106,7 +107,7 @@ class Coded:
         """How much the compiled loops need to add up in: for all values, and for all parts of every distance."""
         return int(max(self.wholes.shape[1], self.families.max(initial=0) + 1, self.parts.max(initial=0), 1)) + 1
 
-    def arrays(self) -> tuple[Longs | Ints, ...] | None:
+    def arrays(self) -> tuple[Longs | Codes, ...] | None:
         """Return them in the order in which compiled loops take them; None where only rows are counted."""
         if not len(self.kinds):
             return None

@@ -15,7 +15,8 @@ import numpy as np
 from tacit.anonymity.classes import Flags
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.numerals import number
-from tacit.anonymity.tables import Floats, Ints, Texts
+from tacit.anonymity.tables import Texts
+from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError
 
 
@@ -28,10 +29,10 @@ class Cover:
 
     name: str
     tree: Hierarchy
-    place: Ints
-    low: Ints
-    high: Ints
-    level: Ints
+    place: Codes
+    low: Codes
+    high: Codes
+    level: Codes
     labels: Texts
 
     @property
@@ -45,7 +46,7 @@ class Published:
     """Covers of all columns, the label of every row in each, and which rows are kept."""
 
     covers: tuple[Cover, ...]
-    codes: tuple[Ints, ...]
+    codes: tuple[Codes, ...]
     kept: Flags
 
 
@@ -57,7 +58,7 @@ def is_numeric(tree: Hierarchy) -> bool:
         return False
 
 
-def places(tree: Hierarchy) -> Ints:
+def places(tree: Hierarchy) -> Codes:
     """Return the place of every raw value in an order in which every group of every level is a run.
 
     Numbers stand in their order as far as groups allow; missing comes last.
@@ -82,7 +83,7 @@ def has_ranges(tree: Hierarchy) -> bool:
     return None not in tree.values and is_numeric(tree)
 
 
-def number_places(tree: Hierarchy) -> Ints:
+def number_places(tree: Hierarchy) -> Codes:
     """Return the place of every raw value in the order of the numbers."""
     numbers = [number(str(value), tree.column) for value in tree.values]
     place = np.empty(len(numbers), dtype=np.int32)
@@ -90,7 +91,7 @@ def number_places(tree: Hierarchy) -> Ints:
     return place
 
 
-def level_cover(name: str, tree: Hierarchy, level: int, place: Ints | None = None) -> Cover:
+def level_cover(name: str, tree: Hierarchy, level: int, place: Codes | None = None) -> Cover:
     """Return the cover that publishes one level; `place` where it is known."""
     place, groups = places(tree) if place is None else place, tree.groups(level)
     many = int(groups.max()) + 1
@@ -100,7 +101,7 @@ def level_cover(name: str, tree: Hierarchy, level: int, place: Ints | None = Non
     return Cover(name, tree, place, low, high, np.full(many, level, dtype=np.int32), tree.labels(level))
 
 
-def runs_cover(name: str, tree: Hierarchy, low: Ints, high: Ints, *, ranges: bool) -> tuple[Cover, Ints]:
+def runs_cover(name: str, tree: Hierarchy, low: Codes, high: Codes, *, ranges: bool) -> tuple[Cover, Codes]:
     """Return the cover of given runs, and which of its labels each run became.
 
     Args:
@@ -134,7 +135,7 @@ def _label(
     return f"[{tree.values[raw[low]]}, {tree.values[raw[high]]}]"
 
 
-def _smallest_groups(tree: Hierarchy, place: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+def _smallest_groups(tree: Hierarchy, place: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes, Codes]:
     """Return for every run the smallest group that holds it: where that begins and ends, and its level."""
     begins, ends = low.copy(), high.copy()
     level = np.full(len(low), -1, dtype=np.int32)

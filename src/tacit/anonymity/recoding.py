@@ -14,7 +14,8 @@ import numpy as np
 from tacit.anonymity.files import a_path
 from tacit.anonymity.hierarchies import Hierarchy
 from tacit.anonymity.recoded import Cover, Published, level_cover
-from tacit.anonymity.tables import Ints, Longs, Table, Texts
+from tacit.anonymity.tables import Longs, Table, Texts
+from tacit.arrays import Codes
 from tacit.errors import InvalidError
 from tacit.safe_text import visible
 
@@ -27,7 +28,7 @@ class Recoding:
 
     covers: tuple[Cover, ...]
     levels: tuple[int, ...] | None
-    boxes: Ints | None
+    boxes: Codes | None
 
     def __repr__(self) -> str:
         """Return its columns, and how many combinations it publishes where a column has not one level."""
@@ -35,7 +36,7 @@ class Recoding:
         how = f"levels {self.levels}" if self.boxes is None else f"{len(self.boxes):,} boxes"
         return visible(f"Recoding of {names}: {how}")
 
-    def apply(self, table: Table) -> tuple[Published, tuple[Ints, ...]]:
+    def apply(self, table: Table) -> tuple[Published, tuple[Codes, ...]]:
         """Return a table recoded, and its raw codes; a row that no box covers is not kept.
 
         Raises:
@@ -53,7 +54,7 @@ class Recoding:
         codes = tuple(boxes[np.maximum(which, 0), j] for j in range(len(self.covers)))
         return Published(self.covers, codes, which >= 0), raw
 
-    def _boxes_of(self, raw: tuple[Ints, ...], rows: int) -> Longs:
+    def _boxes_of(self, raw: tuple[Codes, ...], rows: int) -> Longs:
         """Return for every row the box that covers it and has the fewest raw values, or -1."""
         if self.boxes is None or not len(self.boxes):
             return np.full(rows, -1, dtype=np.int64)
@@ -116,7 +117,7 @@ class Recoding:
         return cls(covers, levels, boxes)
 
 
-def _require_whole(covers: tuple[Cover, ...], levels: tuple[int, ...] | None, boxes: Ints | None) -> None:
+def _require_whole(covers: tuple[Cover, ...], levels: tuple[int, ...] | None, boxes: Codes | None) -> None:
     """Check that levels and boxes name groups and labels that there are; a ValueError says that they do not."""
     if levels is not None:
         for cover, level in zip(covers, levels, strict=True):
@@ -146,7 +147,7 @@ def _cover(held: dict[str, object]) -> Cover:
     return Cover(str(held["name"]), tree, place, low, high, level, labels)
 
 
-def raw_codes(tree: Hierarchy, table: Table, name: str) -> Ints:
+def raw_codes(tree: Hierarchy, table: Table, name: str) -> Codes:
     """Return a column as places in the hierarchy's raw values.
 
     Raises:

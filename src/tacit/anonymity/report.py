@@ -18,7 +18,8 @@ from tacit.anonymity.exact import entropy_level
 from tacit.anonymity.hierarchies import Quasi, rule
 from tacit.anonymity.models import MODELS, KAnonymity, Model, say
 from tacit.anonymity.risk import Risk, population_sizes, risk_of
-from tacit.anonymity.tables import Column, Floats, Longs, Table, read
+from tacit.anonymity.tables import Column, Longs, Table, read
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
 from tacit.safe_text import visible
 

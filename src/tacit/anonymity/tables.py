@@ -23,12 +23,11 @@ from tacit.anonymity import datetimes
 from tacit.anonymity.cell_values import text
 from tacit.anonymity.datetimes import unpacked
 from tacit.anonymity.files import called, is_hidden, is_there, read_columns
+from tacit.arrays import Codes
 from tacit.engines.sources import home_of
 from tacit.errors import InvalidError, show
 
-Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Texts: TypeAlias = "tuple[str | None, ...]"
 
 _IN_MEMORY = (
@@ -45,7 +44,7 @@ class Column:
     name: str
     texts: Texts
     values: tuple[object, ...]
-    codes: Ints
+    codes: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

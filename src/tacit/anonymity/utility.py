@@ -20,7 +20,8 @@ from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.recoded import Cover
 from tacit.anonymity.recoding import raw_codes
 from tacit.anonymity.search import METHODS, Method, anonymize
-from tacit.anonymity.tables import Floats, Ints, Table, read
+from tacit.anonymity.tables import Table, read
+from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, show
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def loss_by_k(
     return Losses(tuple(ks), found)
 
 
-def _told(rows: Table, target: str, labels: dict[str | None, int]) -> Ints:
+def _told(rows: Table, target: str, labels: dict[str | None, int]) -> Codes:
     column = rows.column(target)
     return np.array([labels.get(value, -1) for value in column.texts] or [0], dtype=np.int32)[column.codes]
 
@@ -135,7 +136,7 @@ def _weights(cover: Cover, published: Table) -> Floats:
     return np.asarray(by_label[np.array([place[value] for value in column.texts] or [0])[column.codes]])
 
 
-def _right(shares: Sequence[Floats], targets: Ints, tests: Sequence[Ints], truth: Ints, classes: int) -> float:
+def _right(shares: Sequence[Floats], targets: Codes, tests: Sequence[Codes], truth: Codes, classes: int) -> float:
     if not len(truth) or not len(targets):
         return 0.0
     which = np.eye(classes)[targets]

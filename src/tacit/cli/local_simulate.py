@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Floats, Ints
 from tacit.cli import charts, outputs
 from tacit.cli.local_choose import errors_chart, make
 from tacit.cli.local_runs import consistent, require_step
@@ -19,9 +19,6 @@ from tacit.local import Estimate, Protocol
 from tacit.local.parameters import ORACLES
 from tacit.mechanisms.validation import count_of
 from tacit.safe_text import as_json
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SHARES: dict[str, Callable[[Floats], Floats]] = {
     "zipf": lambda rank: 1 / rank,

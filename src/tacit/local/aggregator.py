@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import whole
 from tacit.local import tally_files
@@ -25,7 +26,6 @@ from tacit.local.reports import Reports, each_line, read_line
 if TYPE_CHECKING:
     import duckdb
 
-Ints = npt.NDArray[np.int64]
 
 _SAVED = "tacit.local.tally"
 _VERSION = 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.exact import Exact, Number, to_fraction
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from tacit.local.aggregator import Aggregator
     from tacit.local.estimate import Estimate
 
-Ints = npt.NDArray[np.int64]
 Records = npt.NDArray[np.uint8]
 
 FORMAT, VERSION = "tacit.local", 1

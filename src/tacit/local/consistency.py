@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats
+
 Method = Literal["norm-sub", "norm-mul", "base-cut", "simplex", "isotonic"]
 Low = Callable[[float], Floats]
 Step = Callable[[Floats, int, Low], Floats]

@@ -8,12 +8,11 @@ from math import isfinite
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import whole
 
-Ints = npt.NDArray[np.int64]
 Value = str | int | float | bool
 
 LARGEST = 1 << 24

@@ -15,14 +15,9 @@ On real bits: fewer than 4,096 coins draw and compare all 64 digits, so that tim
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bools, Bytes, Ints, Words32
 from tacit.noise.bits import BitSource, words
-
-Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
 
 PRIME = (1 << 31) - 1
 SMALL = 4096
@@ -54,7 +49,7 @@ def below(bound: int, size: int, bits: BitSource) -> Ints:
     return product.view(np.int64)
 
 
-def residues(size: int, bits: BitSource) -> Words:
+def residues(size: int, bits: BitSource) -> Words32:
     """Draw integers uniformly below the prime 2^31 - 1."""
     result = words(bits, np.uint32, size) >> np.uint32(1)
     again = np.flatnonzero(result == PRIME)

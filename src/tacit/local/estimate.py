@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
 from tacit.local import estimate_table
 from tacit.local.consistency import METHODS, Method
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-
-Floats = npt.NDArray[np.float64]
 
 
 class Interval(NamedTuple):

@@ -22,8 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.arrays import Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, Protocol, Records, begin, total
+from tacit.local.base import Protocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.response_law import ONE, Pure, inside

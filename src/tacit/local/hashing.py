@@ -22,7 +22,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tacit.local.base import Ints, PureProtocol, Records
+from tacit.arrays import Ints
+from tacit.local.base import PureProtocol, Records
 from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
 from tacit.local.grr import respond

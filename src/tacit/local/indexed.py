@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from tacit.arrays import Ints
+
 Records = npt.NDArray[np.uint8]
 
 _CHUNK = 1 << 18

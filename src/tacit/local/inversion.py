@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats
 
 _REACH, _LEAST = 12, 32
 _CELLS = 1 << 19

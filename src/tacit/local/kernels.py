@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Words = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
+from tacit.arrays import Bytes, Ints, Words
+
 Residues = npt.NDArray[np.uint32]
 
 _PRIME = np.uint32(2**31 - 1)

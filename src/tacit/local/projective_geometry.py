@@ -31,9 +31,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin, total
+from tacit.local.base import PureProtocol, Records, begin, total
 from tacit.local.draws import below, coins
 from tacit.local.indexed import count, to_records, width_of
 from tacit.local.response_law import ONE, Pure, inside

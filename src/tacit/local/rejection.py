@@ -14,13 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bools, Floats, Ints
 from tacit.local.inversion import Group, log_tail, moments
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 Ends = tuple[Floats, Floats]
 Accepted = Callable[[Ints, Floats], Bools]
 

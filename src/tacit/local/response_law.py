@@ -22,11 +22,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import to_fraction
 from tacit.noise.reals import context, exp_neg, logistic
-
-Floats = npt.NDArray[np.float64]
 
 ONE = 1 << 64
 LARGEST_EPSILON = 50

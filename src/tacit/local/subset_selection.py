@@ -20,8 +20,9 @@ from math import comb, exp
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin, total
+from tacit.local.base import PureProtocol, Records, begin, total
 from tacit.local.draws import coins
 from tacit.local.response_law import ONE, Pure, inside
 from tacit.local.unary import count_bits, last_mask, row_bytes

@@ -19,14 +19,11 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Floats, Ints
 from tacit.local.inversion import Group, moments
 from tacit.local.rejection import PACKED, Ends, ends
 from tacit.local.response_law import Pure
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _NEWTON, _CLOSE = 100, 1e-7
 _STRIDE = 2.0

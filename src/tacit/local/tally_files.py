@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 
-Ints = npt.NDArray[np.int64]
 Read = TypeVar("Read")
 
 _WANT = "a tally that `save` wrote"

@@ -19,7 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.local.base import Ints, PureProtocol, Records
+from tacit.arrays import Ints
+from tacit.local.base import PureProtocol, Records
 from tacit.local.domain import Domain
 from tacit.local.draws import coin_bits, coins
 from tacit.local.response_law import ONE, Pure

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Number, to_fraction
-from tacit.local.base import Ints, PureProtocol, Records, total
+from tacit.local.base import PureProtocol, Records, total
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
 from tacit.local.indexed import count, to_records

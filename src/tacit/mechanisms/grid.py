@@ -32,13 +32,12 @@ from math import ceil, floor, isqrt
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import positive, whole
-from tacit.mechanisms.numbers import LIMIT, Array, Ints, Shape, as_fraction, as_integers, read_numbers
+from tacit.mechanisms.numbers import LIMIT, Array, Shape, as_fraction, as_integers, read_numbers
 from tacit.mechanisms.validation import count_of
 from tacit.noise import MAX_SCALE
-
-Floats = npt.NDArray[np.float64]
 
 TOP = 2**63 - 1
 _ORDINARY = 2**900

@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import whole
 
-Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.generic]
 Shape = tuple[int, ...] | None
 """The shape of what came in; None for a plain number."""

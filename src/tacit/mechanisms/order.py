@@ -26,9 +26,10 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import to_fraction
-from tacit.mechanisms.numbers import Array, Ints, read_numbers
+from tacit.mechanisms.numbers import Array, read_numbers
 from tacit.noise import SYSTEM
 from tacit.noise.bits import words
 

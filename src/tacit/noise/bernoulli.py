@@ -10,14 +10,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bools, Floats, Words
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.reals import Real, below, exp_neg
-
-Bools = npt.NDArray[np.bool_]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
 
 TOP = (1 << 64) - 1
 

@@ -22,9 +22,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.noise.bits import BitSource, extend, words
 
-Integers = npt.NDArray[np.int64]
 Steps = Callable[[int], tuple[int, list[tuple[int, int]]]]
 
 _UNCLEAR = np.iinfo(np.int16).min
@@ -48,14 +48,14 @@ class Table:
         """The greatest integer of the table."""
         return self.first + len(self.low)
 
-    def draw_fully(self, size: int, bits: BitSource) -> Integers:
+    def draw_fully(self, size: int, bits: BitSource) -> Ints:
         """Draw `size` integers, comparing each word with every step."""
         uniform = words(bits, np.uint64, size)
         gap = uniform[:, None] - self.low  # modulo 2^64
         index = np.count_nonzero(uniform[:, None] >= self.low, axis=1)
         return self._settle(index, np.any(gap < np.uint64(2), axis=1), uniform, bits)
 
-    def draw_guided(self, size: int, bits: BitSource) -> Integers:
+    def draw_guided(self, size: int, bits: BitSource) -> Ints:
         """Draw `size` integers through the 16-bit guide."""
         cell = words(bits, np.uint16, size)
         found = self.guide.take(cell, mode="clip")
@@ -66,7 +66,7 @@ class Table:
             result[unclear] = self._search(cell[unclear], bits)
         return result
 
-    def _search(self, cell: npt.NDArray[np.uint16], bits: BitSource) -> Integers:
+    def _search(self, cell: npt.NDArray[np.uint16], bits: BitSource) -> Ints:
         """Finish draws whose first 16 bits do not decide: 48 bits more, and a search of the steps."""
         rest = words(bits, np.uint64, cell.size) >> np.uint64(16)
         uniform = cell.astype(np.uint64) << np.uint64(48) | rest
@@ -80,7 +80,7 @@ class Table:
         tied: npt.NDArray[np.bool_],
         uniform: npt.NDArray[np.uint64],
         bits: BitSource,
-    ) -> Integers:
+    ) -> Ints:
         result = index.astype(np.int64) + self.first
         if tied.any():
             for i in np.flatnonzero(tied):

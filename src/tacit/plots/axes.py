@@ -8,9 +8,9 @@ from math import ceil, floor, log10
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.plots.frame import AXIS, TITLE_ON_TOP, tooltip
 from tacit.plots.loading import alt
-from tacit.plots.reading import Floats
 
 _SHORT = "datum.value < 0.01 || datum.value >= 1e6 ? format(datum.value, '~e') : format(datum.value, ',~g')"
 

@@ -8,11 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.errors import show
 from tacit.plots.axes import Measure, decades, span
 from tacit.plots.frame import BLUE, HEIGHT, INK, VERMILION, Drawing, framed, inline, tooltip
 from tacit.plots.loading import alt
-from tacit.plots.reading import LARGEST, LEAST, MOST_ROWS, Floats, Numbers, as_rows, between, read, require, say
+from tacit.plots.reading import LARGEST, LEAST, MOST_ROWS, Numbers, as_rows, between, read, require, say
 
 _MOST_STEPS, _BARS = 1e6, 140
 

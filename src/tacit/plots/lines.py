@@ -7,24 +7,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
 from tacit.plots.axes import Measure, decades, span
 from tacit.plots.frame import COLOURS, HEIGHT, INK, Drawing, framed, inline, points
 from tacit.plots.loading import alt
-from tacit.plots.reading import (
-    LARGEST,
-    LEAST,
-    MOST_ROWS,
-    Floats,
-    Numbers,
-    Row,
-    as_rows,
-    between,
-    read,
-    require,
-    say,
-    thin,
-)
+from tacit.plots.reading import LARGEST, LEAST, MOST_ROWS, Numbers, Row, as_rows, between, read, require, say, thin
 from tacit.safe_text import chart_label
 
 Curves: TypeAlias = dict[str, tuple[Floats, Floats]]

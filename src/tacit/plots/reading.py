@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = Sequence[float] | npt.NDArray[np.floating | np.integer]
 Row: TypeAlias = dict[str, float | str]
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.float64 | np.str_]]

@@ -31,7 +31,8 @@ from math import ceil, exp, expm1, inf, log, log1p, log2, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.guarantees.pld.cells import Cells, Floats
+from tacit.arrays import Floats
+from tacit.guarantees.pld.cells import Cells
 from tacit.guarantees.pld.merge import Short, Stack, merged
 
 Parts = Sequence[tuple[Cells, int]]

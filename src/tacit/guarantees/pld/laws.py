@@ -16,6 +16,7 @@ from typing import assert_never
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
@@ -27,16 +28,7 @@ from tacit.guarantees.events import (
     RandomizedBit,
     Unsampled,
 )
-from tacit.guarantees.pld.cells import (
-    Cells,
-    Floats,
-    Ints,
-    contract_atoms,
-    floor_atoms,
-    spread_atoms,
-    spread_cells,
-    together,
-)
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
 
 DEEP, _KEPT = 38.0, 20.0
 ATOMS = 4096.0**2

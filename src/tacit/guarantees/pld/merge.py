@@ -15,7 +15,8 @@ from math import log2
 
 import numpy as np
 
-from tacit.guarantees.pld.cells import Cells, Floats, Ints
+from tacit.arrays import Floats, Ints
+from tacit.guarantees.pld.cells import Cells
 
 Parts = Sequence[tuple[Cells, int]]
 

@@ -27,6 +27,7 @@ from typing import assert_never
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
@@ -41,7 +42,7 @@ from tacit.guarantees.events import (
     Unsampled,
 )
 from tacit.guarantees.pld import laws
-from tacit.guarantees.pld.cells import Cells, Floats, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
 from tacit.guarantees.profile import PrivacyProfile
 
 _ATOMS = 4096.0**2

@@ -43,12 +43,13 @@ from typing import Literal
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Constant, Expression, Kind
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.results.quantile_trees import Floats, Shape, Tree, shape
+from tacit.query.results.quantile_trees import Shape, Tree, shape
 from tacit.query.results.ranks import Noise, Place, Ranks
 
 _MOST_BINS = 4096

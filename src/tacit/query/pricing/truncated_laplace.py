@@ -17,6 +17,7 @@ from math import exp, expm1
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.guarantees.events import ApproxRelease
 from tacit.noise.bernoulli import bernoulli
 from tacit.noise.bits import SYSTEM, BitSource
@@ -24,15 +25,13 @@ from tacit.noise.laplace import discrete_laplace
 from tacit.noise.reals import rational
 from tacit.query.pricing.noise_law import NoiseLaw
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The groups to show: their places, their noisy numbers of units, and which of them had the lower limit."""
 
     places: npt.NDArray[np.intp]
-    noisy: Integers
+    noisy: Ints
     lower: npt.NDArray[np.bool_]
 
 
@@ -58,7 +57,7 @@ class Truncated(NoiseLaw):
         """The law of a group whose coin fell so that its limit is k - 1."""
         return replace(self, most=self.most - 1)
 
-    def shown(self, units: Integers, bits: BitSource = SYSTEM) -> Shown:
+    def shown(self, units: Ints, bits: BitSource = SYSTEM) -> Shown:
         """Choose among groups by the units of each."""
         lower = bernoulli(rational(self.coin), units.size, bits)
         limits = self.most - lower
@@ -66,11 +65,11 @@ class Truncated(NoiseLaw):
         places = np.flatnonzero(noisy > limits)
         return Shown(places, noisy[places], lower[places])
 
-    def drawn(self, size: int, bits: BitSource = SYSTEM) -> Integers:
+    def drawn(self, size: int, bits: BitSource = SYSTEM) -> Ints:
         """Draw fresh noise of the higher limit."""
         return self._drawn(np.full(size, self.most), bits)
 
-    def _drawn(self, limits: Integers, bits: BitSource) -> Integers:
+    def _drawn(self, limits: Ints, bits: BitSource) -> Ints:
         found = np.empty(limits.size, dtype=np.int64)
         missing = np.arange(limits.size)
         while missing.size:

@@ -15,9 +15,9 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.query.pricing.noise_law import NoiseLaw
 
-Words = npt.NDArray[np.int64]
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """Integers: as 64 bits where all their sums fit, else as Python's own."""
 
@@ -37,10 +37,10 @@ class Histograms:
 
     groups: int
     bins: int
-    places: Words
-    numbers: Words
-    low: Words
-    high: Words
+    places: Ints
+    numbers: Ints
+    low: Ints
+    high: Ints
 
     def __len__(self) -> int:
         """How many counts there are."""
@@ -82,7 +82,7 @@ class Packed(Sequence[int]):
 
     __slots__ = ("_words",)
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: Ints) -> None:
         """Take over some integers."""
         self._words = words
 

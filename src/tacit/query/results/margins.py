@@ -35,13 +35,13 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.query.plan import Ask, Bundle, Plan
 from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import sensitivity
 from tacit.query.results.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.sql.refusals import refused
 
-Floats = npt.NDArray[np.float64]
 Keys = tuple[int, ...]
 
 MOST_KEYS = 6

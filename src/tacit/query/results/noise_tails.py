@@ -23,9 +23,8 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats
 
 _PERIOD, _ENOUGH, _SMALL = 40.0, 1e-10, 1e-6
 _SIZES = (128, 512, 4096)

@@ -39,7 +39,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats
+
 Places = npt.NDArray[np.int64]
 
 _WIDEST = {2: 64, 3: 32, 4: 16, 5: 8, 6: 6}

@@ -30,9 +30,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.query.pricing.noise_law import Law
 from tacit.query.results.noise_tails import gaussian_reach, laplace_bounds, laplace_reach
-from tacit.query.results.quantile_trees import Floats, Places, Tree
+from tacit.query.results.quantile_trees import Places, Tree
 
 _POINTS, _ZOOMS, _ROUNDS = 33, 4, 2
 _SIMULATED, _STEPS = 0.05, 24
