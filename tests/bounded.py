@@ -12,8 +12,8 @@ from math import floor, inf, isnan, trunc
 
 from tacit.guarantees.events import Neighbours
 from tacit.query.aggregates import STATISTICS, bundles_of
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Expression, Value
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Measure, Noisy, Order, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 

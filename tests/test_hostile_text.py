@@ -34,9 +34,9 @@ from tacit.errors import (
 )
 from tacit.ledger.replay import Report
 from tacit.query.policy.mistakes import Mistake, PolicyError
+from tacit.query.refusals import unknown
 from tacit.query.results.release import Release
 from tacit.query.results.render import Answered, as_html, as_text
-from tacit.query.sql.refusals import unknown
 
 TAG = re.compile(r"</?(?:script|img)|<!--", re.IGNORECASE)
 LITERALS = [key for key in KEYS if "'" not in key]

@@ -25,22 +25,22 @@ from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name
 from tacit.ledger import FAILED as FAILED_OUTCOME
+from tacit.query.aggregates.margins import tabulated, with_margins
 from tacit.query.expressions import Value
+from tacit.query.formatting import spell
 from tacit.query.plan import Plan
-from tacit.query.policy import TablePolicy, catalog
+from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
 from tacit.query.pricing.price import price
 from tacit.query.pricing.solve import read_errors, solve
-from tacit.query.results import answer_codec
-from tacit.query.results.formatting import spell
+from tacit.query.refusals import refused
+from tacit.query.results import answer_codec, catalog
 from tacit.query.results.intervals import read_confidence
-from tacit.query.results.margins import tabulated, with_margins
 from tacit.query.results.question import Cost, Question
 from tacit.query.results.quote import Planned
 from tacit.query.results.receipt import promise
 from tacit.query.results.release import Release, release, release_found
 from tacit.query.sql.parse import parse
-from tacit.query.sql.refusals import refused
 from tacit.safe_text import visible
 from tacit.verbs import Costs, Verbs, one_count
 from tacit.version import VERSION

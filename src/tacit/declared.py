@@ -21,7 +21,7 @@ from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.filters import price as cost_of
 from tacit.guarantees.values import ApproxDP
 from tacit.ledger import Ledger
-from tacit.query.results.formatting import spell
+from tacit.query.formatting import spell
 from tacit.query.results.quote import Planned
 
 if TYPE_CHECKING:

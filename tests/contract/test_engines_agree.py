@@ -26,8 +26,8 @@ from contract.test_joins import VALUES as JOINED_VALUES
 from contract.test_joins import question as question_of
 from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, RefusedError
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
-from tacit.query.results.histograms import Histograms
 from tacit.query.sql.parse import parse
 
 SECRET = (3, 5)

@@ -35,12 +35,12 @@ from contract.tables import KINDS, Opener, Row, rows
 from contract.test_questions import BRIEF, SEARCH, SECRET, arrow, asked, engine_of, in_table
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Expression, Value
-from tacit.query.expressions.evaluate import evaluate
+from tacit.query.histograms import Counts, Histograms, in_blocks
 from tacit.query.plan import Key, Measure, Plan
 from tacit.query.pricing.partition_selection import Found, Places, Units, select
 from tacit.query.pricing.price import sensitivity
-from tacit.query.results.histograms import Counts, Histograms, in_blocks
 
 MANY = 10**6
 COUNT, HERE = Measure(value=None), Measure(value=None, per="unit")

@@ -31,8 +31,8 @@ from tacit.engines.opened import Opened
 from tacit.engines.sql.builder import SQL, cast
 from tacit.engines.sql.engine import StatementEngine
 from tacit.guarantees.events import Neighbours
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Kind, Value
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.joins import Join
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy

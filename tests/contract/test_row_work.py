@@ -15,8 +15,8 @@ from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Rows
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.functions import FUNCTIONS
 
 Nest = Callable[[Expression], Expression]

@@ -37,9 +37,9 @@ from tacit.engines.sql import contribution_bounding, shown_groups
 from tacit.engines.sql.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Measure, Plan
 from tacit.query.pricing.partition_selection import Places, Units
-from tacit.query.results.histograms import Histograms
 
 BINS, COUNTED = Measure(value=REMAINDER, bins=7, fraction_bits=3), Measure(value=NAME, per="value")
 

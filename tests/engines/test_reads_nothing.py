@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
-from query.sql.test_refusals import REFUSED
+from query.test_refusals import REFUSED
 from tacit.database import FAILED, Database
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.query.expressions import Value

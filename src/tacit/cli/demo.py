@@ -10,7 +10,7 @@ from tacit import database, opening
 from tacit.cli import charts, survey
 from tacit.cli.show import as_json, console, say, show_answer
 from tacit.guarantees.values import PureDP
-from tacit.query.results.formatting import amounts, spell
+from tacit.query.formatting import amounts, spell
 from tacit.query.results.quote import Planned
 from tacit.query.results.release import Release
 from tacit.safe_text import as_json as to_json

@@ -17,8 +17,8 @@ from tacit.ledger.backup import export, load
 from tacit.ledger.open_ledger import read_ledger, require_ledger
 from tacit.ledger.sql_ledger import DurableLedger
 from tacit.ledger.verify import verify
+from tacit.query.formatting import spell
 from tacit.query.policy import file as policy_file
-from tacit.query.results.formatting import spell
 from tacit.safe_text import as_json
 
 ACTIONS = ("show", "verify", "export", "import", "accept", "renew")

@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from tacit.ledger.policies import Recorded, recorded_changes
 from tacit.ledger.records import Record, budget_read
-from tacit.query.results.formatting import spell
+from tacit.query.formatting import spell
 
 Body: TypeAlias = Mapping[str, object]
 

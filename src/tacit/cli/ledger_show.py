@@ -17,7 +17,7 @@ from tacit.guarantees.filters import Spent, limit
 from tacit.ledger import described, history
 from tacit.ledger.history import Charge
 from tacit.ledger.sql_ledger import DurableLedger
-from tacit.query.results.formatting import amounts, spell
+from tacit.query.formatting import amounts, spell
 from tacit.safe_text import as_json, visible, width
 
 if TYPE_CHECKING:

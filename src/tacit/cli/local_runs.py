@@ -15,7 +15,7 @@ from tacit.cli.show import SCHEMA, counting, paper, say, table
 from tacit.errors import InvalidError, show
 from tacit.local import Aggregator, Estimate, Protocol, Reports
 from tacit.local.consistency import METHODS, Method
-from tacit.query.results.formatting import percent
+from tacit.query.formatting import percent
 from tacit.query.results.intervals import read_confidence
 from tacit.safe_text import as_json
 

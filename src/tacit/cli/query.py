@@ -27,10 +27,10 @@ from tacit.guarantees.exact import Number
 from tacit.guarantees.values import PureDP
 from tacit.ledger import history
 from tacit.ledger.memory import MemoryLedger
+from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
 from tacit.query.policy.locations import scheme
 from tacit.query.policy.template import skeleton
-from tacit.query.results.formatting import amounts, spell
 from tacit.query.results.quote import Planned
 from tacit.query.results.release import Release
 from tacit.safe_text import as_json as to_json

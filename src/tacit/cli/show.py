@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
-from tacit.query.results.choice import answer_meaning, meaning
-from tacit.query.results.formatting import percent
+from tacit.query.formatting import percent
+from tacit.query.pricing.choice import answer_meaning, meaning
 from tacit.query.results.quote import Planned
 from tacit.query.results.receipt import promise
 from tacit.query.results.release import Release

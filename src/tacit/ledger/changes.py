@@ -12,7 +12,7 @@ from tacit.ledger.limits import check_currency, check_delta
 from tacit.ledger.policies import Policies, changes_of, check_changes, is_current, under_recorded_names
 from tacit.ledger.records import Head, budget_said, canonical, version_name
 from tacit.ledger.schema import ANALYSTS, RECORDS, REQUESTS, put
-from tacit.query.results.formatting import spell
+from tacit.query.formatting import spell
 
 
 def settle_budget(connection: Connection, head: Head, budget: Budget, named: str, *, accept: bool) -> Head:

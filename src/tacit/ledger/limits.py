@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.errors import RefusedError
 from tacit.guarantees.filters import Budget, limit
-from tacit.query.results.formatting import spell
+from tacit.query.formatting import spell
 
 
 def check_currency(analyst: str, own: Budget, budget: Budget) -> None:

@@ -18,9 +18,9 @@ from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
 from tacit.engines.sql.layers import Rows
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.expressions.casts import CASTS
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.functions import FUNCTIONS
 
 CHANCE = random.Random(20261115)  # noqa: S311 - test data

@@ -16,9 +16,9 @@ from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres
 from tacit.engines.sql.layers import Rows
 from tacit.errors import InvalidError
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value, walk
 from tacit.query.expressions.casts import CASTS
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.functions import FUNCTIONS
 
 CHANCE = random.Random(20261115)  # noqa: S311 - test data

@@ -20,9 +20,9 @@ from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import SparkEngine, open_spark
 from tacit.engines.sql.layers import Rows
 from tacit.engines.sql.statement import SOURCE
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
 from tacit.query.expressions.casts import CASTS
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.query.plan import Measure
 

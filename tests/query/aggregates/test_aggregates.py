@@ -13,8 +13,8 @@ from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Column, Expression, Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Measure, Plan
-from tacit.query.pricing.noise_law import NoiseLaw
 
 SILENT = NoiseLaw(law="laplace", amount=Fraction(1, 1000), sensitivity=1, moving=1)  # 0, but with probability e^-1000
 

@@ -29,9 +29,9 @@ from tacit.query.aggregates.steps import steps
 from tacit.query.aggregates.variance import Variance
 from tacit.query.expressions import Call, Expression, walk
 from tacit.query.expressions.ranges import proven
+from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Bounds
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import price
 
 ROW = policy(unit=None)

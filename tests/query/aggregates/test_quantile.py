@@ -18,9 +18,9 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.quantile import bins_of
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 from tacit.query.pricing.price import price
 from tacit.query.results.receipt import receipt
 from tacit.query.results.release import coarse

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.ranges import proven
 
 X, Y, FREE, TRUTH, DAY = (

@@ -19,8 +19,8 @@ from tacit.guarantees.events import DiscreteGaussianNoise, Neighbours
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Expression
+from tacit.query.noise_law import Law
 from tacit.query.plan import Ask, Bundle, Key, Plan
-from tacit.query.pricing.noise_law import Law
 from tacit.query.pricing.price import price, sensitivity
 
 

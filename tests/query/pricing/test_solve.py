@@ -14,8 +14,8 @@ from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
 from tacit.errors import InvalidError, RefusedError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.plan import Ask, Computed, Noisy, Plan
-from tacit.query.pricing.measure_sharing import arrange
 from tacit.query.pricing.price import Price, price
 from tacit.query.pricing.solve import read_errors, solve
 

@@ -25,11 +25,11 @@ from evidence import FALSE_ALARM
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
-from tacit.query.expressions.evaluate import evaluate_output
+from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import price
 from tacit.query.results.intervals import _range, interval, read_confidence
 

@@ -22,9 +22,9 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.quantile import Quantile, _ranks, bins_of
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Column
+from tacit.query.noise_law import Law
 from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import Law
 from tacit.query.pricing.price import Price, price
 
 Floats = npt.NDArray[np.float64]

@@ -15,14 +15,14 @@ import pytest
 from bounded import REAL, Row, bounds, measured, plan_of, policy
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.contrast import noisy
+from tacit.query.aggregates.quantile_trees import Tree, shape
+from tacit.query.aggregates.ranks import Noise, Ranks
 from tacit.query.aggregates.statistic import Released, miss_rate
+from tacit.query.noise_law import Law, NoiseLaw
+from tacit.query.noise_tails import laplace_bounds, laplace_reach
 from tacit.query.plan import Ask
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import price
 from tacit.query.pricing.truncated_laplace import Truncated
-from tacit.query.results.noise_tails import laplace_bounds, laplace_reach
-from tacit.query.results.quantile_trees import Tree, shape
-from tacit.query.results.ranks import Noise, Ranks
 
 ROW = policy(unit=None)
 BETAS = [0.04, 1 / 8000, 1e-7, 1e-12]

@@ -18,8 +18,8 @@ from bounded import REAL, WHOLE, ask_for, bounds, key, plan_of, policy
 from tacit.errors import InvalidError, TacitError
 from tacit.guarantees.values import PureDP
 from tacit.query.expressions import Value
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Order, Output, Plan
-from tacit.query.pricing.noise_law import NoiseLaw
 from tacit.query.pricing.price import Price, price
 from tacit.query.results.release import Release, release
 

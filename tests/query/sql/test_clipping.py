@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.errors import RefusedError
-from tacit.query.expressions.evaluate import evaluate
+from tacit.query.evaluate import evaluate
 from tacit.query.plan import Measure
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.parse import parse

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidError, RefusedError
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.key_values import domain
 

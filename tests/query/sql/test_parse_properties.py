@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import TacitError
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Expression, Value, columns, walk
 from tacit.query.expressions.casts import CASTS
-from tacit.query.expressions.evaluate import evaluate
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.parse import parse

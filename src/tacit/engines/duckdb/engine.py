@@ -20,8 +20,8 @@ from tacit.engines.sql.engine import NOT_OPENED, Looks, Run, Secret, StatementEn
 from tacit.engines.sql.shown_groups import SHOWN
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import SourceError, TacitError
+from tacit.query.histograms import Histograms
 from tacit.query.pricing.partition_selection import Choose, Found
-from tacit.query.results.histograms import Histograms
 
 _FOUND = "found"
 

@@ -24,10 +24,10 @@ from tacit.engines.sql.statement import Statement, statement
 from tacit.errors import InvalidError, SourceError, TacitError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.pricing.partition_selection import Choose, Found
-from tacit.query.results.histograms import Histograms
 
 FAILED = (
     "The engine failed while it read the data; what was charged stays charged. What it said is not shown, "

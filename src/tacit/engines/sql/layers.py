@@ -22,8 +22,8 @@ from sqlglot import exp
 from tacit.engines.sql.builder import SQL, column, literal, when
 from tacit.engines.sql.dialect import Dialect
 from tacit.errors import InvalidError, show
+from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children, columns
-from tacit.query.expressions.evaluate import evaluate
 
 _HIGHEST = 12
 

@@ -39,8 +39,8 @@ from tacit.engines.sql.distinct import checked_value
 from tacit.engines.sql.histogram import checked_bins, grid_of, integer_of, split, total_of
 from tacit.engines.sql.statement import Parts, Wanted, lists_of, located, written
 from tacit.query.expressions import Value
+from tacit.query.histograms import WORD, Histograms
 from tacit.query.plan import Bundle, Measure, Plan
-from tacit.query.results.histograms import WORD, Histograms
 
 SHOWN = "shown"
 """What the engine calls the groups that are shown."""

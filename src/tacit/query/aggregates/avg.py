@@ -21,9 +21,9 @@ from fractions import Fraction
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Expression, Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 
 _HALVINGS = 48
 

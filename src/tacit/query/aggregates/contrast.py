@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.pricing.noise_law import NoiseLaw
+from tacit.query.noise_law import NoiseLaw
 
 _HALVINGS = 40
 _APART = 1.003

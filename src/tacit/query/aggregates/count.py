@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 
 
 class Count:

@@ -33,10 +33,10 @@ from tacit.query.aggregates.contrast import Contrast, Noisy, Vector, noisy, outw
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.aggregates.steps import Steps, factors, fraction_bits, rows_of, steps, summed, times
 from tacit.query.expressions import Call, Case, Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.sql.refusals import refused
+from tacit.query.refusals import refused
 
 _MOST = {False: 1 / 4, True: 1 / 2}
 _EVEN = 12

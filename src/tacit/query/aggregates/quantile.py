@@ -44,13 +44,13 @@ from typing import Literal
 import numpy as np
 
 from tacit.arrays import Floats
+from tacit.query.aggregates.quantile_trees import Shape, Tree, shape
+from tacit.query.aggregates.ranks import Noise, Place, Ranks
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Constant, Expression, Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.results.quantile_trees import Shape, Tree, shape
-from tacit.query.results.ranks import Noise, Place, Ranks
 
 _MOST_BINS = 4096
 _FINE, _MOST_BITS, _EXACT = 20, 62, 2**53

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 from tacit.query.expressions import Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 
 Interval = tuple[float, float]
 Confidence: TypeAlias = float | Fraction

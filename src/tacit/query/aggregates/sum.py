@@ -9,9 +9,9 @@ from math import ceil, floor
 from tacit.query.aggregates.grid import grid
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 
 
 class Sum:
@@ -70,7 +70,7 @@ def _as_ratio(one: Released) -> tuple[int, int]:
 def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
     """Return what the sum is made of: the noisy integer itself, or the two sums that an average needs.
 
-    Σx = (b·Σ(x - a) + a·Σ(b - x))/(b - a); see `query.pricing.measure_sharing`.
+    Σx = (b·Σ(x - a) + a·Σ(b - x))/(b - a); see `query.aggregates.measure_sharing`.
     """
     measure = bundle.measures[0]
     if bundle.width == 1:

@@ -1,6 +1,6 @@
 """The counts of a table that adds up: fitted to all margins that were measured, whole and never negative.
 
-See `query.results.margins`, which puts the noisy integers of all cells together; here is what is said of one cell.
+See `query.aggregates.margins`, which puts the noisy integers of all cells together; here is what is said of one cell.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.query.aggregates.count import Count
+from tacit.query.aggregates.margins import Fit, Keys
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
-from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.results.margins import Fit, Keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from tacit.query.aggregates.contrast import Contrast, Noisy, Vector, noisy, outw
 from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
 from tacit.query.aggregates.steps import factors, fraction_bits, rows_of, steps, summed, times, whole
 from tacit.query.expressions import Kind
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.noise_law import NoiseLaw
 
 _MOST = {False: 1 / 4, True: 1 / 2}
 

@@ -18,7 +18,7 @@ import re
 from typing import Final
 
 from tacit.query.expressions import Value
-from tacit.query.sql.refusals import refused
+from tacit.query.refusals import refused
 
 MOST_RUNS: Final = 500
 """How often characters, `_` and % may alternate in a pattern."""

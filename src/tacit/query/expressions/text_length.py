@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tacit.errors import RefusedError
 from tacit.query.expressions import Call, Cast, Column, Constant, Expression
-from tacit.query.sql.refusals import refused, spelled
+from tacit.query.refusals import refused, spelled
 
 _MOST_TIMES, _MOST_MORE = 16, 10_000
 _PRINTED = 64

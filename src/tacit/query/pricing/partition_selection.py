@@ -57,10 +57,10 @@ from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import Exact
 from tacit.noise.reals import exp_neg
 from tacit.query.expressions import Value
+from tacit.query.histograms import Histograms
 from tacit.query.plan import Ask, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.pricing.truncated_laplace import Truncated
-from tacit.query.results.histograms import Histograms
 
 CHOICE = Fraction(3, 5)
 """Which part of ε the choice of groups gets if their values get noise of their own.

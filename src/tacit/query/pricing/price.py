@@ -37,8 +37,8 @@ from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.gaussian_law import joint_delta
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.mechanisms.gaussian import Gaussian
+from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Plan
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.partition_selection import CHOICE, answered, said, select
 from tacit.query.pricing.selection_refusals import refuse_found, refuse_zcdp
 from tacit.query.pricing.truncated_laplace import Truncated

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from tacit.errors import RefusedError
 from tacit.query.plan import Plan
+from tacit.query.refusals import refused
 from tacit.query.sql.key_values import domain
-from tacit.query.sql.refusals import refused
 
 
 def refuse_found(plan: Plan, delta: Fraction) -> None:

@@ -18,12 +18,12 @@ from fractions import Fraction
 from tacit.errors import InvalidError, TooMuchNoiseError, show
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import apart
+from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Plan
-from tacit.query.pricing.measure_sharing import apart
-from tacit.query.pricing.noise_law import Law, NoiseLaw
+from tacit.query.pricing.choice import confidence_in_group
 from tacit.query.pricing.price import Price, noise_of, price
-from tacit.query.results.choice import confidence_in_group
-from tacit.query.sql.refusals import quoted, refused
+from tacit.query.refusals import quoted, refused
 
 _LEAST, _MOST = Fraction(1, 10**9), Fraction(10**6)
 _CLOSE = Fraction(2001, 2000)

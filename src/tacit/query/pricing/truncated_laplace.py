@@ -23,7 +23,7 @@ from tacit.noise.bernoulli import bernoulli
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.laplace import discrete_laplace
 from tacit.noise.reals import rational
-from tacit.query.pricing.noise_law import NoiseLaw
+from tacit.query.noise_law import NoiseLaw
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Released
 from tacit.query.aggregates.table_count import Fitted
 from tacit.query.expressions import Value
+from tacit.query.histograms import pack
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
-from tacit.query.pricing.noise_law import NoiseLaw
 from tacit.query.pricing.price import Price
 from tacit.query.pricing.truncated_laplace import Truncated
-from tacit.query.results.histograms import pack
 from tacit.query.results.release import Cell, Release
 from tacit.version import VERSION
 

@@ -20,7 +20,7 @@ from tacit.query.aggregates.statistic import Confidence, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.expressions.numbers import round_half_up
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
-from tacit.query.results.choice import confidence_each
+from tacit.query.pricing.choice import confidence_each
 
 
 def read_confidence(given: object) -> float:

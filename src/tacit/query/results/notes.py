@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from tacit.query.aggregates import STATISTICS
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Plan
-from tacit.query.pricing.noise_law import NoiseLaw
 from tacit.query.pricing.price import Price
 
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.statistic import Confidence
+from tacit.query.formatting import listed, percent, plain, spell
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
+from tacit.query.pricing.choice import choosing_clauses, confidence_each, confidence_in_group, is_noisy
 from tacit.query.pricing.price import Price
-from tacit.query.results.choice import choosing_clauses, confidence_each, confidence_in_group, is_noisy
-from tacit.query.results.formatting import listed, percent, plain, spell
 from tacit.query.results.notes import notes
 from tacit.query.results.question import Question
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work

@@ -11,9 +11,9 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.expressions import Value
 from tacit.query.joins import Join
 from tacit.query.plan import Bundle, Measure, Plan
+from tacit.query.pricing.choice import confidence_in_group, meaning
 from tacit.query.pricing.price import Price
 from tacit.query.pricing.truncated_laplace import Truncated
-from tacit.query.results.choice import confidence_in_group, meaning
 from tacit.query.results.notes import notes
 from tacit.query.results.table import say
 

@@ -16,21 +16,21 @@ from tacit import plots
 from tacit.errors import InvalidError, TacitError, show
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.margins import Fit, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.aggregates.table_count import Fitted, around
+from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
-from tacit.query.expressions.evaluate import evaluate_output
+from tacit.query.formatting import listed, spell
+from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Grouped, Measure, Order, Output, Plan
-from tacit.query.pricing.noise_law import NoiseLaw
+from tacit.query.pricing.choice import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, Places, Units, answered
 from tacit.query.pricing.price import Price
 from tacit.query.pricing.truncated_laplace import Shown
-from tacit.query.results.choice import candidates, choosing_clauses, confidence_in_group, interval_note
-from tacit.query.results.formatting import listed, spell
-from tacit.query.results.histograms import Counts, Histograms, in_blocks, pack, with_noise
 from tacit.query.results.intervals import interval, read_confidence
 from tacit.query.results.labels import label
-from tacit.query.results.margins import Fit, whole_table
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import Answered, as_html, as_table, as_text
 from tacit.query.results.table import Table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.query.expressions import Kind, Value
-from tacit.query.results.formatting import Interval, decimals, percent, rounded
+from tacit.query.formatting import Interval, decimals, percent, rounded
 from tacit.query.results.table import Table, say
 from tacit.safe_text import aligned
 from tacit.safe_text import as_html as escaped

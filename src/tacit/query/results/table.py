@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import TacitError
 from tacit.query.expressions import Kind, Value
-from tacit.query.results.formatting import plain
+from tacit.query.formatting import plain
 from tacit.safe_text import aligned, as_html
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from sqlglot import exp
 from tacit.query.expressions import Column
 from tacit.query.expressions.casts import HIGHEST, LOWEST
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.refusals import quoted, refused, unknown
 from tacit.query.sql.join_clauses import joined
 from tacit.query.sql.names import match, title
-from tacit.query.sql.refusals import quoted, refused, unknown
 from tacit.query.sql.row_expressions import is_aggregate
 from tacit.query.sql.scope import Entry, Scope
 from tacit.query.sql.terms import Term, call, condition, constant, leaf

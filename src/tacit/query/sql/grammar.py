@@ -17,8 +17,8 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from tacit.errors import InvalidError, show
+from tacit.query.refusals import WRITTEN, quoted, refused, refused_argument, refused_node
 from tacit.query.sql.filter_clauses import without_filters
-from tacit.query.sql.refusals import WRITTEN, quoted, refused, refused_argument, refused_node
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.query.expressions import Column
-from tacit.query.sql.refusals import quoted, refused
+from tacit.query.refusals import quoted, refused
 from tacit.query.sql.scope import Scope
 
 PLAINLY = "Write FROM a JOIN b ON a.x = b.x, or LEFT JOIN."

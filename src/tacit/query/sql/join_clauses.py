@@ -18,9 +18,9 @@ from sqlglot import exp
 from tacit.query.expressions import Call, Column, Expression, columns
 from tacit.query.joins import Join, renamed
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.refusals import quoted, refused
 from tacit.query.sql.join_checks import PLAINLY, check_each_row, check_names, check_sides, side_of
 from tacit.query.sql.names import match
-from tacit.query.sql.refusals import quoted, refused
 from tacit.query.sql.scope import Entry, Scope
 from tacit.query.sql.terms import Term, call, case, condition, leaf
 

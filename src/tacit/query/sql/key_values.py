@@ -19,13 +19,13 @@ from itertools import product
 from math import ceil, floor, inf, prod
 
 from tacit.errors import InvalidError
+from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
-from tacit.query.expressions.evaluate import evaluator
 from tacit.query.expressions.ranges import proven
 from tacit.query.expressions.time import DAYS_AND_LONGER
 from tacit.query.policy import TablePolicy
 from tacit.query.policy.columns import read_keys
-from tacit.query.sql.refusals import quoted, refused
+from tacit.query.refusals import quoted, refused
 
 _MOST_COMBINATIONS = 100_000
 _MOST_INTEGERS = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from tacit.query.sql.refusals import quoted, refused
+from tacit.query.refusals import quoted, refused
 
 
 def match(name: exp.Identifier, names: Iterable[str]) -> str | None:

@@ -11,12 +11,12 @@ from sqlglot import exp
 
 from tacit.errors import TacitError
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
-from tacit.query.pricing.measure_sharing import arrange
+from tacit.query.refusals import quoted, refused, refused_node
 from tacit.query.sql.names import match, plain
 from tacit.query.sql.quantile_calls import Spelled, share_of, spelled
-from tacit.query.sql.refusals import quoted, refused, refused_node
 from tacit.query.sql.row_expressions import is_aggregate, translate
 from tacit.query.sql.scope import Scope
 from tacit.query.sql.special_forms import AGGREGATE_NAMES

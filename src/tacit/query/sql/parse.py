@@ -11,12 +11,12 @@ from tacit.errors import InvalidError, RefusedError, show
 from tacit.query.expressions import Call, Expression, Value, columns
 from tacit.query.plan import Key, Order, Plan
 from tacit.query.policy import TablePolicy
+from tacit.query.refusals import quoted, refused
 from tacit.query.sql.from_clause import base, item_name, source
 from tacit.query.sql.grammar import read, too_deep
 from tacit.query.sql.key_values import domain
 from tacit.query.sql.names import distinct, match, plain, title
 from tacit.query.sql.outputs import Asked
-from tacit.query.sql.refusals import quoted, refused
 from tacit.query.sql.row_expressions import is_aggregate
 from tacit.query.sql.row_work import check_row_work
 from tacit.query.sql.scope import Scope

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.query.expressions import columns
-from tacit.query.sql.refusals import refused, refused_node
+from tacit.query.refusals import refused, refused_node
 from tacit.query.sql.terms import Term
 
 _NAMES: dict[type[exp.Expr], tuple[str, str]] = {

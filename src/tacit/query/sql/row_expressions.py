@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from tacit.query.expressions import Constant
 from tacit.query.expressions.like_patterns import check_pattern
+from tacit.query.refusals import refused, refused_node
 from tacit.query.sql import special_forms as special
-from tacit.query.sql.refusals import refused, refused_node
 from tacit.query.sql.special_forms import Go
 from tacit.query.sql.terms import Term, call, case, cast_to, coerce, common_kind, condition, constant
 

@@ -49,7 +49,7 @@ from tacit.query.expressions.like_patterns import is_plain
 from tacit.query.expressions.text_length import Length, length_of
 from tacit.query.joins import Join
 from tacit.query.plan import Plan
-from tacit.query.sql.refusals import quoted, refused
+from tacit.query.refusals import quoted, refused
 
 MOST_ROWS: Final = 1_000
 """The largest number of joined rows that one private row may become."""

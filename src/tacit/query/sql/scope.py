@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
+from tacit.query.refusals import quoted, refused, unknown
 from tacit.query.sql.clipping import unclamped
 from tacit.query.sql.names import match
-from tacit.query.sql.refusals import quoted, refused, unknown
 from tacit.query.sql.row_expressions import translate
 from tacit.query.sql.terms import Term
 

@@ -12,7 +12,7 @@ from tacit.query.expressions import Constant, Kind
 from tacit.query.expressions.casts import in_64_bits
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
-from tacit.query.sql.refusals import refused, refused_function
+from tacit.query.refusals import refused, refused_function
 from tacit.query.sql.terms import Term, call, cast_to, constant
 
 Go = Callable[[exp.Expr], Term]

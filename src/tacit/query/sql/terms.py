@@ -17,7 +17,7 @@ from tacit.query.expressions.casts import CASTS, HIGHEST, LOWEST, cast
 from tacit.query.expressions.functions import FUNCTIONS, Function, Takes, apply
 from tacit.query.expressions.ranges import Range, range_of
 from tacit.query.expressions.text_length import NOTHING, Length, length_of
-from tacit.query.sql.refusals import refused, spelled
+from tacit.query.refusals import refused, spelled
 
 _MOST_NODES = 10_000
 _DEEPEST = 64

@@ -19,11 +19,11 @@ from scipy.stats import binom
 from bounded import Row, ask_for, key, measured, plan_of, policy
 from tacit.guarantees.events import Neighbours
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.margins import Fit, best_shares, subsets, tabulated, whole_table, with_margins
 from tacit.query.expressions import Column
+from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Key, Plan
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import price, sensitivity
-from tacit.query.results.margins import Fit, best_shares, subsets, tabulated, whole_table, with_margins
 from tacit.query.results.release import coarse, release
 
 Floats = npt.NDArray[np.float64]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.noise.geometric import Integers
-from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.results.histograms import WORD, Histograms, Packed, in_blocks, pack, with_noise
+from tacit.query.histograms import WORD, Histograms, Packed, in_blocks, pack, with_noise
+from tacit.query.noise_law import NoiseLaw
 
 LAW = NoiseLaw(law="laplace", amount=Fraction(1000), sensitivity=1, moving=1)
 SIZES = st.integers(1, 9) | st.sampled_from([2**40, 2**60, 2**61, 2**62 - 1, 2**62, 2**63, 2**70, 2**124])

@@ -31,8 +31,8 @@ from a rounded 1 - β. Only β itself is made a float, which is off by 2^-53 of 
 from __future__ import annotations
 
 from tacit.query.aggregates.statistic import Confidence, miss_rate
+from tacit.query.formatting import listed, percent
 from tacit.query.plan import Computed, Noisy, Output, Plan
-from tacit.query.results.formatting import listed, percent
 
 
 def is_noisy(output: Output) -> bool:

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from tacit.query.evaluate import choose, evaluate, evaluate_output, evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression
-from tacit.query.expressions.evaluate import choose, evaluate, evaluate_output, evaluator
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy
 
 AGE, NAME = Column("age", "integer"), Column("name", "text")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tacit.query.formatting import plain
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.results.formatting import plain
 from tacit.query.results.table import say
 from tacit.safe_text import as_html as escaped
 

@@ -8,8 +8,8 @@ import pytest
 
 from tacit.errors import InvalidError, RefusedError
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.refusals import spelled, unknown
 from tacit.query.sql.parse import parse
-from tacit.query.sql.refusals import spelled, unknown
 
 ADULT = TablePolicy(
     name="adult",

@@ -4,7 +4,7 @@ from datetime import date
 from fractions import Fraction
 
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.policy.catalog import as_html, known
+from tacit.query.results.catalog import as_html, known
 
 TABLE = TablePolicy(
     name="t",

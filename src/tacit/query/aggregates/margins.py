@@ -36,11 +36,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Floats
+from tacit.query.noise_law import Law, NoiseLaw
+from tacit.query.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.plan import Ask, Bundle, Plan
-from tacit.query.pricing.noise_law import Law, NoiseLaw
 from tacit.query.pricing.price import sensitivity
-from tacit.query.results.noise_tails import gaussian_reach, laplace_reach
-from tacit.query.sql.refusals import refused
+from tacit.query.refusals import refused
 
 Keys = tuple[int, ...]
 

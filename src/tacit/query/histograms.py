@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Ints
-from tacit.query.pricing.noise_law import NoiseLaw
+from tacit.query.noise_law import NoiseLaw
 
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """Integers: as 64 bits where all their sums fit, else as Python's own."""

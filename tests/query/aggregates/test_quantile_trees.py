@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.query.results.noise_tails import gaussian_reach, laplace_reach
-from tacit.query.results.quantile_trees import Shape, Tree, mean_variance, shape
-from tacit.query.results.ranks import Noise, Ranks
+from tacit.query.aggregates.quantile_trees import Shape, Tree, mean_variance, shape
+from tacit.query.aggregates.ranks import Noise, Ranks
+from tacit.query.noise_tails import gaussian_reach, laplace_reach
 
 Floats = npt.NDArray[np.float64]
 

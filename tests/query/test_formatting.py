@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP
-from tacit.query.results.formatting import amounts, decimals, listed, percent, plain, rounded, spell
+from tacit.query.formatting import amounts, decimals, listed, percent, plain, rounded, spell
 
 
 def test_guarantees_are_spelled_in_symbols() -> None:

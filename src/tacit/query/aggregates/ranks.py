@@ -31,9 +31,9 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.arrays import Floats
-from tacit.query.pricing.noise_law import Law
-from tacit.query.results.noise_tails import gaussian_reach, laplace_bounds, laplace_reach
-from tacit.query.results.quantile_trees import Places, Tree
+from tacit.query.aggregates.quantile_trees import Places, Tree
+from tacit.query.noise_law import Law
+from tacit.query.noise_tails import gaussian_reach, laplace_bounds, laplace_reach
 
 _POINTS, _ZOOMS, _ROUNDS = 33, 4, 2
 _SIMULATED, _STEPS = 0.05, 24

@@ -26,15 +26,12 @@ from bounded import REAL, WHOLE, Row, ask_for, bounds, key, measured, plan_of, p
 from evidence import FALSE_ALARM
 from tacit.errors import InvalidError
 from tacit.noise.bits import SYSTEM, BitSource
+from tacit.query.aggregates.margins import tabulated, with_margins
 from tacit.query.aggregates.quantile import bins_of
 from tacit.query.expressions import Column
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Key, Noisy, Order, Plan
-from tacit.query.pricing.noise_law import NoiseLaw
-from tacit.query.pricing.partition_selection import Choose, Find, Found
-from tacit.query.pricing.price import price
-from tacit.query.pricing.solve import read_errors, solve
-from tacit.query.results.answer_codec import from_text, to_text
-from tacit.query.results.choice import (
+from tacit.query.pricing.choice import (
     answer_meaning,
     choosing_clauses,
     confidence_each,
@@ -42,8 +39,11 @@ from tacit.query.results.choice import (
     interval_note,
     meaning,
 )
+from tacit.query.pricing.partition_selection import Choose, Find, Found
+from tacit.query.pricing.price import price
+from tacit.query.pricing.solve import read_errors, solve
+from tacit.query.results.answer_codec import from_text, to_text
 from tacit.query.results.intervals import interval
-from tacit.query.results.margins import tabulated, with_margins
 from tacit.query.results.quote import Planned
 from tacit.query.results.release import Release, release, release_found
 

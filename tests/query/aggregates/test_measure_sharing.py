@@ -15,10 +15,10 @@ from scipy.stats import binom
 
 from bounded import REAL, WHOLE, Row, ask_for, bounds, contribution, policy
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.statistic import Released
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
-from tacit.query.pricing.measure_sharing import arrange
-from tacit.query.pricing.noise_law import NoiseLaw
 
 ENDS = bounds(-40, 60)
 ALL = [ask_for("count"), ask_for("count", WHOLE), ask_for("sum", WHOLE, ENDS), ask_for("avg", WHOLE, ENDS)]
