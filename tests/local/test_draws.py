@@ -11,7 +11,7 @@ from tacit.local import kernels
 from tacit.local.draws import PRIME, SMALL, below, coin_bits, coins, residues
 from tacit.local.grr import respond
 from tacit.local.subset_selection import SubsetSelection, others
-from tacit.local.unary import count_bits
+from tacit.local.unary_encoding import count_bits
 from tacit.noise import SYSTEM
 
 ONE = 1 << 64

@@ -18,8 +18,8 @@ from scipy.stats import binom
 from local_protocols import Make
 from tacit.local import BLH, GRR, OLH, OUE, Hadamard, SubsetSelection, Warner
 from tacit.local.base import PureProtocol
-from tacit.local.rejection import Ends
-from tacit.local.tails import Signs, Supports
+from tacit.local.count_laws import Signs, Supports
+from tacit.local.intervals import Ends
 
 Floats = npt.NDArray[np.float64]
 Intervals = Callable[[Supports, float], Ends]
