@@ -14,7 +14,18 @@ from local_protocols import HASHED, Make, every_oracle, law, one_report, outputs
 from tacit.errors import InvalidError
 from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.values import PureDP
-from tacit.local import GRR, OLH, OUE, Hadamard, ProjectiveGeometry, Protocol, SubsetSelection, Warner, draws, local_hashing
+from tacit.local import (
+    GRR,
+    OLH,
+    OUE,
+    Hadamard,
+    ProjectiveGeometry,
+    Protocol,
+    SubsetSelection,
+    Warner,
+    draws,
+    local_hashing,
+)
 from tacit.local.local_hashing import collision, edges, hash_of
 from tacit.local.projective_geometry import hyperplane_sums, numbers_of, points, vectors_of
 from tacit.local.response_law import LARGEST_EPSILON, ONE, inside, raised

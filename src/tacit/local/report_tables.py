@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tacit.engines.duckdb.sources import connect
 from tacit.engines.spark.sessions import refuse_gone
-from tacit.errors import ColumnNotFoundError, InvalidError, NoSourceError, SourceError, bad_value, show_name
+from tacit.errors import ColumnNotFoundError, InvalidError, SourceError, bad_value, show_name
 from tacit.local.base import Protocol
 from tacit.query.policy.locations import holds_secret, scheme
 
@@ -59,7 +59,7 @@ def _require_files(connection: duckdb.DuckDBPyConnection, path: str) -> None:
         exists = False
     if not exists:
         message = f"There is no file {show_name(path[-_LONGEST:])}. Nothing was added."
-        raise NoSourceError(message, hint="Check its folder and its name.")
+        raise SourceError(message, hint="Check its folder and its name.")
 
 
 def quoted(name: object) -> str:

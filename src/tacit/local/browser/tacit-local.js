@@ -13,7 +13,7 @@
  * A/2^64; `below` and `residues` are uniform by rejection. So every record has the probability that
  * docs/reference/local-reports.md states, and the greatest ratio of two values is the rational of `odds`. `open`
  * refuses parameters for which that rational, or its inverse, is not at most a lower bound of e^ε, computed in whole
- * numbers. Whoever serves the parameters cannot have people draw with a larger ε than the one that is shown.  ∎
+ * numbers. A server cannot let people draw with a larger ε than the parameters state.  ∎
  *
  * On real bits: no coin is a floating-point number. Both the other value and the coin are drawn whether or not they are
  * needed. The layouts and the order of the draws are those of the Python client: the same bits give the same record.
