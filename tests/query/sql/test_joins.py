@@ -1,5 +1,5 @@
-"""Joins in a question: golden plans, names, what is taken from public tables, and everything that is refused."""
-# ruff: noqa: S608 - questions are text
+"""Joins: golden plans, names, keys and bounds of public tables, and every refusal."""
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from query.sql.test_parse import say
 from tacit.errors import TacitError
 from tacit.query.expressions import Call, Case, Cast, Column, Constant
-from tacit.query.joins import Join, renamed
+from tacit.query.joins import Join, rename_columns
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.parse import parse
@@ -176,7 +176,7 @@ def test_a_join_becomes_its_plan(source: str, joins: list[str], where: str | Non
         ]
 
 
-def test_a_question_without_a_join_is_as_it_was() -> None:
+def test_a_query_without_a_join_has_its_table() -> None:
     plan = from_("visits")
     assert plan.joins == ()
     assert plan.table is VISITS
@@ -297,7 +297,7 @@ def test_renaming_reaches_every_part() -> None:
             Case(((Constant(value=True, kind="boolean"), y),), None, "integer"),
         ),
     ):
-        assert renamed(old, {"x": "t.x"}) == new
+        assert rename_columns(old, {"x": "t.x"}) == new
 
 
 CHAIN = "regions r JOIN countries c ON r.country = c.name"
@@ -333,46 +333,49 @@ REFUSED = [
     ("visits JOIN unnest([1]) ON true", ""),
     ("visits v JOIN (regions r JOIN countries c ON r.country = c.name) ON v.region = r.region", "inside a join"),
     ("visits v JOIN regions r JOIN countries c ON r.country = c.name ON v.region = r.region", "inside a join"),
-    ("visits v JOIN read_csv('x.csv') r ON v.region = r.region", "tables are not answered"),
+    ("visits v JOIN read_csv('x.csv') r ON v.region = r.region", "Table functions are not supported"),
     # private tables
-    ("visits a JOIN visits b ON a.pid = b.pid", "joined with itself"),
-    ("visits a JOIN (SELECT * FROM visits) b USING (pid)", "joined with itself"),
-    ("visits a JOIN people p ON a.pid = p.id JOIN visits b ON b.pid = p.id", "joined with itself"),
-    ("visits v JOIN people p ON v.region = p.region", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.age", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.id + 0", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.id OR v.region = p.region", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid <= p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON NOT v.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid IS NOT DISTINCT FROM p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON p.id = p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = v.pid", "joined on the unit alone"),
-    ("visits v LEFT JOIN people p USING (region)", "joined on the unit alone"),
-    ("visits v JOIN countries c USING (pid) JOIN people p ON c.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN (SELECT id + 1 AS id FROM people) p ON v.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN (SELECT age AS id FROM people) p ON v.pid = p.id", "joined on the unit alone"),
+    ("visits a JOIN visits b ON a.pid = b.pid", "with itself"),
+    ("visits a JOIN (SELECT * FROM visits) b USING (pid)", "with itself"),
+    ("visits a JOIN people p ON a.pid = p.id JOIN visits b ON b.pid = p.id", "with itself"),
+    ("visits v JOIN people p ON v.region = p.region", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.age", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.id + 0", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.id OR v.region = p.region", "must equate their units"),
+    ("visits v JOIN people p ON v.pid <= p.id", "must equate their units"),
+    ("visits v JOIN people p ON NOT v.pid = p.id", "must equate their units"),
+    ("visits v JOIN people p ON v.pid IS NOT DISTINCT FROM p.id", "must equate their units"),
+    ("visits v JOIN people p ON p.id = p.id", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = v.pid", "must equate their units"),
+    ("visits v LEFT JOIN people p USING (region)", "must equate their units"),
+    ("visits v JOIN countries c USING (pid) JOIN people p ON c.pid = p.id", "must equate their units"),
+    ("visits v JOIN (SELECT id + 1 AS id FROM people) p ON v.pid = p.id", "must equate their units"),
+    ("visits v JOIN (SELECT age AS id FROM people) p ON v.pid = p.id", "must equate their units"),
     ("visits v JOIN staff s ON v.pid = s.id", "different kinds", "integer", "text"),
     ("visits v JOIN old o ON v.pid = o.id", "different neighbours"),
-    ("visits v JOIN each e ON v.region = e.region", "'each' is a unit of its own"),
-    ("each e JOIN people p ON e.n = p.id", "'each' is a unit of its own"),
+    ("visits v JOIN each e ON v.region = e.region", "'each' is a unit"),
+    ("each e JOIN people p ON e.n = p.id", "'each' is a unit"),
     # a row that is a unit stays one row
-    ("each e JOIN regions r ON e.region = r.country", "could make several rows of one"),
-    ("each e JOIN regions r ON e.region = upper(r.region)", "could make several rows of one"),
-    ("each e JOIN regions r ON CAST(e.n AS DOUBLE) = r.people", "could make several rows of one"),
-    ("each e JOIN regions r ON e.n < r.people", "could make several rows of one"),
-    ("each e JOIN regions r USING (region) JOIN countries c ON c.pid = e.n", "could make several rows of one"),
-    ("regions r JOIN countries c ON r.people = c.pid JOIN each e ON e.region = r.region", "could make several rows"),
+    ("each e JOIN regions r ON e.region = r.country", "could turn one row into several"),
+    ("each e JOIN regions r ON e.region = upper(r.region)", "could turn one row into several"),
+    ("each e JOIN regions r ON CAST(e.n AS DOUBLE) = r.people", "could turn one row into several"),
+    ("each e JOIN regions r ON e.n < r.people", "could turn one row into several"),
+    ("each e JOIN regions r USING (region) JOIN countries c ON c.pid = e.n", "could turn one row into several"),
+    (
+        "regions r JOIN countries c ON r.people = c.pid JOIN each e ON e.region = r.region",
+        "could turn one row into several",
+    ),
     # names
     ("visits JOIN regions ON region = region", "'region' is in 'visits' and in 'regions'", "visits.region or regions"),
     ("visits v JOIN regions r ON v.region = r.region WHERE region = 'n'", "'region' is in 'v' and in 'r'"),
-    ("visits JOIN visits ON true", "are called 'visits'"),
-    ("visits v JOIN regions V ON v.region = v.region", "are called"),
-    ("visits v JOIN regions r ON visits.region = r.region", "unknown table 'visits'"),
-    ("visits v JOIN regions r ON v.country = r.region", "unknown column 'country'"),
-    ("visits v JOIN regions r ON v.secret = r.region", "hidden by the policy"),
-    ("visits v JOIN regions r USING (secret)", "hidden"),
-    ("visits v JOIN regions r USING (country)", "unknown column 'country'"),
-    ("visits v JOIN elsewhere e ON true", "unknown table 'elsewhere'"),
+    ("visits JOIN visits ON true", "have the name 'visits'"),
+    ("visits v JOIN regions V ON v.region = v.region", "have the name"),
+    ("visits v JOIN regions r ON visits.region = r.region", "Unknown table 'visits'"),
+    ("visits v JOIN regions r ON v.country = r.region", "Unknown column 'country'"),
+    ("visits v JOIN regions r ON v.secret = r.region", "policy hides"),
+    ("visits v JOIN regions r USING (secret)", "policy hides"),
+    ("visits v JOIN regions r USING (country)", "Unknown column 'country'"),
+    ("visits v JOIN elsewhere e ON true", "Unknown table 'elsewhere'"),
     ("visits v JOIN 'regions.csv' r ON true", ""),
     # public tables alone
     ("regions", "is public"),
