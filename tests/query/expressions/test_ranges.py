@@ -75,10 +75,10 @@ def call(name: str, *arguments: Expression) -> Call:
     ],
 )
 def test_ranges_are_as_tight_as_by_hand(expression: Expression, low: Fraction, high: Fraction | None) -> None:
-    found = prove_range(expression, BOUNDS)
-    assert found is not None
-    assert found[0] == low
-    assert high is None or found[1] == high
+    ends = prove_range(expression, BOUNDS)
+    assert ends is not None
+    assert ends[0] == low
+    assert high is None or ends[1] == high
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_repeated_powers_stay_small() -> None:
     shrinking: Expression = call("divide", real(1.0), real(3.0))
     for _ in range(10):
         shrinking = call("multiply", shrinking, shrinking)
-    found = prove_range(shrinking, {})
-    assert found is not None
-    assert 0 <= found[1] < Fraction(1, 10**100)
-    assert found[1].denominator.bit_length() <= 1100
+    ends = prove_range(shrinking, {})
+    assert ends is not None
+    assert 0 <= ends[1] < Fraction(1, 10**100)
+    assert ends[1].denominator.bit_length() <= 1100
 
 
 _ONE = ["negate", "abs", "sign", "floor", "ceil", "round", "sqrt", "ln", "exp"]
@@ -149,9 +149,9 @@ EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(st.sampled_from([X, Y,
 
 @given(EXPRESSIONS, st.floats(-2, 5) | st.none(), st.floats(0.5, 3) | st.none())
 def test_no_value_leaves_its_range(expression: Expression, x: float | None, y: float | None) -> None:
-    found = prove_range(expression, BOUNDS)
+    ends = prove_range(expression, BOUNDS)
     value: Value = evaluate(expression, {"x": x, "y": y})
-    if found is None or value is None:
+    if ends is None or value is None:
         return
-    slack = 1e-9 * (1 + max(abs(end) for end in found))  # doubles round, ranges do not
-    assert found[0] - slack <= value <= found[1] + slack  # type: ignore[operator]
+    slack = 1e-9 * (1 + max(abs(end) for end in ends))  # doubles round, ranges do not
+    assert ends[0] - slack <= value <= ends[1] + slack  # type: ignore[operator]

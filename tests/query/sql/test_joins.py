@@ -84,9 +84,9 @@ def from_(source: str, what: str = "count(*) AS n", rest: str = "") -> Plan:
     return plan_of(f"SELECT {what} FROM {source} {rest}")
 
 
-def shown(join: Join) -> str:
-    """A join as a short text."""
-    parts = [f"{say(one)} = {say(two)}" for one, two in join.pairs]
+def join_text(join: Join) -> str:
+    """Return a join as a short text."""
+    parts = [f"{say(left)} = {say(right)}" for left, right in join.pairs]
     parts += [f"unit {join.unit[0]} = {join.unit[1]}"] if join.unit is not None else []
     parts += [f"where {say(join.where)}"] if join.where is not None else []
     return f"{join.kind} {'private' if join.private else 'public'} {join.table}: {', '.join(parts)}"
@@ -168,7 +168,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("source", "joins", "where"), GOLDEN)
 def test_a_join_becomes_its_plan(source: str, joins: list[str], where: str | None) -> None:
     plan = from_(source)
-    assert list(map(shown, plan.joins)) == joins
+    assert list(map(join_text, plan.joins)) == joins
     assert (None if plan.where is None else say(plan.where)) == where
     for join in plan.joins:
         assert [(plan.table.columns[name].kind, raw) for name, raw in join.columns] == [
@@ -188,7 +188,7 @@ def test_a_cte_may_join_and_be_joined() -> None:
         "b AS (SELECT name AS country, rich FROM countries) "
         "SELECT rich, avg(cost) AS c FROM a JOIN b USING (country) GROUP BY rich"
     )
-    assert list(map(shown, plan.joins)) == [
+    assert list(map(join_text, plan.joins)) == [
         "inner public regions: region = r.region",
         "inner public countries: r.country = b.name",
     ]
@@ -218,12 +218,12 @@ def test_a_limit_that_is_not_given_is_no_limit_in_a_join() -> None:
 def test_names_in_the_plan_never_collide() -> None:
     odd = replace(VISITS, columns={**VISITS.columns, "r.region": ColumnPolicy(kind="text")})
     plan = parse("SELECT count(*) FROM visits v JOIN regions r ON v.region = r.region", {**TABLES, "visits": odd})
-    assert shown(plan.joins[0]) == "inner public regions: region = r_1.region"
+    assert join_text(plan.joins[0]) == "inner public regions: region = r_1.region"
 
 
 def keys_of(source: str, key: str) -> list[object]:
-    (found,) = from_(source, f"{key} AS k, count(*) AS n", "GROUP BY k").keys
-    return [say(found.expression), *found.listed]
+    (group_key,) = from_(source, f"{key} AS k, count(*) AS n", "GROUP BY k").keys
+    return [say(group_key.expression), *group_key.listed]
 
 
 def test_groups_by_public_columns_have_their_values() -> None:
@@ -303,13 +303,13 @@ def test_renaming_reaches_every_part() -> None:
 CHAIN = "regions r JOIN countries c ON r.country = c.name"
 
 REFUSED = [
-    # rows of public tables that nobody has
+    # public rows without a match
     ("visits v RIGHT JOIN regions r ON v.region = r.region", "keeps rows of the public table 'regions'"),
     ("regions r LEFT JOIN visits v ON v.region = r.region", "keeps rows of the public table 'regions'"),
     ("visits v FULL JOIN regions r ON v.region = r.region", "FULL joins"),
     ("visits v FULL OUTER JOIN people p ON v.pid = p.id", "FULL joins"),
     ("visits v JOIN regions r ON v.region = r.region RIGHT JOIN countries c ON r.country = c.name", "keeps rows"),
-    # no condition, or none that joins
+    # without a condition that joins the sides
     ("visits, regions", "without a condition"),
     ("visits v, regions r WHERE v.region = r.region", "without a condition"),
     ("visits JOIN regions", "without a condition"),
@@ -381,7 +381,7 @@ REFUSED = [
     ("regions", "is public"),
     ("regions r JOIN countries c ON r.country = c.name", "is public"),
     ("regions r LEFT JOIN countries c ON r.country = c.name", "outer join of two public tables"),
-    # what does not flatten
+    # subqueries that cannot be flattened
     (
         f"visits v LEFT JOIN (SELECT r.region, c.rich FROM {CHAIN}) x USING (region)",
         "inside the right side",
