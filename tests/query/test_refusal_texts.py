@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.errors import InvalidError, RefusedError
+from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.refusals import sql_spelling, unknown_column
+from tacit.query.refusals import _BY_ARGUMENT, _BY_NODE, sql_spelling, unknown_column
 from tacit.query.sql.parse import parse
 
 ADULT = TablePolicy(
@@ -60,3 +60,16 @@ def test_functions_are_spelled_as_sql_writes_them() -> None:
 
 def test_long_names_are_cut() -> None:
     assert len(str(unknown_column("x" * 10_000, ["a"], in_quotes=True))) < 400
+
+
+def test_the_tables_hold_a_reason_without_its_period_and_a_hint_with_it() -> None:
+    for reason, hint in (*_BY_ARGUMENT.values(), *_BY_NODE.values()):
+        assert not reason.endswith(".")
+        assert not hint or hint.endswith(".")
+
+
+def test_an_unknown_column_lists_the_columns_that_exist() -> None:
+    with pytest.raises(ColumnNotFoundError) as caught:
+        parse("SELECT avg(zzz) FROM adult", {"adult": ADULT})
+    assert (caught.value.name, caught.value.columns) == ("zzz", tuple(ADULT.columns))
+    assert '"hours per week"' in str(caught.value.hint)

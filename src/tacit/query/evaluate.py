@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 from tacit.query.expressions.casts import cast
 from tacit.query.expressions.functions import apply, of_kind
@@ -83,7 +84,7 @@ def _step(part: Expression, values: list[Value]) -> Value:
         case Case(kind=kind):
             return of_kind(choose(values), kind)
         case Column(name=name):
-            raise LookupError(f"the column {name} has no value here")
+            raise InternalError(f"the column {show_name(name)} has no value.")
 
 
 def choose(values: Sequence[Value]) -> Value:

@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
@@ -102,9 +103,9 @@ class Key:
 
     @property
     def listed(self) -> tuple[Value, ...]:
-        """The values of the key; ValueError if it is open."""
+        """The values of the key; an InternalError if it is open."""
         if self.values is None:
-            raise ValueError(f"the key {self.name} is open")
+            raise InternalError(f"the key {show_name(self.name)} has no listed values.")
         return self.values
 
 
@@ -219,9 +220,9 @@ class Plan:
 
     @property
     def listed(self) -> int:
-        """The number of released cells; ValueError if the groups are discovered in the data."""
+        """The number of released cells; an InternalError if the groups are discovered in the data."""
         if self.cells is None:
-            raise ValueError("the groups are not listed")
+            raise InternalError("the groups of the plan are not listed.")
         return self.cells
 
     @property

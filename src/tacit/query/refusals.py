@@ -197,7 +197,7 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
     if isinstance(node, exp.Count) and argument == "expressions":
         return refused("count takes one column", "Use count(*) or count(x).")
     if isinstance(node, exp.DataType):
-        return refused_cast(node.this.name, "Also round to the digits that you need.")
+        return refused_cast(node.this.name, "For decimals, cast to DOUBLE and round.")
     if isinstance(node, exp.Order):
         return refused("ORDER BY inside an aggregate is not supported")
     unlisted = (f"{_name(node)} with {argument.strip('_')} is not supported", "")

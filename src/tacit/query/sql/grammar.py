@@ -31,7 +31,7 @@ from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
 _DEEPEST = 24
-_EXPECTED = "Write one SELECT statement in DuckDB's SQL."
+_EXPECTED = "A query is one SELECT statement in DuckDB's SQL."
 
 _STATEMENT = "with_ expressions from_ joins where group having order limit offset"
 _BINARY = "this expression"

@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from tacit.errors import TacitError, show_name
+from tacit.errors import InternalError, TacitError, show_name
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
@@ -330,7 +330,7 @@ def _output(expression: Expression, outputs: Mapping[Expression, Output]) -> Out
             parts = [part for branch in branches for part in branch] + ([] if otherwise is None else [otherwise])
             return Computed("case", tuple(_output(part, outputs) for part in parts), kind)
         case Column():
-            raise LookupError("the column is not released")
+            raise InternalError("an output reads a column that is not released.")
 
 
 def _as_real(output: Output) -> Output:
