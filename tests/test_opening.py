@@ -202,7 +202,7 @@ def test_a_column_whose_type_cannot_be_used_is_said_to_be_there() -> None:
 
 def test_a_name_that_is_not_there_is_told_beside_those_that_are() -> None:
     with tc.open(PEOPLE, **TERMS) as db:
-        with pytest.raises(InvalidError, match="'zzz'.*id, region"):
+        with pytest.raises(InvalidError, match=r"'zzz'.*id, region"):
             db.plan("SELECT count(zzz) FROM data", epsilon=1)
-        with pytest.raises(InvalidError, match="'zzz'.*data"):
+        with pytest.raises(InvalidError, match=r"'zzz'.*data"):
             db.plan("SELECT count(*) FROM zzz", epsilon=1)
