@@ -62,11 +62,11 @@ def test_a_plan_costs_nothing_and_a_query_spends_across_runs(folder: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("SELECT sum(age) FROM survey", "--epsilon", "0.1"), 3, "hidden"),
+        (("SELECT sum(age) FROM survey", "--epsilon", "0.1"), 3, "policy hides"),
         (("SELECT income FROM survey", "--epsilon", "0.1"), 3, "selects rows"),
         (("SELECT count(*) FROM survy", "--epsilon", "0.1"), 2, "survey"),
         (("SELECT count(*) FROM survey",), 2, "epsilon"),
-        (("SELECT count(* FROM survey", "--epsilon", "0.1"), 2, "sql"),
+        (("SELECT count(* FROM survey", "--epsilon", "0.1"), 2, "parentheses"),
     ],
     ids=["hidden", "rows", "typo", "no epsilon", "syntax"],
 )
