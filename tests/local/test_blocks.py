@@ -149,7 +149,7 @@ def normal_length(model: Signs, beta: float) -> Floats:
 
 @pytest.mark.parametrize("beta", [0.05, 0.05 / 1024])
 def test_intervals_of_many_reports_are_nearly_as_long_as_normal_ones(beta: float) -> None:
-    """What is not known of the others costs the less, the more reports there are."""
+    """The unknown number of others costs less with more reports."""
     ratios = []
     for size in (200, 2000, 20_000, 2_000_000):
         plus = np.array([size // 2, size * 6 // 10])

@@ -1,4 +1,4 @@
-"""Whatever is handed in: one clear error, or a record that is counted and dropped; never another exception."""
+"""Hostile input gives one clear error, or a record that is counted and dropped; never another exception."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_intervals_hold_where_hardly_any_report_is_wrong(epsilon: float) -> None
 
 
 def test_normal_intervals_would_miss_far_more_often() -> None:
-    """What all values at once need: β = 0.05/1024, with about one, three and twenty expected reports by chance."""
+    """Simultaneous intervals need β = 0.05/1024, with about one, three and twenty expected reports by chance."""
     for oracle in (GRR(domain=1024, epsilon=1), OUE(domain=1024, epsilon=6), OUE(domain=1024, epsilon=4)):
         assert max(misses(oracle, 1000, 0.05 / 1024, normal)) > 2
 
