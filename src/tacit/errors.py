@@ -59,7 +59,8 @@ class TacitError(Exception):
     """The root of every error that tacit raises on purpose.
 
     `str(error)` is the message, then the hint, then "Nothing was spent." if `unspent` is set. Only `Database` and the
-    ledger set it, for errors raised before a charge. The error keeps all of it when it is pickled.
+    ledger set it, for errors raised before a charge. `where` is the place of the failing source in its policy, such as
+    "tables.visits", and is printed first. The error keeps all of it when it is pickled.
 
     >>> error = TacitError("The ledger is locked.", hint="Try again later.")
     >>> error.unspent = True
@@ -69,6 +70,7 @@ class TacitError(Exception):
 
     hint: str | None = None
     unspent: bool = False
+    where: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         """Store the message and the hint without the passwords of URLs in them."""
@@ -83,7 +85,8 @@ class TacitError(Exception):
     def __str__(self) -> str:
         """Return message and hint on one line, without characters that could control a terminal."""
         sentences = (str(self.args[0]), self.hint, NOTHING_SPENT if self.unspent else None)
-        return visible(" ".join(sentence for sentence in sentences if sentence))
+        place = f"{self.where}: " if self.where else ""
+        return visible(place + " ".join(sentence for sentence in sentences if sentence))
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""

@@ -18,10 +18,10 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from contract.tables import Row
+from policies import table_policy
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy.build import build
 
 UnitKind = Literal["integer", "text", "real", "row"]
 """What names the units: a column `u` of a kind, or nothing, each row being one."""
@@ -210,7 +210,7 @@ def kinds_of(unit: UnitKind) -> dict[str, Kind]:
 
 def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> TablePolicy:
     """The table `t`, its policy made as `tacit.open` makes it."""
-    return build(
+    return table_policy(
         "t",
         kinds_of(unit),
         unit=ROW if unit == "row" else "u",

@@ -17,9 +17,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from contract.plans import call, key, plan, table
 from postgres_server import PASSWORD, Database, database, run_sql, server
-from tacit.engines.opened import Opened
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables
 from tacit.engines.postgres.sources import NO_CREDENTIALS, NO_DRIVER, NO_ENTRY, UNREACHED
+from tacit.engines.source import Source
 from tacit.engines.sql.engine import FAILED
 from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Column, Constant, Kind
@@ -213,8 +213,8 @@ def test_tables_of_one_database_are_opened_together(visits: Database) -> None:
     visits.run("CREATE TABLE regions (name text, wide bool); INSERT INTO regions VALUES ('n', true), ('s', NULL)")
     visits.grant("regions")
     tables = {
-        "v": Opened(source=visits.reader, table="visits"),
-        "r": Opened(source=visits.reader, table="regions", public=True),
+        "v": Source(source=visits.reader, table="visits"),
+        "r": Source(source=visits.reader, table="regions", public=True),
     }
     opened = open_postgres_tables(tables)
     assert opened.name == "v"
@@ -543,9 +543,9 @@ def test_a_timeout_that_is_none_is_refused(visits: Database, timeout: float) -> 
 
 
 def test_tables_of_two_databases_are_not_opened_together(visits: Database) -> None:
-    other = Opened(source=f"{visits.reader}&connect_timeout=9", table="visits")
+    other = Source(source=f"{visits.reader}&connect_timeout=9", table="visits")
     with pytest.raises(InvalidError, match="write the same URL for each"):
-        open_postgres_tables({"a": Opened(source=visits.reader, table="visits"), "b": other})
+        open_postgres_tables({"a": Source(source=visits.reader, table="visits"), "b": other})
 
 
 def test_the_environment_says_what_a_url_leaves_out(visits: Database, monkeypatch: pytest.MonkeyPatch) -> None:

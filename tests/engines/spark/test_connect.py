@@ -19,7 +19,7 @@ import pytest
 import tacit as tc
 from contract.plans import key, plan, table
 from tacit.database import FAILED, Database
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.engines.spark import sessions
 from tacit.engines.spark.engine import open_spark, open_spark_tables
 from tacit.errors import InvalidError, NoSourceError, SourceError
@@ -126,7 +126,7 @@ def test_a_question_with_a_public_table_is_answered(url: str) -> None:
     session = session_on(url)
     regions = session.createDataFrame([("A", "ground"), ("B", "first")], "ward string, floor string")
     opened = open_spark_tables(
-        {"visits": Opened(source=url, table="visits"), "floors": Opened(source=regions, public=True)}
+        {"visits": Source(source=url, table="visits"), "floors": Source(source=regions, public=True)}
     )
     try:
         assert opened.public("floors", {"ward": "text", "floor": "text"}).columns["floor"].keys == ("first", "ground")

@@ -13,7 +13,7 @@ import pytest
 
 from contract.plans import key, plan, table
 from spark_session import frame_of, spark
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.engines.spark import sessions
 from tacit.engines.spark.engine import SparkEngine, is_spark, open_spark, open_spark_tables
 from tacit.errors import InvalidError, NoSourceError, SourceError
@@ -338,8 +338,8 @@ def test_several_tables_are_opened_in_one_engine_and_public_ones_stay_as_they_ar
     file = tmp_path / "wards.parquet"
     pq.write_table(pa.table({"ward": ["A", "B"], "beds": [10, 20]}), file)
     sources = {
-        "visits": Opened(source=spark(), table="clinic.visits"),
-        "wards": Opened(source=f"spark:{file}", public=True),
+        "visits": Source(source=spark(), table="clinic.visits"),
+        "wards": Source(source=f"spark:{file}", public=True),
     }
     opened = open_spark_tables(sources)
     file.unlink()
@@ -370,7 +370,7 @@ def test_a_public_table_leaves_the_active_session_what_it_is() -> None:
     theirs = spark()
     theirs.range(1).createOrReplaceTempView("mine")
     private, public = theirs.range(5), theirs.range(3)
-    opened = open_spark_tables({"p": Opened(source=private), "q": Opened(source=public, public=True)})
+    opened = open_spark_tables({"p": Source(source=private), "q": Source(source=public, public=True)})
     try:
         now = type(theirs).getActiveSession()
         assert now is not None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.query.policy.toml_lines import Path, line_of, locate, quoted, spell, string
+from tacit.query.policy.toml_lines import KeyPath, dotted_key, line_of, locate, quoted, string
 
 BLANKS = st.sampled_from(["", " ", "\t "])
 GAPS = st.sampled_from(["", " ", "\n", " # ] } = 'x\n", '\n\n  # """\n'])  # where TOML allows newlines: inside arrays
@@ -43,9 +43,9 @@ class Writer:
 
     def __init__(self, data: st.DataObject) -> None:
         self.data, self.text = data, ""
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[KeyPath, int] = {}
 
-    def note(self, path: Path) -> None:
+    def note(self, path: KeyPath) -> None:
         self.lines.setdefault(path, self.text.count("\n") + 1)
 
     def add(self, *parts: str | st.SearchStrategy[str]) -> None:
@@ -58,7 +58,7 @@ class Writer:
     def names(self) -> list[str]:
         return self.data.draw(st.lists(NAMES, unique=True, max_size=3))
 
-    def value(self, path: Path, depth: int) -> None:
+    def value(self, path: KeyPath, depth: int) -> None:
         kind = self.data.draw(st.sampled_from(["scalar", "array", "table"] if depth else ["scalar"]))
         if kind == "scalar":
             self.add(SCALARS)
@@ -67,7 +67,7 @@ class Writer:
         else:
             self.inline_table(path, depth)
 
-    def array(self, path: Path, depth: int) -> None:
+    def array(self, path: KeyPath, depth: int) -> None:
         self.add("[")
         for place in range(self.data.draw(st.integers(0, 3))):
             self.add("," if place else "", GAPS)
@@ -76,7 +76,7 @@ class Writer:
             self.add(GAPS)
         self.add("]")
 
-    def inline_table(self, path: Path, depth: int) -> None:
+    def inline_table(self, path: KeyPath, depth: int) -> None:
         self.add("{")
         for place, name in enumerate(self.names()):
             self.add("," if place else "", BLANKS)
@@ -84,7 +84,7 @@ class Writer:
             self.add(BLANKS)
         self.add("}")
 
-    def pair(self, path: Path, name: str, depth: int) -> None:
+    def pair(self, path: KeyPath, name: str, depth: int) -> None:
         dotted = self.data.draw(st.lists(NAMES, max_size=2))
         for end in range(len(dotted) + 1):
             self.note((*path, name, *dotted[:end]))
@@ -94,7 +94,7 @@ class Writer:
         self.add(BLANKS, "=", BLANKS)
         self.value((*path, name, *dotted), depth)
 
-    def section(self, path: Path) -> None:
+    def section(self, path: KeyPath) -> None:
         for name in self.names():
             self.add(BLANKS)
             self.pair(path, name, 2)
@@ -117,7 +117,7 @@ class Writer:
             self.section((name, place, inner))
 
 
-def paths(value: object, path: Path = ()) -> Iterator[Path]:
+def paths(value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
     if path:
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -157,7 +157,7 @@ def test_a_missing_key_stands_where_its_table_does() -> None:
 @given(NAMES)
 def test_a_quoted_name_reads_as_itself(name: str) -> None:
     assert tomllib.loads(f"{quoted(name)} = {string(name)}") == {name: name}
-    assert spell(("t", name)) == f"t.{quoted(name)}"
+    assert dotted_key(("t", name)) == f"t.{quoted(name)}"
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment", "\n\n  # x\n"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import duckdb
 import numpy as np
 
 from tacit.engines.duckdb.dialect import DUCKDB
-from tacit.engines.duckdb.sources import attach, connect, copy, lock, show_as
-from tacit.engines.opened import Opened
+from tacit.engines.duckdb.sources import connect, copy, lock, show_as
+from tacit.engines.source import Source, Sources, find_table, open_one
 from tacit.engines.sql.engine import NOT_OPENED, Looks, Run, Secret, StatementEngine, keyed
 from tacit.engines.sql.shown_groups import SHOWN
 from tacit.engines.sql.statement import SOURCE
@@ -95,7 +96,7 @@ def _described(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, st
 
 
 def open_tables(
-    sources: Mapping[str, Opened],
+    sources: Sources,
     *,
     threads: int | None = None,
     temporary: str | PathLike[str] | None = None,
@@ -109,16 +110,13 @@ def open_tables(
     try:
         views: dict[str, str] = {}
         files: list[Path] = []
-        for place, (name, one) in enumerate(sources.items()):
-            views[name] = SOURCE if len(sources) == 1 else f"source_{place}"
-            shown = f"read_{place}" if one.public else views[name]
-            _, own = show_as(shown, connection, one.source, one.table, one.written)
-            if one.public:
-                copy(shown, connection, views[name])
-            else:
-                files += own
-        lock(connection, files, joins_public=any(one.public for one in sources.values()))
-        engine = DuckDBEngine(connection, next(iter(sources)), views)
+        for number, (name, source) in enumerate(sources.items()):
+            view = SOURCE if len(sources) == 1 else f"source_{number}"
+            table, paths = open_one(source, partial(_show, connection, source, view, f"read_{number}"), NOT_OPENED)
+            views[source.own_name(table) if name is None else name] = view
+            files += paths
+        lock(connection, files, joins_public=any(source.public for source in sources.values()))
+        engine = DuckDBEngine(connection, next(iter(views)), views)
     except TacitError:
         connection.close()
         raise
@@ -127,6 +125,18 @@ def open_tables(
     if engine is None:
         raise SourceError(NOT_OPENED)
     return engine
+
+
+def _show(
+    connection: duckdb.DuckDBPyConnection, source: Source, view: str, public_view: str
+) -> tuple[str, Sequence[Path]]:
+    """Make a source a view, or copy a public one; return the table's name and the files that must stay readable."""
+    shown = public_view if source.public else view
+    name, files = find_table(source, lambda table: show_as(shown, connection, source.source, table, source.written))
+    if source.public:
+        copy(shown, connection, view)
+        return name, ()
+    return name, files
 
 
 def open_duckdb(
@@ -146,15 +156,5 @@ def open_duckdb(
         threads: how many DuckDB may use; by default as many as there are cores.
         temporary: a directory for what does not fit memory; by default nothing is written.
     """
-    connection = connect(threads, temporary)
-    engine = None
-    try:
-        engine = DuckDBEngine(connection, attach(connection, source, table, written))
-    except TacitError:
-        connection.close()
-        raise
-    except Exception:  # noqa: BLE001 - as above
-        connection.close()
-    if engine is None:
-        raise SourceError(NOT_OPENED)
-    return engine
+    sources = {None: Source(source=source, table=table, written=written)}
+    return open_tables(sources, threads=threads, temporary=temporary)

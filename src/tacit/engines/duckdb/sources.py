@@ -28,8 +28,7 @@ import duckdb
 from sqlglot import exp
 
 from tacit.engines.sql.builder import TYPES
-from tacit.engines.sql.statement import SOURCE
-from tacit.errors import InvalidError, NoSourceError, show
+from tacit.errors import InvalidError, NoSourceError, TableNotNamedError, show
 from tacit.query.policy.locations import holds_secret, scheme
 
 _KEPT_ORDER = ("join_order", "build_side_probe_side", "top_n_window_elimination")
@@ -59,13 +58,6 @@ def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckd
         "temp_directory": "" if temporary is None else str(Path(temporary)),
     }
     return duckdb.connect(":memory:", config=config if threads is None else {**config, "threads": threads})
-
-
-def attach(connection: duckdb.DuckDBPyConnection, source: object, table: str | None, written: str | None = None) -> str:
-    """Make a source the view `data`, lock the connection, and return what the table is called."""
-    name, files = show_as(SOURCE, connection, source, table, written)
-    lock(connection, files)
-    return name
 
 
 def show_as(
@@ -205,10 +197,12 @@ def _which(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a DuckDB file of which no table is named; names of tables are its schema, not its data."""
     if not names:
         return NoSourceError("a DuckDB file without a table", "one with a table (views are not opened)")
+    if table is None:
+        return TableNotNamedError(names)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
     how = f'table = "{min(names)}" in the policy, table= in Python, --table for `tacit init`'
-    return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
+    return InvalidError("table", show(table), f"{choice} ({how})")
 
 
 def _plainly_compared(name: str, type_name: str) -> str:

@@ -20,12 +20,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import finalize
 
-from tacit.engines.opened import Opened
 from tacit.engines.postgres import sources
 from tacit.engines.postgres.connection import Held, numbered, watched
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.privileges import check_role
 from tacit.engines.postgres.sources import Place, Url, checked_url
+from tacit.engines.source import Source, Sources, declared_at, find_table
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import NOT_OPENED, Rows, Run, S, StatementEngine
 from tacit.engines.sql.histogram import BinStatement
@@ -262,10 +262,10 @@ def open_postgres(
         timeout: for how many seconds one statement may run; by default an hour.
     """
     del written
-    return _opened(source, [(None, table)], timeout)
+    return _opened(source, {None: Source(source=source, table=table)}, timeout)
 
 
-def open_postgres_tables(tables: Mapping[str, Opened], *, timeout: float | None = None) -> PostgresEngine:
+def open_postgres_tables(tables: Sources, *, timeout: float | None = None) -> PostgresEngine:
     """Open several tables of one database by their names, to be joined. The first name is the engine's."""
     urls = list(dict.fromkeys(str(one.source) for one in tables.values()))
     if len(urls) > 1:
@@ -275,10 +275,10 @@ def open_postgres_tables(tables: Mapping[str, Opened], *, timeout: float | None 
             "tables under one: write the same URL for each, letter by letter; what lies in other databases PostgreSQL "
             "cannot join, so copy public tables to that of the private ones",
         )
-    return _opened(urls[0], [(name, one.table) for name, one in tables.items()], timeout)
+    return _opened(urls[0], tables, timeout)
 
 
-def _opened(source: object, tables: Sequence[tuple[str | None, str | None]], timeout: float | None) -> PostgresEngine:
+def _opened(source: object, tables: Sources, timeout: float | None) -> PostgresEngine:
     """Open some tables, each under a name, or under its own."""
     seconds = TIMEOUT if timeout is None else timeout
     if not 0 < seconds <= _LONGEST:
@@ -288,8 +288,9 @@ def _opened(source: object, tables: Sequence[tuple[str | None, str | None]], tim
     try:
         connection.execute(sources.pinned(min(seconds, _CATALOG)).encode())
         sources.check_server(connection)
-        for name, table in tables:
-            place = sources.place_of(connection, table)
+        for name, table in tables.items():
+            with declared_at(table.place):
+                place = find_table(table, partial(sources.place_of, connection))
             places[place.name if name is None else name] = place
         connection.rollback()
     except TacitError:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 from tacit.engines.postgres.privileges import FOREIGN, ROLE, check_rights, check_role
 from tacit.engines.postgres.table_names import OPENED, Relation, meant, plain, quoted, spelled
-from tacit.errors import InvalidError, NoSourceError, SourceError, show
+from tacit.errors import InvalidError, NoSourceError, SourceError, TableNotNamedError, show
 from tacit.query.policy.locations import scheme
 from tacit.query.policy.toml_lines import string
 
@@ -297,10 +297,12 @@ def _which(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a database of which no table is named; names of tables are its schema, not its data."""
     if not names:
         return NoSourceError("a database with no table that this role may read", f"one with such a table: {ROLE}")
+    if table is None:
+        return TableNotNamedError(names)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     choice = f"one of {', '.join(map(repr, sorted(names)[:_MOST_NAMES]))}{more}"
     how = f"table = {string(min(names))} in the policy, table= in Python, --table for `tacit init`"
-    return InvalidError("table", "none" if table is None else show(table), f"{choice} ({how})")
+    return InvalidError("table", show(table), f"{choice} ({how})")
 
 
 def types_of(connection: Connection, number: int) -> dict[str, str]:

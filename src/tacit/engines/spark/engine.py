@@ -10,12 +10,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source, Sources, declared_at, find_table, open_one
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.sessions import is_there, own, quiet, refuse_gone, release, same_active, tell_apart
 from tacit.engines.spark.sources import Shown, check_table, find, is_spark, reveal, types_of
@@ -57,7 +59,11 @@ class SparkEngine(StatementEngine):
 
     def _show(self, session: SparkSession, views: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """Make every source a view, and return the types of its columns."""
-        return {table: types_of(reveal(self._sources[table], view, session)) for table, view in views.items()}
+        types: dict[str, dict[str, str]] = {}
+        for table, view in views.items():
+            with declared_at(self._sources[table].place):
+                types[table] = types_of(reveal(self._sources[table], view, session))
+        return types
 
     def ready(self) -> None:
         """Raise, before anything is charged, if the session was stopped or the server is gone; no table is read."""
@@ -169,10 +175,10 @@ def open_spark(source: object, *, table: str | None = None, written: str | None 
         table: which table of a session or a server: its name, with its database and catalog before it if need be.
         written: the source as a policy writes it, with its variables not filled in, for messages.
     """
-    return _opened({None: Opened(source=source, table=table, written=written)})
+    return _opened({None: Source(source=source, table=table, written=written)})
 
 
-def open_spark_tables(sources: Mapping[str, Opened]) -> SparkEngine:
+def open_spark_tables(sources: Sources) -> SparkEngine:
     """Open several tables by their names in one engine, so that they can be joined; private ones by their schema alone.
 
     They are in one session. Public tables are read, and kept as they are. The first name is the engine's.
@@ -180,7 +186,7 @@ def open_spark_tables(sources: Mapping[str, Opened]) -> SparkEngine:
     return _opened(sources)
 
 
-def _opened(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
+def _opened(sources: Sources) -> SparkEngine:
     try:
         with quiet():
             return _engine(sources)
@@ -191,14 +197,18 @@ def _opened(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngin
     raise SourceError(NOT_OPENED)  # outside of `except`, so that not even the context carries Spark's text
 
 
-def _engine(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
-    found = {name: find(one.source, one.table, one.written) for name, one in sources.items()}
-    session = _one_session([session for session, _ in found.values()])
-    shown = {
-        name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]  # keys of its own
-        for name, (_, one) in found.items()
-    }
+def _engine(sources: Sources) -> SparkEngine:
+    found = [(name, source, open_one(source, partial(_find, source), NOT_OPENED)) for name, source in sources.items()]
+    session = _one_session([session for _, _, (session, _) in found])
+    shown: dict[str, Shown] = {}
+    for name, source, (_, table) in found:
+        kept = open_one(source, partial(_kept, session, table), NOT_OPENED) if source.public else table
+        shown[source.own_name(table.name) if name is None else name] = replace(kept, place=source.place)
     return SparkEngine(session, next(iter(shown)), shown)
+
+
+def _find(source: Source) -> tuple[SparkSession, Shown]:
+    return find_table(source, lambda table: find(source.source, table, source.written))
 
 
 def _one_session(sessions: Sequence[SparkSession]) -> SparkSession:

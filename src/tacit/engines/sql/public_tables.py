@@ -13,7 +13,7 @@ from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.policy.columns import read_keys
+from tacit.query.policy.column_values import read_keys
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement and returns its rows."""

@@ -18,13 +18,12 @@ from datetime import date, datetime, timedelta
 from itertools import product
 from math import ceil, floor, inf, prod
 
-from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
 from tacit.query.expressions.ranges import proven
 from tacit.query.expressions.time import DAYS_AND_LONGER
 from tacit.query.policy import TablePolicy
-from tacit.query.policy.columns import read_keys
+from tacit.query.policy.column_values import read_keys
 from tacit.query.refusals import quoted, refused
 
 _MOST_COMBINATIONS = 100_000
@@ -54,10 +53,7 @@ def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequen
     (0.0, 10.0, 20.0, 30.0, 40.0)
     """
     if listed is not None:
-        try:
-            return read_keys(listed, expression.kind)
-        except InvalidError as error:
-            raise InvalidError(f"keys of {quoted(name)}", error.got, error.want) from None
+        return read_keys(listed, expression.kind, f"keys of {quoted(name)}")
     if isinstance(expression, Column) and (keys := table.columns[expression.name].keys) is not None:
         return keys
     named = _named(expression)

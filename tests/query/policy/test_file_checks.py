@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies import CLINIC, SCHEMA, Folder
+from tacit.query.policy.build import build
 from tacit.query.policy.file import load
 from tacit.query.policy.mistakes import PolicyError
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Folder:
         ("{ eps = 1 }", "budget.eps", "did you mean 'epsilon'?"),
         ("{ mu = 1 }", "budget.mu", "there are 'epsilon', 'delta' and 'rho'"),
         ("{ epsilon = 0 }", "budget.epsilon", "a finite number > 0"),
-        ("{ epsilon = -1.5 }", "budget.epsilon", "but got -1.5"),
+        ("{ epsilon = -1.5 }", "budget.epsilon", "not -1.5"),
         ("{ epsilon = inf }", "budget.epsilon", "a finite number > 0"),
         ("{ epsilon = nan }", "budget.epsilon", "a finite number > 0"),
         ("{ epsilon = true }", "budget.epsilon", "a finite number > 0"),
@@ -52,7 +53,7 @@ def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: 
 SINGLE = [  # a line of the clinic, what stands there instead, where the mistake is, and part of its text
     (3, "ledger = 5", "ledger", "the path of a file"),
     (3, 'ledger = ""', "ledger", "is not filled in yet"),
-    (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not hold a password"),
+    (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not contain a password"),
     (3, 'ledger = "${LEDGER}"', "ledger", "the environment variable LEDGER, which is not set"),
     (4, 'neighbours = "add"', "neighbours", '"add/remove" or "change one"'),
     (4, 'neighbors = "add/remove"', "neighbors", "did you mean 'neighbours'?"),
@@ -60,7 +61,7 @@ SINGLE = [  # a line of the clinic, what stands there instead, where the mistake
     (6, "[tables.visits]\nmax_group = 1", "tables.visits.max_group", "did you mean 'max_groups'?"),
     (7, "source = 5", "tables.visits.source", "the path of a Parquet"),
     (7, "", "tables.visits.source", "is required: write the path"),
-    (7, 'source = "postgresql://a:geheim@db"', "tables.visits.source", "must not hold a password"),
+    (7, 'source = "postgresql://a:geheim@db"', "tables.visits.source", "must not contain a password"),
     (7, 'source = "${A B}"', "tables.visits.source", "as ${NAME}"),
     (7, 'source = "x"\ntable = ""', "tables.visits.table", "is not filled in yet"),
     (8, "", "tables.visits.unit", 'such as unit = "patient_id", or each_row = true'),
@@ -242,7 +243,7 @@ def test_tables_of_the_wrong_shape_are_refused(folder: Folder) -> None:
         assert [found for _, found, _ in folder.wrong(budget + rest + text)] == ["tables.x.columns"]
     ((_, found, message),) = folder.wrong(budget + rest.replace("tables.x", 'tables."a\\nb"'))
     assert found.startswith('tables."a')
-    assert "printed" in message
+    assert "printable" in message
 
 
 def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) -> None:
@@ -251,10 +252,10 @@ def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) ->
     )
     table = folder.opened(text.replace('"patient_id"', '"patient"')).tables["visits"]
     with pytest.raises(PolicyError) as caught:
-        table.build({**SCHEMA, "Ward": "text"})
+        build(table, {**SCHEMA, "Ward": "text"})
     assert [tuple(mistake) for mistake in caught.value.mistakes] == [
         (6, "tables.visits", "must not have columns that differ only by case, but has 'ward' and 'Ward'; rename one"),
-        (8, "tables.visits.unit", "must be a column, but there is no 'patient'; did you mean 'patient_id'?"),
+        (8, "tables.visits.unit", "must be a column, but there is no column 'patient'; did you mean 'patient_id'?"),
         (13, "tables.visits.columns.costs", "is about a column that does not exist; did you mean 'cost'?"),
         (15, "tables.visits.columns.nmae", "is about a column that does not exist; did you mean 'name'?"),
         (
@@ -262,7 +263,7 @@ def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) ->
             "tables.visits.columns.day.bounds",
             (
                 "must be two dates, the earlier one first, such as 2020-01-01 and 2021-12-31, "
-                "since the column is of kind date or timestamp, but got (0, 1)"
+                "because the column is of kind date or timestamp, not (0, 1)"
             ),
         ),
     ]
@@ -272,7 +273,7 @@ def test_an_unknown_column_is_told_once_however_much_is_said_of_it(folder: Folde
     columns = "[tables.visits.columns.costs]\ntype = 'real'\nbounds = [0, 1]\nkeys = [1]\n"
     table = folder.opened(CLINIC[: CLINIC.index("[tables.visits.columns]")] + columns).tables["visits"]
     with pytest.raises(PolicyError) as caught:
-        table.build(SCHEMA)
+        build(table, SCHEMA)
     assert len(caught.value.mistakes) == 1
 
 
