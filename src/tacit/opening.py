@@ -112,7 +112,8 @@ def _load(source: str | PathLike[str], *, hidden: Collection[str], **others: obj
 
 def _open(policy: Policy, ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool) -> Database:
     """Open every source of a policy once, build the policies of its tables, and open its ledger."""
-    engines = open_sources({name: _source(table) for name, table in {**policy.tables, **policy.public}.items()})
+    declared = (*policy.tables.items(), *policy.public.items())
+    engines = open_sources({name: _source(table) for name, table in declared})
     try:
         tables = _build_tables(policy, engines)
         private = [table for table, _ in tables.values() if not table.public]

@@ -43,7 +43,7 @@ class Source:
         return "data" if name in str(self.source) and name not in self.written else name
 
 
-Sources: TypeAlias = Mapping[str, Source] | Mapping[str | None, Source]
+Sources: TypeAlias = Mapping[str, Source] | Mapping[None, Source] | Mapping[str | None, Source]
 """Sources by the names of their tables in SQL; None is for a table that keeps the name it has in its source."""
 
 
@@ -76,10 +76,10 @@ def find_table(source: Source, find: Callable[[str | None], _T]) -> _T:
     return find(source.fallback)
 
 
-def open_one(source: Source, step: Callable[[], _T], failure: str) -> _T:
+def open_one(source: Source, step: Callable[[], _T], failure: str, *, hint: str | None = None) -> _T:
     """Return the result of a step that opens one of several sources; an error names this source.
 
     Any exception that is not a TacitError becomes a SourceError with the text `failure`.
     """
     with declared_at(source.place):
-        return guarded(step, failure)
+        return guarded(step, failure, hint=hint)

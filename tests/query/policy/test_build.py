@@ -203,7 +203,7 @@ def test_a_table_has_columns_and_a_name() -> None:
         table_policy("t", {}, unit=ROW)
     for bad in ("", "a\nb", "a\0", None, 5):
         with pytest.raises(PolicyError, match="name must be a text"):
-            table_policy(bad, SCHEMA, unit=ROW)  # type: ignore[arg-type]
+            table_policy(bad, SCHEMA, unit=ROW)
 
 
 def test_everything_is_reported_at_once() -> None:

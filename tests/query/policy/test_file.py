@@ -230,7 +230,7 @@ def test_what_is_written_is_read_and_equals_the_arguments(
     schema: dict[str, Kind] = dict.fromkeys([unit, *columns], "text")
     bounds = {column: entry["bounds"] for column, entry in columns.items() if "bounds" in entry}
     keys = {column: entry["keys"] for column, entry in columns.items() if "keys" in entry}
-    expected = table_policy(name, schema, unit=unit, max_groups=1, max_rows=1, bounds=bounds, keys=keys)  # type: ignore[arg-type]
+    expected = table_policy(name, schema, unit=unit, max_groups=1, max_rows=1, bounds=bounds, keys=keys)
     assert build(load(path).tables[name], schema) == expected
 
 
