@@ -43,8 +43,8 @@ class Source:
         return "data" if name in str(self.source) and name not in self.written else name
 
 
-Sources: TypeAlias = Mapping[str, Source] | Mapping[None, Source] | Mapping[str | None, Source]
-"""Sources by the names of their tables in SQL; None is for a table that keeps the name it has in its source."""
+SourcesByName: TypeAlias = Mapping[str, Source] | Mapping[None, Source] | Mapping[str | None, Source]
+"""SourcesByName by the names of their tables in SQL; None is for a table that keeps the name it has in its source."""
 
 
 @contextmanager

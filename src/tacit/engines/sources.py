@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tacit.engines.source import Source, Sources, declared_at
+from tacit.engines.source import Source, SourcesByName, declared_at
 from tacit.query.policy.locations import scheme
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def open_source(source: object, *, table: str | None = None, written: str | None
     return _open(home_of(source), {None: Source(source=source, table=table, written=written)})
 
 
-def open_sources(sources: Sources) -> dict[str | None, StatementEngine]:
+def open_sources(sources: SourcesByName) -> dict[str | None, StatementEngine]:
     """Open each source once, all sources of one kind in one engine, and return the engine of each.
 
     An error names the source that failed in `error.where`; an error of a whole server names all sources there. Only
@@ -130,7 +130,7 @@ def is_database(source: object) -> bool:
     return home_of(source) == "spark" and not hasattr(source, "sparkSession")
 
 
-def _open(home: Home, sources: Sources) -> StatementEngine:
+def _open(home: Home, sources: SourcesByName) -> StatementEngine:
     match home:
         case "postgres":
             from tacit.engines.postgres.engine import open_postgres_tables  # noqa: PLC0415 - an extra

@@ -249,7 +249,7 @@ def test_a_huge_file_is_read_and_a_mistake_at_its_end_is_found(folder: Folder) -
 
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\t\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_what_a_failed_init_leaves(folder: Folder, content: bytes) -> None:
-    """What is missing in it is not listed: that would hide the cause."""
+    """The keys that it lacks are not listed: that would hide the cause."""
     ((line, where, message),) = folder.wrong(content)
     assert (line, where) == (None, "the file")
     assert "is empty; did `tacit init` fail?" in message

@@ -50,7 +50,7 @@ def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: 
     assert part in message
 
 
-SINGLE = [  # a line of the clinic, what stands there instead, where the mistake is, and part of its text
+SINGLE = [  # a line of the clinic, its replacement, the place of the mistake, and part of its text
     (3, "ledger = 5", "ledger", "the path of a file"),
     (3, 'ledger = ""', "ledger", "is not filled in yet"),
     (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not contain a password"),
@@ -113,7 +113,7 @@ def test_each_mistake_is_told_alone_and_with_its_line(
     written = [
         number + place for place, text in enumerate(instead.splitlines()) if re.search(rf"\b{key}\b( =|])", text)
     ]
-    assert line == (written or [6])[0]  # what is missing stands at its table
+    assert line == (written or [6])[0]  # a missing key has the line of its table
 
 
 def test_all_mistakes_come_at_once_in_the_order_of_the_lines(folder: Folder) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, lock, show_as
-from tacit.engines.source import Source, Sources, find_table, open_one
+from tacit.engines.source import Source, SourcesByName, find_table, open_one
 from tacit.engines.sql.engine import NOT_OPENED, Looks, Run, Secret, StatementEngine, keyed
 from tacit.engines.sql.shown_groups import SHOWN
 from tacit.engines.sql.statement import SOURCE
@@ -96,7 +96,7 @@ def _described(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, st
 
 
 def open_tables(
-    sources: Sources,
+    sources: SourcesByName,
     *,
     threads: int | None = None,
     temporary: str | PathLike[str] | None = None,

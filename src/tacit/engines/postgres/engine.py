@@ -25,7 +25,7 @@ from tacit.engines.postgres.connection import Held, numbered, watched
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.privileges import check_role
 from tacit.engines.postgres.sources import Place, Url, checked_url
-from tacit.engines.source import Source, Sources, declared_at, find_table
+from tacit.engines.source import Source, SourcesByName, declared_at, find_table
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import NOT_OPENED, Rows, Run, S, StatementEngine
 from tacit.engines.sql.histogram import BinStatement
@@ -265,7 +265,7 @@ def open_postgres(
     return _opened(source, {None: Source(source=source, table=table)}, timeout)
 
 
-def open_postgres_tables(tables: Sources, *, timeout: float | None = None) -> PostgresEngine:
+def open_postgres_tables(tables: SourcesByName, *, timeout: float | None = None) -> PostgresEngine:
     """Open several tables of one database by their names, to be joined. The first name is the engine's."""
     urls = list(dict.fromkeys(str(one.source) for one in tables.values()))
     if len(urls) > 1:
@@ -278,7 +278,7 @@ def open_postgres_tables(tables: Sources, *, timeout: float | None = None) -> Po
     return _opened(urls[0], tables, timeout)
 
 
-def _opened(source: object, tables: Sources, timeout: float | None) -> PostgresEngine:
+def _opened(source: object, tables: SourcesByName, timeout: float | None) -> PostgresEngine:
     """Open some tables, each under a name, or under its own."""
     seconds = TIMEOUT if timeout is None else timeout
     if not 0 < seconds <= _LONGEST:

@@ -17,7 +17,7 @@ from functools import partial
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from tacit.engines.source import Source, Sources, declared_at, find_table, open_one
+from tacit.engines.source import Source, SourcesByName, declared_at, find_table, open_one
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.sessions import is_there, own, quiet, refuse_gone, release, same_active, tell_apart
 from tacit.engines.spark.sources import Shown, check_table, find, is_spark, reveal, types_of
@@ -178,7 +178,7 @@ def open_spark(source: object, *, table: str | None = None, written: str | None 
     return _opened({None: Source(source=source, table=table, written=written)})
 
 
-def open_spark_tables(sources: Sources) -> SparkEngine:
+def open_spark_tables(sources: SourcesByName) -> SparkEngine:
     """Open several tables by their names in one engine, so that they can be joined; private ones by their schema alone.
 
     They are in one session. Public tables are read, and kept as they are. The first name is the engine's.
@@ -186,7 +186,7 @@ def open_spark_tables(sources: Sources) -> SparkEngine:
     return _opened(sources)
 
 
-def _opened(sources: Sources) -> SparkEngine:
+def _opened(sources: SourcesByName) -> SparkEngine:
     try:
         with quiet():
             return _engine(sources)
@@ -197,7 +197,7 @@ def _opened(sources: Sources) -> SparkEngine:
     raise SourceError(NOT_OPENED)  # outside of `except`, so that not even the context carries Spark's text
 
 
-def _engine(sources: Sources) -> SparkEngine:
+def _engine(sources: SourcesByName) -> SparkEngine:
     found = [(name, source, open_one(source, partial(_find, source), NOT_OPENED)) for name, source in sources.items()]
     session = _one_session([session for _, _, (session, _) in found])
     shown: dict[str, Shown] = {}

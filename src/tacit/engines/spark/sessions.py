@@ -174,11 +174,11 @@ def _hurry(session: object) -> None:
                 raise exception
             return wait
 
-    class Policy(DefaultPolicy):
+    class RetryPolicy(DefaultPolicy):
         def to_state(self) -> RetryPolicyState:
             return State(self)
 
-    policy = Policy(max_retries=5, initial_backoff=100, max_backoff=4000, max_server_retry_delay=4000)
+    policy = RetryPolicy(max_retries=5, initial_backoff=100, max_backoff=4000, max_server_retry_delay=4000)
     session._client.set_retry_policies([policy])  # type: ignore[attr-defined] # noqa: SLF001 - nothing public does it
 
 
