@@ -68,7 +68,7 @@ SINGLE = [  # a line of the clinic, its replacement, the place of the mistake, a
     (8, "each_row = false", "tables.visits.unit", "there is no default"),
     (8, 'each_row = "yes"', "tables.visits.each_row", "true or false"),
     (8, 'each_row = true\nunit = "x"', "tables.visits.each_row", "keep one of the two"),
-    (8, "unit = 5", "tables.visits.unit", "the column that says whose row it is"),
+    (8, "unit = 5", "tables.visits.unit", "the column whose value identifies the unit"),
     (8, 'unit = ""', "tables.visits.unit", "is not filled in yet"),
     (9, "max_groups = 0", "tables.visits.max_groups", "a whole number from 1"),
     (9, "max_groups = 2.0", "tables.visits.max_groups", "a whole number from 1"),

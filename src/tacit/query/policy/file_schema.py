@@ -83,7 +83,7 @@ class TableModel(_Model):
     )
     unit: _NonEmpty | None = Field(
         None,
-        description="the column that says whose row it is, in quotes (or, without a unit, each_row = true)",
+        description="the column whose value identifies the unit of a row, in quotes (or each_row = true instead)",
         examples=['unit = "patient_id"'],
     )
     each_row: bool = Field(default=False, description="true or false", examples=["each_row = true"])
@@ -137,7 +137,7 @@ class PolicyModel(_Model):
         None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
     )
     analysts: dict[str, BudgetModel] = Field(
-        default_factory=dict, description="budgets of analysts, under that of all", examples=["[analysts.ann]"]
+        default_factory=dict, description="budgets of single analysts, under the budget of all", examples=["[analysts.ann]"]
     )
     neighbours: Neighbours = Field(
         default="add/remove",
@@ -148,7 +148,7 @@ class PolicyModel(_Model):
         description="at least one table", examples=["[tables.visits]"]
     )
     public: dict[str, PublicModel] = Field(
-        default_factory=dict, description="tables that are not private", examples=["[public.regions]"]
+        default_factory=dict, description="public tables", examples=["[public.regions]"]
     )
 
 
