@@ -239,8 +239,8 @@ def test_what_may_be_opened_is_said_in_full() -> None:
     """The error for an invalid source and the help of `tacit init` list all kinds of sources."""
     with pytest.raises(NoSourceError) as caught:
         tc.open(["people.csv"], **TERMS)
-    asked = CliRunner().invoke(app, ["init", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-    for text in (str(caught.value), asked):
+    help_text = CliRunner().invoke(app, ["init", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    for text in (str(caught.value), help_text):
         for kind in ("Parquet", "CSV", "DuckDB", "postgres", "Spark", "spark:table", "sc://host"):
             assert kind.lower() in text.lower()
     with pytest.raises(InvalidError) as named:

@@ -132,15 +132,15 @@ def _source(table: TableDeclaration) -> Source:
     If a database has several tables, a table of a file, and every public table, is found by its name in SQL. The source
     that is the first argument of `tc.open` is not: `name` there may be any name.
     """
-    with declared_at(table.place):
+    with declared_at(table.where):
         location = table.location()
     return Source(
         source=location,
         table=table.table,
-        fallback=None if table.place is None else str(table.name),
+        fallback=None if table.where is None else str(table.name),
         written=table.written,
         public=table.public,
-        place=table.place,
+        where=table.where,
     )
 
 
@@ -159,16 +159,16 @@ def _build_tables(
         name = engine.name if key is None else key
         check_names(policy.public, name)
         named = replace(declaration, name=declaration.name or name)
-        with declared_at(declaration.place):
+        with declared_at(declaration.where):
             schema, unusable = engine.schema(name), engine.unusable(name)
         tables[name] = build(named, schema, unusable), engine
     neighbours = next(iter(tables.values()))[0].neighbours
     for name, declaration in policy.public.items():
         engine = engines[name]
-        with declared_at(declaration.place):
+        with declared_at(declaration.where):
             schema, unusable = engine.schema(name), engine.unusable(name)
         kinds = {column: facts.kind for column, facts in build(declaration, schema, unusable).columns.items()}
-        with declared_at(declaration.place):
+        with declared_at(declaration.where):
             tables[name] = engine.public(name, kinds, neighbours), engine
     return tables
 

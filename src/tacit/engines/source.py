@@ -22,7 +22,7 @@ class Source:
         fallback: the table to open if `table` is None and the database has several.
         written: the source as a policy writes it, its variables not filled in. Messages show this text.
         public: whether the table is public, so that an engine may read and copy its rows.
-        place: where a policy declares the source, such as "tables.visits". Errors begin with it.
+        where: the place where a policy declares the source, such as "tables.visits". Errors begin with it.
     """
 
     source: object
@@ -30,7 +30,7 @@ class Source:
     fallback: str | None = None
     written: str | None = None
     public: bool = False
-    place: str | None = None
+    where: str | None = None
 
     def own_name(self, name: str) -> str:
         """Return the name that a table has in its source, or "data" if the name is part of a variable's value.
@@ -48,7 +48,7 @@ SourcesByName: TypeAlias = Mapping[str, Source] | Mapping[None, Source] | Mappin
 
 
 @contextmanager
-def declared_at(place: str | None) -> Iterator[None]:
+def declared_at(where: str | None) -> Iterator[None]:
     """Let errors name the place where the failing source is declared, in `error.where`.
 
     >>> with declared_at("tables.visits"):
@@ -59,7 +59,7 @@ def declared_at(place: str | None) -> Iterator[None]:
     try:
         yield
     except TacitError as error:
-        error.where = error.where or place
+        error.where = error.where or where
         raise
 
 
@@ -81,5 +81,5 @@ def open_one(source: Source, step: Callable[[], _T], failure: str, *, hint: str 
 
     Any exception that is not a TacitError becomes a SourceError with the text `failure`.
     """
-    with declared_at(source.place):
+    with declared_at(source.where):
         return guarded(step, failure, hint=hint)

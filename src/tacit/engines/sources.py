@@ -67,11 +67,11 @@ def open_sources(sources: SourcesByName) -> dict[str | None, StatementEngine]:
     An error names the source that failed in `error.where`; an error of a whole server names all sources there. Only
     schemas are read, and the rows of public tables that the engine copies.
     """
-    asked = {name: _by_name(source, sources.values()) for name, source in sources.items()}
+    named = {name: _by_name(source, sources.values()) for name, source in sources.items()}
     engines: dict[str | None, StatementEngine] = {}
     try:
-        for home in dict.fromkeys(home_of(source.source) for source in asked.values()):
-            here = {name: source for name, source in asked.items() if home_of(source.source) == home}
+        for home in dict.fromkeys(home_of(source.source) for source in named.values()):
+            here = {name: source for name, source in named.items() if home_of(source.source) == home}
             with declared_at(_places(here.values())):
                 engines |= dict.fromkeys(here, _open(home, here))
     except BaseException:
@@ -82,8 +82,8 @@ def open_sources(sources: SourcesByName) -> dict[str | None, StatementEngine]:
 
 
 def _places(sources: Iterable[Source]) -> str | None:
-    """Return where all sources are declared; None if one of them has no place."""
-    places = [source.place for source in sources]
+    """Return where all sources are declared; None if one of them has no such place."""
+    places = [source.where for source in sources]
     return None if None in places else ", ".join(filter(None, places))
 
 

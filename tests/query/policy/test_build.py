@@ -63,7 +63,7 @@ def test_a_policy_holds_what_was_declared() -> None:
     assert policy.columns["region"] == ColumnPolicy(kind="text", keys=("north", "south", None))
     assert policy.columns["urban"].keys == (True, False)
     assert policy.columns["name"] == ColumnPolicy(kind="text", hidden=True)
-    assert {column: one.kind for column, one in policy.columns.items()} == SCHEMA
+    assert {column: facts.kind for column, facts in policy.columns.items()} == SCHEMA
 
 
 def test_columns_cannot_be_changed() -> None:
@@ -73,8 +73,8 @@ def test_columns_cannot_be_changed() -> None:
 
 
 def test_where_each_row_is_a_unit_the_limits_are_one_whatever_is_given() -> None:
-    given: list[dict[str, Any]] = [{}, {"max_groups": 7, "max_rows": 9}, {"max_groups": None, "max_rows": -1}]
-    for limits in given:
+    cases: list[dict[str, Any]] = [{}, {"max_groups": 7, "max_rows": 9}, {"max_groups": None, "max_rows": -1}]
+    for limits in cases:
         policy = table_policy("survey", SCHEMA, unit=ROW, **limits)
         assert (policy.unit, policy.max_groups, policy.max_rows) == (None, 1, 1)
     assert table_policy("survey", SCHEMA, unit=copy.deepcopy(ROW)).unit is None
@@ -87,7 +87,7 @@ def test_a_source_without_types_takes_them_from_what_is_declared() -> None:
         keys={"region": ["a"], "urban": [True], "day": [date(2026, 1, 1)], "name": [1, 2]},
         types={"age": "integer", "seen": "timestamp"},
     )
-    assert {column: one.kind for column, one in policy.columns.items()} == SCHEMA | {
+    assert {column: facts.kind for column, facts in policy.columns.items()} == SCHEMA | {
         "person_id": "text",
         "name": "integer",
     }
@@ -165,9 +165,9 @@ def test_hidden_is_a_list_of_names(bad: object) -> None:
 
 
 def test_a_hidden_column_has_neither_bounds_nor_keys() -> None:
-    found = mistakes(hidden=["age"], bounds={"age": (0, 1)}, keys={"age": [1]})
-    assert [where for where, _ in found] == ["bounds['age']", "keys['age']"]
-    assert all("hidden column" in message for _, message in found)
+    reported = mistakes(hidden=["age"], bounds={"age": (0, 1)}, keys={"age": [1]})
+    assert [where for where, _ in reported] == ["bounds['age']", "keys['age']"]
+    assert all("hidden column" in message for _, message in reported)
 
 
 def test_types_are_kinds() -> None:
@@ -207,7 +207,7 @@ def test_a_table_has_columns_and_a_name() -> None:
 
 
 def test_everything_is_reported_at_once() -> None:
-    found = mistakes(
+    reported = mistakes(
         {**SCHEMA, "NAME": "text"},
         unit="persn_id",
         max_groups=None,
@@ -218,7 +218,7 @@ def test_everything_is_reported_at_once() -> None:
         types={"age": "int"},
         neighbours="both",
     )
-    assert [where for where, _ in found] == [
+    assert [where for where, _ in reported] == [
         "schema",
         "unit",
         "max_rows",
@@ -255,7 +255,7 @@ def test_a_thousand_columns_with_a_thousand_misspellings_are_quick() -> None:
     with pytest.raises(PolicyError) as caught:
         table_policy("wide", schema, unit=ROW, bounds={f"colum_{number}": (0, 1) for number in range(1_000)})
     assert len(caught.value.mistakes) == 1_000
-    assert sum("did you mean" in one.message for one in caught.value.mistakes) == 20
+    assert sum("did you mean" in listed.message for listed in caught.value.mistakes) == 20
 
 
 @pytest.mark.parametrize(
@@ -278,15 +278,17 @@ def test_any_names_will_do(names: list[str], data: st.DataObject) -> None:
         "t", dict.fromkeys(names, "text"), unit=unit, max_groups=1, max_rows=1, bounds=bounds, hidden=hidden
     )
     assert list(policy.columns) == names
-    assert [name for name, one in policy.columns.items() if one.hidden] == [name for name in names if name in hidden]
+    assert [name for name, column in policy.columns.items() if column.hidden] == [
+        name for name in names if name in hidden
+    ]
     assert all(policy.columns[name].bounds == (Fraction(0), Fraction(1)) for name in bounds)
 
 
 def test_the_version_depends_on_the_content_alone() -> None:
-    one = survey(bounds={"age": (0, 120), "income": (0, 0.1)}, keys={"day": [date(2026, 1, 1)]})
-    two = survey(bounds={"income": (0, Fraction(1, 10)), "age": [0, 120.0]}, keys={"day": (date(2026, 1, 1),)})
-    assert version(one) == version(two)
-    assert len(version(one)) == 64
+    first = survey(bounds={"age": (0, 120), "income": (0, 0.1)}, keys={"day": [date(2026, 1, 1)]})
+    second = survey(bounds={"income": (0, Fraction(1, 10)), "age": [0, 120.0]}, keys={"day": (date(2026, 1, 1),)})
+    assert version(first) == version(second)
+    assert len(version(first)) == 64
     changes: list[dict[str, Any]] = [
         {"max_rows": 6},
         {"unit": "age"},

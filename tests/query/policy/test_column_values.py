@@ -160,8 +160,8 @@ def test_there_are_some_keys_and_not_too_many() -> None:
 
 @settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
-def test_a_float_bound_means_the_decimal_it_prints(one: float, two: float) -> None:
-    low, high = sorted((one, two))
+def test_a_float_bound_means_the_decimal_it_prints(first: float, second: float) -> None:
+    low, high = sorted((first, second))
     if low == high:
         with pytest.raises(InvalidError, match="not equal"):
             read_bounds((low, high), "real")

@@ -45,8 +45,8 @@ def folder(tmp_path: Path) -> Folder:
     ],
 )
 def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: str) -> None:
-    ((line, found, message),) = folder.wrong(CLINIC.replace("{ epsilon = 3.0, delta = 1e-6 }", budget))
-    assert (line, found) == (2, where)
+    ((line, reported, message),) = folder.wrong(CLINIC.replace("{ epsilon = 3.0, delta = 1e-6 }", budget))
+    assert (line, reported) == (2, where)
     assert part in message
 
 
@@ -105,19 +105,19 @@ def test_each_mistake_is_told_alone_and_with_its_line(
 ) -> None:
     lines = CLINIC.splitlines()
     lines[number - 1] = instead
-    ((line, found, message),) = folder.wrong("\n".join(lines))
-    assert found == where
+    ((line, reported, message),) = folder.wrong("\n".join(lines))
+    assert reported == where
     assert part in message
     assert "geheim" not in message
     key = where.rpartition(".")[2]
     written = [
-        number + place for place, text in enumerate(instead.splitlines()) if re.search(rf"\b{key}\b( =|])", text)
+        number + index for index, text in enumerate(instead.splitlines()) if re.search(rf"\b{key}\b( =|])", text)
     ]
     assert line == (written or [6])[0]  # a missing key has the line of its table
 
 
 def test_all_mistakes_come_at_once_in_the_order_of_the_lines(folder: Folder) -> None:
-    found = folder.wrong(
+    reported = folder.wrong(
         """\
 budget = { epsilon = -1, rho = 1 }
 ledger = "postgresql://a:geheim@${HOST}/x"
@@ -141,7 +141,7 @@ unit = "u"
 max_rows = 1
 """
     )
-    assert [(line, where) for line, where, _ in found] == [
+    assert [(line, where) for line, where, _ in reported] == [
         (1, "budget.epsilon"),
         (1, "budget"),
         (2, "ledger"),
@@ -222,8 +222,8 @@ def test_every_spelling_of_a_key_has_its_line(folder: Folder, text: str) -> None
     ],
 )
 def test_what_is_no_toml_is_told_with_its_line(folder: Folder, text: str | bytes, line: int, part: str) -> None:
-    ((found, where, message),) = folder.wrong(text)
-    assert (found, where) == (line, "the file")
+    ((reported, where, message),) = folder.wrong(text)
+    assert (reported, where) == (line, "the file")
     assert part in message
 
 
@@ -237,12 +237,12 @@ def test_a_file_of_comments_lacks_what_is_required(folder: Folder) -> None:
 def test_tables_of_the_wrong_shape_are_refused(folder: Folder) -> None:
     budget = "budget = { rho = 1 }\n"
     for text, where in (("tables = 5", "tables"), ("[tables]\nx = 5", "tables.x"), ("[[tables.x]]", "tables.x")):
-        assert [found for _, found, _ in folder.wrong(budget + text)] == [where]
+        assert [reported for _, reported, _ in folder.wrong(budget + text)] == [where]
     rest = '[tables.x]\nsource = "x"\neach_row = true\n'
     for text in ("columns = 5", "[[tables.x.columns]]\n"):
-        assert [found for _, found, _ in folder.wrong(budget + rest + text)] == ["tables.x.columns"]
-    ((_, found, message),) = folder.wrong(budget + rest.replace("tables.x", 'tables."a\\nb"'))
-    assert found.startswith('tables."a')
+        assert [reported for _, reported, _ in folder.wrong(budget + rest + text)] == ["tables.x.columns"]
+    ((_, reported, message),) = folder.wrong(budget + rest.replace("tables.x", 'tables."a\\nb"'))
+    assert reported.startswith('tables."a')
     assert "printable" in message
 
 
@@ -283,7 +283,7 @@ def test_thousands_of_mistakes_are_all_listed(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "analyst", "said"),
+    ("budget", "analyst", "text"),
     [
         ("epsilon = 1", "rho = 1", "must be in epsilon, as the budget of all is"),
         ("rho = 1", "epsilon = 1", "must be in rho, as the budget of all is"),
@@ -293,10 +293,10 @@ def test_thousands_of_mistakes_are_all_listed(folder: Folder) -> None:
     ],
 )
 def test_an_analysts_budget_is_one_and_in_the_currency_of_all(
-    tmp_path: Path, budget: str, analyst: str, said: str
+    tmp_path: Path, budget: str, analyst: str, text: str
 ) -> None:
     file = tmp_path / "p.toml"
     table = '[tables.x]\nsource = "x.csv"\nunit = "u"\n'
     file.write_text(f"budget = {{ {budget} }}\n{table}[analysts.ann]\n{analyst}\n", encoding="utf-8")
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=text):
         load(file)

@@ -22,7 +22,7 @@ def test_the_page_documents_every_key_as_the_models_have_it() -> None:
     documented = {key: (want, example) for key, want, example in rows}
     nested = {f"{part}.NAME{more}" for part in ("tables", "public") for more in ("", ".columns.NAME")}  # headings
     nested.add("analysts.NAME")
-    assert documented == {key: wanted for key, wanted in KEYS.items() if key not in nested}
+    assert documented == {key: described for key, described in KEYS.items() if key not in nested}
 
 
 def test_the_example_of_the_page_is_a_policy(folder: Folder) -> None:

@@ -52,9 +52,9 @@ def test_what_holds_no_secret_is_accepted(location: str) -> None:
 
 
 def test_each_missing_variable_is_named_once_and_no_value_is() -> None:
-    found = location_mistakes("${A}/${B}/${A}/${C}", {"B": "value of b", "C": ""})
-    assert [mistake.split()[4].rstrip(",") for mistake in found] == ["A", "C"]
-    assert "value" not in "".join(found)
+    mistakes = location_mistakes("${A}/${B}/${A}/${C}", {"B": "value of b", "C": ""})
+    assert [mistake.split()[4].rstrip(",") for mistake in mistakes] == ["A", "C"]
+    assert "value" not in "".join(mistakes)
 
 
 @pytest.mark.parametrize("location", ["${", "${}", "${A B}", "${1}", "a/${A", "${${A}}"])

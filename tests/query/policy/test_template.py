@@ -47,10 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 def test_until_it_is_filled_in_exactly_the_open_lines_are_reported(folder: Folder) -> None:
     text = skeleton(TABLES)
     blank = [line for line, written in enumerate(text.splitlines(), 1) if written.endswith('= ""')]
-    found = folder.wrong(text)
-    assert [line for line, _, _ in found] == blank
-    assert all("is not filled in yet: write" in message for _, _, message in found)
-    assert [where.rpartition(".")[2] for _, where, _ in found] == ["budget", *["unit", "max_groups", "max_rows"] * 2]
+    reported = folder.wrong(text)
+    assert [line for line, _, _ in reported] == blank
+    assert all("is not filled in yet: write" in message for _, _, message in reported)
+    assert [where.rpartition(".")[2] for _, where, _ in reported] == ["budget", *["unit", "max_groups", "max_rows"] * 2]
 
 
 def test_filled_in_it_is_a_policy(folder: Folder) -> None:
@@ -61,8 +61,8 @@ def test_filled_in_it_is_a_policy(folder: Folder) -> None:
     assert list(policy.tables) == list(TABLES)
     for name, (source, schema) in TABLES.items():
         assert policy.tables[name].source == source
-        built = build(policy.tables[name], schema)
-        assert dict(built.columns) == {column: ColumnPolicy(kind=kind) for column, kind in schema.items()}
+        table = build(policy.tables[name], schema)
+        assert dict(table.columns) == {column: ColumnPolicy(kind=kind) for column, kind in schema.items()}
 
 
 def test_what_stands_in_the_comments_works_inside_the_braces(folder: Folder) -> None:
@@ -87,8 +87,8 @@ def test_every_line_fits_a_screen_and_every_setting_is_explained() -> None:
     lines = skeleton({"visits": TABLES["visits"]}).splitlines()
     assert max(map(len, lines)) <= 120
     for key in ("budget", "ledger", "neighbours", "unit", "max_groups"):
-        place = next(place for place, line in enumerate(lines) if line.startswith(f"{key} ="))
-        assert lines[place - 1].startswith("#")
+        index = next(index for index, line in enumerate(lines) if line.startswith(f"{key} ="))
+        assert lines[index - 1].startswith("#")
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=10).filter(str.isprintable)
@@ -104,7 +104,7 @@ def test_any_names_are_written_so_that_they_are_read_again(
     assert list(read) == list(tables)
     for name, (source, schema) in tables.items():
         assert read[name]["source"] == source
-        assert {column: one["type"] for column, one in read[name]["columns"].items()} == schema
+        assert {column: facts["type"] for column, facts in read[name]["columns"].items()} == schema
 
 
 def test_the_ledger_takes_a_plain_name() -> None:

@@ -1,4 +1,4 @@
-"""Lines are recorded while a random document is written, in random spellings, and must be found again."""
+"""Lines are recorded while a random document is written, in random spellings, and must be lines again."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class Writer:
 
     def array(self, path: KeyPath, depth: int) -> None:
         self.add("[")
-        for place in range(self.data.draw(st.integers(0, 3))):
-            self.add("," if place else "", GAPS)
-            self.note((*path, place))
-            self.value((*path, place), depth - 1)
+        for index in range(self.data.draw(st.integers(0, 3))):
+            self.add("," if index else "", GAPS)
+            self.note((*path, index))
+            self.value((*path, index), depth - 1)
             self.add(GAPS)
         self.add("]")
 
     def inline_table(self, path: KeyPath, depth: int) -> None:
         self.add("{")
-        for place, name in enumerate(self.names()):
-            self.add("," if place else "", BLANKS)
+        for index, name in enumerate(self.names()):
+            self.add("," if index else "", BLANKS)
             self.pair(path, name, depth - 1)
             self.add(BLANKS)
         self.add("}")
@@ -107,14 +107,14 @@ class Writer:
 
     def tables(self, name: str) -> None:
         self.note((name,))
-        for place in range(self.data.draw(st.integers(1, 3))):
-            self.note((name, place))
+        for index in range(self.data.draw(st.integers(1, 3))):
+            self.note((name, index))
             self.add("[[", BLANKS, self.key(name), BLANKS, "]]\n")
-            self.section((name, place))
+            self.section((name, index))
             inner = self.data.draw(st.sampled_from(["inner table", "inner tables"]))
-            self.note((name, place, inner))
+            self.note((name, index, inner))
             self.add("[", self.key(name), ".", self.key(inner), "]\n")
-            self.section((name, place, inner))
+            self.section((name, index, inner))
 
 
 def paths(value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -133,16 +133,16 @@ def test_every_key_and_element_is_found_on_its_line(data: st.DataObject) -> None
     taken = {path[0] for path in writer.lines}
     for name in data.draw(st.lists(NAMES.filter(lambda name: name not in taken), unique=True, max_size=3)):
         writer.table(name) if data.draw(st.booleans()) else writer.tables(name)
-    found = locate(writer.text)
-    assert found == writer.lines
-    assert set(found) == set(paths(tomllib.loads(writer.text)))
+    lines = locate(writer.text)
+    assert lines == writer.lines
+    assert set(lines) == set(paths(tomllib.loads(writer.text)))
 
 
 def test_a_table_stands_where_it_is_written_out_not_where_it_is_implied() -> None:
-    found = locate('[tables.a.columns]\nx = {}\n[tables.a]\nunit = "u"\n')
-    assert found["tables",] == 1
-    assert found["tables", "a"] == 3
-    assert found["tables", "a", "unit"] == 4
+    lines = locate('[tables.a.columns]\nx = {}\n[tables.a]\nunit = "u"\n')
+    assert lines["tables",] == 1
+    assert lines["tables", "a"] == 3
+    assert lines["tables", "a", "unit"] == 4
 
 
 def test_a_missing_key_stands_where_its_table_does() -> None:

@@ -289,7 +289,7 @@ def _opened(source: object, tables: SourcesByName, timeout: float | None) -> Pos
         connection.execute(sources.pinned(min(seconds, _CATALOG)).encode())
         sources.check_server(connection)
         for name, table in tables.items():
-            with declared_at(table.place):
+            with declared_at(table.where):
                 place = find_table(table, partial(sources.place_of, connection))
             places[place.name if name is None else name] = place
         connection.rollback()

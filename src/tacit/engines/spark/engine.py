@@ -61,7 +61,7 @@ class SparkEngine(StatementEngine):
         """Make every source a view, and return the types of its columns."""
         types: dict[str, dict[str, str]] = {}
         for table, view in views.items():
-            with declared_at(self._sources[table].place):
+            with declared_at(self._sources[table].where):
                 types[table] = types_of(reveal(self._sources[table], view, session))
         return types
 
@@ -203,7 +203,7 @@ def _engine(sources: SourcesByName) -> SparkEngine:
     shown: dict[str, Shown] = {}
     for name, source, (_, table) in found:
         kept = open_one(source, partial(_kept, session, table), NOT_OPENED) if source.public else table
-        shown[source.own_name(table.name) if name is None else name] = replace(kept, place=source.place)
+        shown[source.own_name(table.name) if name is None else name] = replace(kept, where=source.where)
     return SparkEngine(session, next(iter(shown)), shown)
 
 

@@ -47,7 +47,7 @@ class Shown:
     name: str
     table: str | None = None
     frame: DataFrame | None = None
-    place: str | None = None  # where a policy declares it
+    where: str | None = None  # the place where a policy declares it
 
 
 def is_spark(source: object) -> bool:

@@ -22,7 +22,7 @@ class Arguments:
 
     __slots__ = ()
 
-    def place(self, table: TableDeclaration) -> str | None:
+    def where(self, table: TableDeclaration) -> str | None:
         """Return the argument of a public table; None for the source itself."""
         return f"public[{table.name!r}]" if table.public else None
 

@@ -23,7 +23,7 @@ from tacit.query.policy.toml_lines import KeyPath
 class Origin(Protocol):
     """The arguments or the file that a policy comes from."""
 
-    def place(self, table: TableDeclaration) -> str | None:
+    def where(self, table: TableDeclaration) -> str | None:
         """Return where a table is declared, for errors of its source; None for the first argument of `tacit.open`."""
 
     def error(self, table: TableDeclaration, mistakes: Iterable[TableMistake]) -> PolicyError:
@@ -77,9 +77,9 @@ class TableDeclaration:
         return "public" if self.public else "tables"
 
     @property
-    def place(self) -> str | None:
+    def where(self) -> str | None:
         """The place of the declaration, for errors of the source."""
-        return self.origin.place(self)
+        return self.origin.where(self)
 
     def location(self, environment: Mapping[str, str] | None = None) -> object:
         """Return the source with its variables filled in from this environment (by default the process's)."""

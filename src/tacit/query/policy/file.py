@@ -39,7 +39,7 @@ class PolicyText:
     folder: Path
     lines: Mapping[KeyPath, int]
 
-    def place(self, table: TableDeclaration) -> str:
+    def where(self, table: TableDeclaration) -> str:
         """Return the keys of a table, such as tables.visits."""
         return dotted_key((table.section, str(table.name)))
 

@@ -137,7 +137,9 @@ class PolicyModel(_Model):
         None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
     )
     analysts: dict[str, BudgetModel] = Field(
-        default_factory=dict, description="budgets of single analysts, under the budget of all", examples=["[analysts.ann]"]
+        default_factory=dict,
+        description="budgets of single analysts, under the budget of all",
+        examples=["[analysts.ann]"],
     )
     neighbours: Neighbours = Field(
         default="add/remove",
