@@ -14,7 +14,7 @@ import tacit as tc
 from tacit.cli import query
 from tacit.cli.main import app
 from tacit.database import Database
-from tacit.engines.duckdb import engine
+from tacit.engines.duckdb import engine, sources
 from tacit.errors import InvalidError, NoSourceError, SourceError
 
 PEOPLE = pd.DataFrame({"id": range(100), "region": ["a", "b"] * 50})
@@ -188,10 +188,9 @@ def test_an_error_begins_with_the_table_of_the_policy(tmp_path: Path) -> None:
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Count the connections of DuckDB that are opened."""
     opened: list[object] = []
-    connect = engine.connect
 
     def counted(*arguments: Any) -> duckdb.DuckDBPyConnection:  # noqa: ANN401 - as they come
-        opened.append(connect(*arguments))
+        opened.append(sources.connect(*arguments))
         return opened[-1]  # type: ignore[return-value]
 
     monkeypatch.setattr(engine, "connect", counted)
