@@ -157,17 +157,18 @@ def _build_tables(
     for key, declaration in policy.tables.items():
         engine = engines[key]
         name = engine.name if key is None else key
-        check_names(policy.public, name)
-        named = replace(declaration, name=declaration.name or name)
+        if key is None:
+            check_names(policy.public, name)
         with declared_at(declaration.where):
             schema, unusable = engine.schema(name), engine.unusable(name)
-        tables[name] = build(named, schema, unusable), engine
+        tables[name] = build(replace(declaration, name=declaration.name or name), schema, unusable), engine
     neighbours = next(iter(tables.values()))[0].neighbours
     for name, declaration in policy.public.items():
         engine = engines[name]
         with declared_at(declaration.where):
-            schema, unusable = engine.schema(name), engine.unusable(name)
-        kinds = {column: facts.kind for column, facts in build(declaration, schema, unusable).columns.items()}
+            kinds, unusable = engine.schema(name), engine.unusable(name)
+        if declaration.types is not None:  # a file declares types of public tables, arguments do not
+            kinds = {column: facts.kind for column, facts in build(declaration, kinds, unusable).columns.items()}
         with declared_at(declaration.where):
             tables[name] = engine.public(name, kinds, neighbours), engine
     return tables
