@@ -33,7 +33,7 @@ from contract.test_found_groups import (
     oversteps,
 )
 from contract.test_questions import BRIEF, SEARCH, asked, in_table
-from tacit.engines.sql import contribution_bounding, shown_groups
+from tacit.engines.sql import contribution_bounding, discovered_groups
 from tacit.engines.sql.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
@@ -175,14 +175,13 @@ def test_twice_what_a_unit_may_is_found(word: str) -> None:
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_second_look_that_keeps_all_groups_is_found(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str) -> str:
-        del max_groups
-        return contribution_bounding.numbered(10**9, dialect, by, rank=rank)
+    def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str = "ROW_NUMBER") -> str:
+        kept = max_groups if rank == "ROW_NUMBER" else 10**9  # the first pass stays honest
+        return contribution_bounding.numbered(kept, dialect, by, rank=rank)
 
     assert not moves_values(honestly, crowd(word, "bcd"))
-    monkeypatch.setattr(
-        shown_groups, "keep", SimpleNamespace(numbered=numbered, best_values=contribution_bounding.best_values)
-    )
+    patched = SimpleNamespace(numbered=numbered, best_values=contribution_bounding.best_values)
+    monkeypatch.setattr(discovered_groups, "contribution_bounding", patched)
     assert moves_values(honestly, crowd(word, "bcd"))
 
 
@@ -194,7 +193,6 @@ def test_values_that_are_hashed_by_the_place_of_a_group_are_found(monkeypatch: p
         return contribution_bounding.best_values(max_rows, ["place"], dialect)
 
     assert not moves_values(honestly, crowd("count(DISTINCT p)", "a"))
-    monkeypatch.setattr(
-        shown_groups, "keep", SimpleNamespace(numbered=contribution_bounding.numbered, best_values=best_values)
-    )
+    patched = SimpleNamespace(numbered=contribution_bounding.numbered, best_values=best_values)
+    monkeypatch.setattr(discovered_groups, "contribution_bounding", patched)
     assert moves_values(honestly, crowd("count(DISTINCT p)", "a"))

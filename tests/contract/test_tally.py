@@ -10,7 +10,7 @@ from math import isnan
 import pytest
 
 from contract.tables import KINDS, VALUES, Opener, Row
-from tacit.errors import InvalidError
+from tacit.errors import ColumnNotFoundError
 from tacit.query.expressions import Value
 
 CHANCE = random.Random(11)  # noqa: S311 - test data
@@ -48,5 +48,5 @@ def test_an_empty_table_has_no_rows_to_share(engine: Opener) -> None:
 
 
 def test_a_column_that_is_not_there_is_named(engine: Opener) -> None:
-    with engine(KINDS, []) as opened, pytest.raises(InvalidError, match="'nobody'"):
+    with engine(KINDS, []) as opened, pytest.raises(ColumnNotFoundError, match="'nobody'"):
         opened.tally(["name", "nobody"])

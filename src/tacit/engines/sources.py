@@ -18,10 +18,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tacit.engines.duckdb.engine import open_duckdb, open_tables
+from tacit.engines.duckdb.engine import open_duckdb, open_duckdb_tables
 from tacit.engines.opened import Opened
 from tacit.engines.sql.engine import StatementEngine
-from tacit.errors import InvalidError, SourceError, TacitError
+from tacit.errors import InvalidError, SourceError, TableNotNamedError, TacitError
 from tacit.query.policy.locations import scheme
 
 Home: TypeAlias = Literal["duckdb", "postgres", "spark"]
@@ -185,7 +185,7 @@ def _has_several(one: Opened) -> bool:
 
 
 def _is_unsaid(error: TacitError) -> bool:
-    return isinstance(error, InvalidError) and (error.argument, error.got) == ("table", "none")
+    return isinstance(error, TableNotNamedError)
 
 
 def _open(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:
@@ -199,4 +199,4 @@ def _open(home: Home, sources: Mapping[str, Opened]) -> StatementEngine:
 
             return open_spark_tables(sources)
         case "duckdb":
-            return open_tables(sources)
+            return open_duckdb_tables(sources)
