@@ -1,4 +1,4 @@
-"""Where rows are put for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
+"""Places to put rows for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_joins_are_what_nested_loops_give(data: Tables, sources: list[str]) -> N
 
 
 def without_hostile(data: Tables) -> dict[str, list[dict[str, Value]]]:
-    """Rows of units alone, and no NaN or infinity, of which plain SQL has another opinion."""
+    """Return the rows that name a unit, without NaN and infinity, which plain SQL compares differently."""
     return {
         name: [{key: tame(value) for key, value in row.items()} for row in rows if row.get(UNITS.get(name, ""), 1)]
         for name, rows in data.items()

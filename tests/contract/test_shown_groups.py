@@ -1,4 +1,4 @@
-"""Groups that are shown, looked at once more for their bins and their different values: the same rows, and no more."""
+"""The second pass over released groups, for bins and distinct values: it reads the same rows as the first."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_unit_brings_as_many_values_as_it_may_to_the_groups_that_it_keeps(
 def test_what_is_measured_of_a_group_does_not_depend_on_which_others_are_shown(
     engine: Opener, some: int, value: Expression, data: list[Row]
 ) -> None:
-    """Where units keep all: which values they bring is then told by the key alone, which is drawn afresh."""
+    """Check groups if units keep all: then only the key, which is drawn for each query, decides their values."""
     question = plan(table(groups=10**9, rows=10**6), BINS, different_values(value), keys=[opened(NAME), opened(A)])
     with engine(KINDS, data) as source:
         every = listed(by_group(source.find(question, everything)))
@@ -153,7 +153,7 @@ def moves_values(error: Callable[[Plan], Plan], trial: Trial) -> bool:
 
 
 def crowd(word: str, notes: str) -> Trial:
-    """Nine units of four values in each of three groups, and one with a value of its own that goes; one group each."""
+    """Nine units of four values in each of three groups, and a unit with another value that is removed; one group each."""
     row: Row = dict.fromkeys(COLUMNS)
     some = [{**row, "u": u, "note": n, "p": p % 7} for u in range(2, 11) for n in "bcd" for p in range(u, u + 4)]
     own = [{**row, "u": 1, "note": note, "p": 50} for note in notes]

@@ -169,7 +169,7 @@ def expressions(kind: Kind, depth: int, *, without: frozenset[str] = LIBRARY) ->
 
 @st.composite
 def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: frozenset[str] = LIBRARY) -> Expression:
-    """A call of one function that gives a kind, or a leaf where there is none."""
+    """A call of one function that returns a kind, or a leaf if no call does."""
     function = FUNCTIONS[name]
     shared = kind if function.gives == "same" else None
     alike = [takes for takes in function.takes if takes in ("number", "any", "moment")]

@@ -1,4 +1,4 @@
-"""Every source is one table, read-only, typed without a look at its rows; and DuckDB can reach nothing else."""
+"""Every source is one table, read-only, typed without reading rows; and DuckDB can reach nothing else."""
 
 from __future__ import annotations
 

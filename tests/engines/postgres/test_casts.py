@@ -265,10 +265,10 @@ def test_a_type_that_somebodys_function_casts_cannot_be_used(type_sql: str) -> N
         made.grant("t")
         before = open_postgres(made.reader)
         made.run(
-            f"CREATE FUNCTION told({name}) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
+            f"CREATE FUNCTION secret_cast({name}) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
             "$$ BEGIN RAISE 'somebody is here'; END $$"
         )
-        made.run(f"CREATE CAST ({name} AS text) WITH FUNCTION told({name})")
+        made.run(f"CREATE CAST ({name} AS text) WITH FUNCTION secret_cast({name})")
         opened = open_postgres(made.reader)
         assert dict(opened.schema()) == {"u": "integer"}
         assert opened.unusable() == ("c", "d")
@@ -301,7 +301,7 @@ def test_numbers_with_fractions_and_long_ones_are_tallied() -> None:
         made.grant("t")
         opened = open_postgres(made.reader)
         expected = {Decimal("1.5"): 2, 2: 1, -3: 1, inf: 1, -inf: 1, None: 2, Decimal("1e5000"): 1, Decimal("-0.25"): 1}
-        assert {value: count for value, count in opened.tally(["c"])} == expected  # noqa: C416 - rows are no pairs
+        assert {value: count for value, count in opened.tally(["c"])} == expected  # noqa: C416 - rows are not pairs
         opened.close()
 
 

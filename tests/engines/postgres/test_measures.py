@@ -193,7 +193,7 @@ def test_powers_agree_but_for_their_last_bit(connection: Connection, name: str) 
 
 
 def close(one: object, other: object) -> bool:
-    """Whether two doubles are the same, or neighbours, or (near the largest) next but one."""
+    """Return whether two doubles are equal or adjacent, or (near the largest) two apart."""
     if isinstance(one, float) and isinstance(other, float) and not isinf(one) and not isinf(other):
         return abs(one - other) <= 2 * math.ulp(other)
     return one == other

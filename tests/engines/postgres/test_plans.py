@@ -115,7 +115,7 @@ def test_different_values_are_counted_as_in_duckdb(
 
 
 def test_the_choice_is_fair(clinic: Database, engine: PostgresEngine) -> None:
-    """Of 4,000 units with the same 20 cells each keeps 5, and cells are kept alike often.
+    """Check that each of 4,000 units with the same 20 cells keeps 5, and that cells are kept equally often.
 
     The number of units that keep a cell is binomial (4000, 1/4) if choices are independent: mean 1000, standard
     deviation 27.4. Beyond 8 of them in either direction, for any of 20 cells, has probability below 20·2·1e-14.

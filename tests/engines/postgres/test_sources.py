@@ -1,4 +1,4 @@
-"""What PostgreSQL may be opened with: roles that only read, tables that are tables, and errors that tell no secret."""
+"""Sources in PostgreSQL: roles that only read, supported tables, and errors without secrets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def visits(clinic: Database) -> Database:
 
 
 def question(kinds: dict[str, Kind] | None = None, unit: str = "patient") -> Plan:
-    """How many patients there are."""
+    """Return the plan that counts patients."""
     return plan(table(unit=unit, kinds=kinds or {unit: "integer"}), Measure(value=None, per="unit"))
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong while PostgreSQL is asked: a constant text, no waiting, nothing left behind; the next one works."""
+"""Failures while PostgreSQL runs a query: a constant text, no waiting, nothing left behind; the next query works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark computes from a row is what the language of expressions says; many expressions are one statement."""
+"""Expressions have the same values in Spark as in Python; many expressions share one statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every source of Spark's is one table, typed without a look at its rows; the caller's session stays as it was."""
+"""Every source of Spark's is one table, typed without reading rows; the caller's session stays as it was."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_table_that_is_not_there_is_a_wrong_argument_whatever_is_missing(wrong
 
 @pytest.fixture
 def alone() -> Iterator[SparkSession]:
-    """A session in a database of its own, with views alone, one that hides a table's name among them."""
+    """A session in a separate database that has only views; one of them hides a table's name."""
     theirs = spark().newSession()
     theirs.sql("CREATE DATABASE alone")
     theirs.catalog.setCurrentDatabase("alone")
@@ -208,7 +208,7 @@ def test_the_only_table_of_a_database_is_opened_and_several_are_named(alone: Spa
     assert (caught.value.argument, caught.value.tables) == ("table", ())
     alone.sql("CREATE TABLE alone.visits USING parquet AS SELECT 1 AS id, 'A' AS ward, 2.5D AS cost")
     opened = open_spark(alone)
-    alone.catalog.setCurrentDatabase("default")  # it is meant whatever the session does later
+    alone.catalog.setCurrentDatabase("default")  # the opened table does not depend on it
     assert (opened.name, opened.schema()) == ("visits", KINDS)
     assert opened.measure(question()) == [[1, 0], [3, 0]]
     opened.close()

@@ -37,7 +37,7 @@ UNSAID = ("JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "S
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a table and its policy, and another one beside it for what is temporary."""
+    """A folder with a table and its policy, and a folder beside it for temporary files."""
     made = tmp_path / "work"
     for one in (made, tmp_path / "temporary"):
         one.mkdir()
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own, with standard error as the process's children have it."""
+    """Run Python in a separate process, and return its standard error with that of its children."""
     kept = {name: value for name, value in os.environ.items() if name not in UNSAID}
     return subprocess.run(  # noqa: S603 - our own words
         [sys.executable, *words],
@@ -83,8 +83,8 @@ def test_an_error_is_one_object_and_nothing_is_left_behind(folder: Path) -> None
 def test_an_answer_has_our_own_lines_alone(folder: Path) -> None:
     right = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--yes")
     assert right.returncode == 0
-    begun, spent = right.stderr.splitlines()
-    assert "new ledger was begun" in begun
+    created, spent = right.stderr.splitlines()
+    assert "new ledger" in created
     assert spent == "Spent ε = 1; left ε = 9."
     missing = tacit(folder, "init", "spark:sales.visits")
     assert missing.returncode == 2

@@ -70,7 +70,7 @@ _SETTINGS = {
 
 
 class Url:
-    """A URL for the driver alone: whatever prints an engine or its attributes does not print it."""
+    """A URL that only the driver reads; it is not printed with an engine or its attributes."""
 
     __slots__ = ("reveal",)
 
@@ -92,7 +92,7 @@ class OwnedConnection:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process opened it."""
+        """True if this process opened the connection."""
         return self.process == os.getpid()
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The dialect of PostgreSQL, and the numbering of statement parameters.
 
 Integers up to 64 bits are BIGINTs. Larger ones are NUMERICs without a fraction, whose products, sums and quotients by
-DIV are exact. Every text has the collation "C", even if its column or the database has another one. So text is compared
+DIV are exact. Every text has the collation "C", even if its column or the database has a different one. So text is compared
 and grouped by code point, and no two units or keys become equal. Parameters have numbers: the hash's keys are $1 and
 $2, and a list of keys is followed by the positions of its values.
 

@@ -5,7 +5,7 @@ is taken exactly if there is such a table, and otherwise in lower case, as in SQ
 such that it refers to that one table.
 
 **Tables that are refused.** tacit reads only the catalog here, never a row. It refuses a role that could change the
-table or see everything (see `privileges`), and a table of which the role sees only some rows. It refuses a view, which
+table or see everything (see `privileges`), and a table if the role sees only some of its rows. It refuses a view, which
 may fail on a row or run somebody's functions, and a foreign table, whose rows another server computes. A materialized
 view stores rows like a table and is opened. A generated column that is computed when it is read may fail on a row like
 a view, so it is not supported.
@@ -55,7 +55,7 @@ class Relation:
 
     @property
     def is_offered(self) -> bool:
-        """Whether messages offer it: the role may read it, its kind is supported, and it is not part of another."""
+        """True if messages offer it: the role may read it, its kind is supported, and it is not part of another."""
         return self.kind in SUPPORTED and self.is_readable and not self.is_partition and not self.is_foreign
 
 

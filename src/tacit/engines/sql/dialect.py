@@ -1,7 +1,7 @@
 """The interface of a dialect: how an engine writes types, casts, functions, exact integers and keyed hashes.
 
-Statements are built as trees with the type names of DuckDB. A dialect turns a tree into its engine's text. Whatever it
-writes must have the same meaning on every row:
+Statements are built as trees with the type names of DuckDB. A dialect turns a tree into its engine's text, which
+must have the same meaning on every row:
 
 * an integer is exact: BIGINT has 64 bits, HUGEINT holds at least ±2^126, and no step rounds;
 * no row makes a statement fail, and NULL passes through;
@@ -66,7 +66,7 @@ class Dialect(ABC):
 
     @property
     def casts(self) -> Casts:
-        """How casts are written, by the kinds from and to."""
+        """The casts, by the kinds from and to."""
         return self.columns.casts
 
     def kind_of(self, type_name: str) -> Kind | None:

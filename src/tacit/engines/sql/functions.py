@@ -43,7 +43,7 @@ _ASCII = 127
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How a call is written.
+    """The SQL form of a function.
 
     The arguments with the indices in `repeats` are written more than once, so they must be columns or constants. With
     `nulls_nan`, NaN in an argument would change the result and becomes NULL first; otherwise it passes to the result.

@@ -40,7 +40,7 @@ class Fragment:
 
     @property
     def is_name(self) -> bool:
-        """Whether it costs nothing to write the value again: it is a column or a constant."""
+        """True if the value costs nothing to write again, because it is a column or a constant."""
         return self.height == 0
 
 

@@ -66,7 +66,7 @@ class Statement:
     shares: tuple[tuple[tuple[int, int], ...], ...]
     cells: int
     draws: bool
-    """Whether cells are chosen, so that the statement has two more parameters, the keys h0 and h1 of the hash."""
+    """True if cells are chosen, so that the statement has two more parameters, the keys h0 and h1 of the hash."""
 
     def read(self, rows: Sequence[Sequence[int | None]]) -> list[list[int]]:
         """Return the measures' integers from the rows (cell, sums …) of the statement; a missing cell is 0."""
