@@ -37,8 +37,8 @@ PASSWORD = "s3cret-of-the-reader"  # noqa: S105 - of a role that lives as long a
 def server() -> str:
     """Return the URL of a server, which is started once.
 
-    Parallel test processes share it; it stops when the last of them ends. Its folder is not one of pytest's, which other
-    users cannot read: the server runs as another user if the tests run as root.
+    Parallel test processes share it; it stops when the last of them ends. Its folder is not one of pytest's, because
+    other users cannot read those: the server runs as another user if the tests run as root.
     """
     given = os.environ.get("TACIT_TEST_POSTGRES")
     if given:

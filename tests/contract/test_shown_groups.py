@@ -153,7 +153,7 @@ def moves_values(error: Callable[[Plan], Plan], trial: Trial) -> bool:
 
 
 def crowd(word: str, notes: str) -> Trial:
-    """Nine units of four values in each of three groups, and a unit with another value that is removed; one group each."""
+    """Nine units with four values in each of three groups, and a unit with another value, which the neighbour lacks."""
     row: Row = dict.fromkeys(COLUMNS)
     some = [{**row, "u": u, "note": n, "p": p % 7} for u in range(2, 11) for n in "bcd" for p in range(u, u + 4)]
     own = [{**row, "u": 1, "note": note, "p": 50} for note in notes]

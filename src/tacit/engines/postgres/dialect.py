@@ -1,9 +1,9 @@
 """The dialect of PostgreSQL, and the numbering of statement parameters.
 
 Integers up to 64 bits are BIGINTs. Larger ones are NUMERICs without a fraction, whose products, sums and quotients by
-DIV are exact. Every text has the collation "C", even if its column or the database has a different one. So text is compared
-and grouped by code point, and no two units or keys become equal. Parameters have numbers: the hash's keys are $1 and
-$2, and a list of keys is followed by the positions of its values.
+DIV are exact. Every text has the collation "C", even if its column or the database has a different one. So text is
+compared and grouped by code point, and no two units or keys become equal. Parameters have numbers: the hash's keys are
+$1 and $2, and a list of keys is followed by the positions of its values.
 
 **The hash** of some values is PostgreSQL's hash of a record, seeded with one key, and hashed again with the other key,
 because a record's hash is a plain sum of its parts' hashes. It is the same for equal values of one type in all
