@@ -23,7 +23,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
-from tacit.query.policy.mistakes import ColumnValueError, Mistake, PolicyError
+from tacit.query.policy.mistakes import DeclaredValueError, Mistake, PolicyError
 
 MADE: list[TacitError] = [
     TacitError("something"),
@@ -35,7 +35,7 @@ MADE: list[TacitError] = [
     SourceError("The engine failed."),
     LedgerError("The ledger is gone."),
     PolicyError("clinic.toml", [Mistake(3, "unit", "is required"), Mistake(None, "keys", "did you mean?")]),
-    ColumnValueError("bounds", "must be two finite numbers"),
+    DeclaredValueError("bounds", "must be two finite numbers"),
 ]
 
 

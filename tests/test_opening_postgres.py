@@ -85,7 +85,7 @@ def test_an_error_begins_with_the_table_of_the_policy(
     with_regions(clinic)
     clinic.run(f"GRANT INSERT ON regions TO {clinic.role}")
     monkeypatch.setenv("CLINIC", clinic.reader)
-    with pytest.raises(NoSourceError, match=r"^public\.regions: .*a role that may INSERT"):
+    with pytest.raises(NoSourceError, match=r"^public\.regions: .*role.* INSERT"):
         tc.open(policy(tmp_path, "${CLINIC}"))
     monkeypatch.setenv("CLINIC", clinic.reader.replace(PASSWORD, "wrong-hunter2").replace(clinic.role, "nobody"))
     with pytest.raises(SourceError, match=r"^tables\.people, public\.regions: The PostgreSQL server") as caught:

@@ -4,6 +4,7 @@
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
     │   ├── MissingPackageError      an optional package is not installed
+    │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
     │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from numbers import Number
@@ -141,7 +143,7 @@ class MissingPackageError(InvalidError):
     def __init__(self, package: str, purpose: str, *, extra: str | None = None) -> None:
         """Store the package and the extra of tacit that installs it."""
         self.package, self.extra = package, extra
-        command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {package}"
+        command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {shlex.quote(package)}"
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
 
 
@@ -224,6 +226,10 @@ class SourceError(TacitError):
 
 class LedgerError(SourceError):
     """The ledger cannot be read or written, or is corrupt; no query was answered."""
+
+
+class MissingDriverError(MissingPackageError, SourceError):
+    """The package that reads a source is not installed."""
 
 
 class NoSourceError(InvalidError, SourceError):

@@ -1,4 +1,4 @@
-"""Where rows are put for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
+"""Places to put rows for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from contract.tables import Open, Opener, Row
 from postgres_server import Database, database
 from spark_session import spark
-from tacit.engines.duckdb.engine import open_duckdb, open_tables
+from tacit.engines.duckdb.engine import open_duckdb, open_duckdb_tables
 from tacit.engines.postgres.engine import open_postgres, open_postgres_tables
 from tacit.engines.source import Source
 from tacit.engines.spark.engine import open_spark, open_spark_tables
@@ -106,7 +106,7 @@ def joined(name: str, shapes: Shapes, data: Tables, public: Collection[str]) -> 
                 source = arrow(kinds, data[table]) if name == "duckdb" else frame(kinds, data[table])
                 sources[table] = Source(source=source, public=table in public)
         ways: dict[str, OpenMany] = {
-            "duckdb": open_tables,
+            "duckdb": open_duckdb_tables,
             "postgres": open_postgres_tables,
             "spark": open_spark_tables,
         }

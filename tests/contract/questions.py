@@ -96,7 +96,7 @@ SPELLINGS: dict[str, list[str]] = {
 """Every aggregate, as it may be written."""
 
 NO_ROW = frozenset({"count_units"})
-"""Aggregates that are not answered where each row is its own unit."""
+"""Aggregates that are not supported if each row is a unit."""
 
 WORDS: dict[str, list[str]] = {
     "number": [
@@ -119,7 +119,7 @@ UNIT_CONDITIONS: dict[UnitKind, str] = {"integer": "u <> 2", "text": "u <> 'a'",
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from: what stands before SELECT, what follows FROM, and whether there is a number `y` more."""
+    """A source of rows: the text before SELECT, the text after FROM, and whether it has the additional number `y`."""
 
     origin: str
     before: str = ""
@@ -140,7 +140,7 @@ SOURCES: list[Source] = [
 
 @dataclass(frozen=True)
 class Grouping:
-    """Something to group by, and the keys that the asker lists, where the policy has none."""
+    """An expression to group by, and the keys that the analyst lists if the policy has no list."""
 
     sql: str
     listed: Sequence[Value] | None = None
@@ -175,7 +175,7 @@ FOUND: list[Grouping] = [
     Grouping("round(z, 1)"),
     Grouping("date_trunc('month', d)"),
 ]
-"""What may be grouped by although its values are not public: the groups are found in the data."""
+"""Expressions to group by whose values are not public: the groups are discovered in the data."""
 
 ITEMS: list[str] = ["{0}", "{0}", "2 * {0} + 1", "{0} / {1}", "CASE WHEN {0} > 3 THEN {1} END", "coalesce({0}, 0)"]
 """What is selected: post-processing of one or two aggregates."""

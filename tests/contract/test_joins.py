@@ -27,7 +27,7 @@ from contract.tables import Row
 from contract.test_questions import oversteps
 from policies import table_policy
 from tacit.engines.duckdb.dialect import DUCKDB
-from tacit.engines.duckdb.engine import DuckDBEngine, open_tables
+from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb_tables
 from tacit.engines.source import Source
 from tacit.engines.sql.builder import SQL, cast
 from tacit.engines.sql.engine import StatementEngine
@@ -113,7 +113,7 @@ def arrow(table: str, rows: Sequence[Row]) -> pa.Table:
 @contextmanager
 def opened(data: Tables) -> Iterator[DuckDBEngine]:
     sources = {name: Source(source=arrow(name, data[name]), public=name in ("r", "c")) for name in SHAPES}
-    engine = open_tables(sources, threads=1)
+    engine = open_duckdb_tables(sources, threads=1)
     try:
         yield engine
     finally:
@@ -196,7 +196,7 @@ def test_joins_are_what_nested_loops_give(data: Tables, sources: list[str]) -> N
 
 
 def without_hostile(data: Tables) -> dict[str, list[dict[str, Value]]]:
-    """Rows of units alone, and no NaN or infinity, of which plain SQL has another opinion."""
+    """Return the rows that name a unit, without NaN and infinity, which plain SQL compares differently."""
     return {
         name: [{key: tame(value) for key, value in row.items()} for row in rows if row.get(UNITS.get(name, ""), 1)]
         for name, rows in data.items()
@@ -342,7 +342,7 @@ def decimal_tables(*, without_one: bool = False) -> DuckDBEngine:
     kind = pa.decimal128(30, 2)
     ids = CLOSE[:1]
     ages = CLOSE[1:] if not without_one else CLOSE[2:]
-    return open_tables(
+    return open_duckdb_tables(
         {
             "a": Source(source=pa.table({"u": pa.array(ids, kind)})),
             "b": Source(source=pa.table({"u": pa.array(ages, kind), "y": [1.0] * len(ages)})),
@@ -367,7 +367,7 @@ def test_units_that_differ_in_a_far_digit_are_not_joined(monkeypatch: pytest.Mon
     def rounded(first: tuple[SQL, str], second: tuple[SQL, str], _: Kind) -> tuple[SQL, SQL]:
         return cast(first[0], "DOUBLE"), cast(second[0], "DOUBLE")
 
-    monkeypatch.setattr(DUCKDB, "alike", rounded)
+    monkeypatch.setattr(DUCKDB, "comparable_units", rounded)
     (with_all,), (with_less,) = (
         engine.measure_with(decimal_plan(), SECRET) for engine in (one, decimal_tables(without_one=True))
     )
@@ -388,7 +388,7 @@ UNIT_TYPES = [
 def test_units_of_types_that_fit_are_compared(
     one: pa.DataType, two: pa.DataType, left: list[Value], right: list[Value], want: int
 ) -> None:
-    engine = open_tables(
+    engine = open_duckdb_tables(
         {
             "a": Source(source=pa.table({"u": pa.array(left, one)})),
             "b": Source(source=pa.table({"u": pa.array(right, two)})),
@@ -404,7 +404,7 @@ def test_units_of_types_that_fit_are_compared(
     [(pa.decimal128(20, 2), pa.float64()), (pa.decimal128(20, 2), pa.decimal128(20, 4)), (pa.int64(), pa.float64())],
 )
 def test_units_of_types_that_do_not_fit_are_refused(one: pa.DataType, two: pa.DataType) -> None:
-    engine = open_tables(
+    engine = open_duckdb_tables(
         {"a": Source(source=pa.table({"u": pa.array([], one)})), "b": Source(source=pa.table({"u": pa.array([], two)}))}
     )
     known = {name: table_policy(name, {"u": "real"}, unit="u", max_groups=1, max_rows=9) for name in "ab"}

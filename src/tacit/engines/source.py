@@ -63,7 +63,7 @@ def declared_at(where: str | None) -> Iterator[None]:
         raise
 
 
-def find_table(source: Source, find: Callable[[str | None], _T]) -> _T:
+def with_fallback(source: Source, find: Callable[[str | None], _T]) -> _T:
     """Return what `find` returns for the source's table.
 
     If the database has several tables and none is named, call `find` again with the fallback.

@@ -141,6 +141,6 @@ def _open(home: Home, sources: SourcesByName) -> StatementEngine:
 
             return open_spark_tables(sources)
         case "duckdb":
-            from tacit.engines.duckdb.engine import open_tables  # noqa: PLC0415 - slow to import
+            from tacit.engines.duckdb.engine import open_duckdb_tables  # noqa: PLC0415 - slow to import
 
-            return open_tables(sources)
+            return open_duckdb_tables(sources)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.engines.spark.sessions import refuse_gone
+from tacit.engines.spark.sessions import check_session
 from tacit.errors import InvalidError, SourceError, show
 from tacit.local.base import Protocol
 
@@ -67,7 +67,7 @@ def _types(frame: Any) -> dict[str, str]:  # noqa: ANN401 - pyspark is an extra
     """
     if not hasattr(frame, "mapInArrow"):
         raise InvalidError("frame", show(frame), "a Spark DataFrame")
-    refuse_gone(frame.sparkSession)
+    check_session(frame.sparkSession)
     types = None
     with suppress(Exception):  # whatever Spark says; one of Spark Connect looks at its query here
         types = {field.name: field.dataType.typeName() for field in frame.schema.fields}

@@ -68,7 +68,7 @@ def test_a_part_that_comes_between_two_statements_is_found_out(
     between(monkeypatch, lambda: clinic.run(joined))
     with pytest.raises(SourceError) as caught:
         engine.measure_with(two_statements(), SECRET)
-    assert str(caught.value) == FAILED
+    assert caught.value.message == FAILED
     assert engine.measure_with(two_statements(), SECRET) == [[2], [2]]
     engine.close()
 

@@ -5,7 +5,7 @@ does not try again: the first occurrence of a part between two % is as good as a
 later one also follows the first. Some engines' own matchers try all occurrences, in O(n^k) steps for k wildcards, so a
 question could run for hours if one chosen row is present. `is_plain` patterns are linear in every admitted version of
 DuckDB, which searches for fixed parts one after the other and has one choice to make for a single %. Others become an
-expression of `engines.sql.like`.
+expression of `engines.sql.functions`.
 
 Two limits hold on all engines, and tacit checks them before it charges. A pattern has at most MOST_RUNS runs, since
 some matchers descend once for each run and fail when their stack is full. A pattern that is not plain has at most

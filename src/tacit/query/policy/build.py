@@ -19,7 +19,7 @@ from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy.arguments import is_name
 from tacit.query.policy.column_values import KINDS, MOST_REACH, read_bounds, read_days, read_keys, settle_kind
 from tacit.query.policy.declaration import TableDeclaration
-from tacit.query.policy.mistakes import ColumnValueError, TableMistake, nearest
+from tacit.query.policy.mistakes import DeclaredValueError, TableMistake, nearest
 
 _MOST_HINTS = 20
 _LONGEST = 80
@@ -212,7 +212,7 @@ def _value_mistakes(name: str, column: _DeclaredColumn, kind: Kind) -> Iterator[
                 read_keys(value, kind)
             else:
                 _read_bounds(value, kind)
-        except ColumnValueError as error:
+        except DeclaredValueError as error:
             yield TableMistake(argument, name, error.mistake)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import to_fraction, whole
 from tacit.query.expressions import Kind, Value
-from tacit.query.policy.mistakes import ColumnValueError
+from tacit.query.policy.mistakes import DeclaredValueError
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MOST_KEYS: Final = 100_000
@@ -59,16 +59,16 @@ def _common_kind(keys: Sequence[object]) -> Kind:
 
 
 def read_bounds(bounds: object, kind: Kind) -> tuple[Fraction, Fraction]:
-    """Return bounds as rationals, a float as the decimal that it prints, or raise ColumnValueError.
+    """Return bounds as rationals, a float as the decimal that it prints, or raise DeclaredValueError.
 
     >>> read_bounds((0, 0.1), "real")
     (Fraction(0, 1), Fraction(1, 10))
     """
     if kind not in _NUMBERS:
         instead = "; remove them, or declare its type as integer, real or date" if kind == "text" else "; remove them"
-        raise ColumnValueError("bounds", f"are for numbers and dates, but the column is of kind {kind}{instead}")
+        raise DeclaredValueError("bounds", f"are for numbers and dates, but the column is of kind {kind}{instead}")
     if _are_days(bounds):
-        raise ColumnValueError("bounds", f"must be {_TWO_NUMBERS}, not dates, because the column is of kind {kind}")
+        raise DeclaredValueError("bounds", f"must be {_TWO_NUMBERS}, not dates, because the column is of kind {kind}")
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:  # noqa: PLR2004 - a pair
         raise _not_two_numbers(bounds)
     low, high = (_read_bound(end, bounds) for end in bounds)
@@ -84,12 +84,12 @@ def _read_bound(end: object, bounds: object) -> Fraction:
         raise _not_two_numbers(bounds) from None
 
 
-def _not_two_numbers(bounds: object) -> ColumnValueError:
-    return ColumnValueError("bounds", f"must be {_TWO_NUMBERS} and not equal, not {show(bounds)}")
+def _not_two_numbers(bounds: object) -> DeclaredValueError:
+    return DeclaredValueError("bounds", f"must be {_TWO_NUMBERS} and not equal, not {show(bounds)}")
 
 
 def read_days(bounds: object) -> tuple[date, date]:
-    """Return the bounds of dates, the first and the last day, or raise ColumnValueError.
+    """Return the bounds of dates, the first and the last day, or raise DeclaredValueError.
 
     >>> read_days([date(2020, 1, 1), date(2021, 12, 31)])
     (datetime.date(2020, 1, 1), datetime.date(2021, 12, 31))
@@ -98,7 +98,7 @@ def read_days(bounds: object) -> tuple[date, date]:
     if len(days) != 2 or days[0] is None or days[1] is None or days[0] > days[1]:  # noqa: PLR2004 - a pair
         example = "two dates, the earlier one first, such as 2020-01-01 and 2021-12-31"
         reason = "because the column is of kind date or timestamp"
-        raise ColumnValueError("bounds", f"must be {example}, {reason}, not {show(bounds)}")
+        raise DeclaredValueError("bounds", f"must be {example}, {reason}, not {show(bounds)}")
     return days[0], days[1]
 
 
@@ -107,7 +107,7 @@ def _are_days(bounds: object) -> bool:
 
 
 def read_keys(keys: object, kind: Kind, argument: str = "keys") -> tuple[Value, ...]:
-    """Return public keys as values of the column's kind, or raise ColumnValueError; None is the key of missing values.
+    """Return public keys as values of the column's kind, or raise DeclaredValueError; None is the key of NULL.
 
     >>> read_keys([1, 2.5, None], "real")
     (1.0, 2.5, None)
@@ -119,22 +119,22 @@ def read_keys(keys: object, kind: Kind, argument: str = "keys") -> tuple[Value, 
         more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
         first = f"{_kind_of_key(listed[misfits[0]])} at place {misfits[0] + 1}{more}"
         reason = f"because the column is of kind {kind}"
-        raise ColumnValueError(argument, f"must be {_MEANING[kind]}, {reason}, not {first}")
+        raise DeclaredValueError(argument, f"must be {_MEANING[kind]}, {reason}, not {first}")
     value, times = Counter(values).most_common(1)[0]
     if times > 1:
         index = values.index(value)
         again = values.index(value, index + 1)
         message = f"must be distinct values, but have the same value at places {index + 1} and {again + 1}"
-        raise ColumnValueError(argument, message)
+        raise DeclaredValueError(argument, message)
     return values
 
 
 def _listed(keys: object, argument: str) -> Sequence[object]:
     """Return a list or tuple unchanged. A column of a data frame is refused, because keys never come from the data."""
     if not isinstance(keys, Sequence) or isinstance(keys, (str, bytes, bytearray, memoryview)):
-        raise ColumnValueError(argument, f"must be a list of public values, not {show(keys)}")
+        raise DeclaredValueError(argument, f"must be a list of public values, not {show(keys)}")
     if not 1 <= len(keys) <= MOST_KEYS:
-        raise ColumnValueError(argument, f"must be a list of 1 to {MOST_KEYS:,} public values, not of {len(keys):,}")
+        raise DeclaredValueError(argument, f"must be a list of 1 to {MOST_KEYS:,} public values, not of {len(keys):,}")
     return keys
 
 

@@ -62,7 +62,7 @@ class PolicyError(InvalidError):
         return visible_lines(f"{self.where}: {self.args[0]}" if self.where else str(self.args[0]))
 
 
-class ColumnValueError(InvalidError):
+class DeclaredValueError(InvalidError):
     """A type, bounds or keys of a column are wrong; `mistake` is the message without its subject."""
 
     def __init__(self, argument: str, mistake: str) -> None:
