@@ -19,10 +19,12 @@ from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Ledger, Request, Ticket
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open_ledger import open_ledger
-from tacit.opening import Terms, _ledger
+from tacit.opening import _open_ledger
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy.arguments import ARGUMENTS
+from tacit.query.policy.declaration import Policy
 
 VISITS = TablePolicy(
     name="visits",
@@ -43,7 +45,12 @@ VISITS = TablePolicy(
 STAFF = TablePolicy(name="staff", unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns={})
 QUESTION = "SELECT ward, count(*) AS n, avg(cost) AS mean FROM visits GROUP BY ward"
 COUNT = "SELECT count(*) AS n FROM visits"
-TERMS = Terms(analysts={}, version=None, accept=False)
+
+
+def book(ledger: Any, budget: Any, analysts: dict[str, PureDP] | None = None) -> Ledger:  # noqa: ANN401 - wrong on purpose
+    """Open a ledger for a policy of one table with this budget."""
+    policy = Policy(origin=ARGUMENTS, budget=budget, tables={}, analysts=analysts or {})
+    return _open_ledger(ledger, policy, [VISITS], accept=False)
 
 
 class Engine:
@@ -364,21 +371,21 @@ def test_the_ledger_knows_the_question_and_who_asked_it() -> None:
 @pytest.mark.parametrize("bad", [None, GaussianDP(mu=1), RenyiDP(alpha=2, epsilon=1), 1.0])
 def test_a_budget_that_cannot_be_kept_is_refused(bad: Any) -> None:  # noqa: ANN401 - wrong on purpose
     with pytest.raises(InvalidError, match="budget"):
-        _ledger(None, bad, [VISITS], TERMS)
+        book(None, bad)
 
 
 def test_an_open_ledger_takes_no_other_limits_of_analysts() -> None:
     """They would not hold: nothing would be refused by them."""
     shared = MemoryLedger(PureDP(epsilon=1), "add/remove")
     with pytest.raises(InvalidError, match="analysts"):
-        _ledger(shared, PureDP(epsilon=1), [VISITS], replace(TERMS, analysts={"ann": PureDP(epsilon=0.1)}))
+        book(shared, PureDP(epsilon=1), {"ann": PureDP(epsilon=0.1)})
 
 
 def test_a_ledger_may_be_shared_named_or_left_out(tmp_path: Path) -> None:
     shared = MemoryLedger(PureDP(epsilon=1), "add/remove")
-    assert _ledger(shared, PureDP(epsilon=1), [VISITS], TERMS) is shared
-    assert isinstance(_ledger(None, PureDP(epsilon=1), [VISITS], TERMS), MemoryLedger)
-    durable = _ledger(tmp_path / "x.ledger", PureDP(epsilon=1), [VISITS], TERMS)
+    assert book(shared, PureDP(epsilon=1)) is shared
+    assert isinstance(book(None, PureDP(epsilon=1)), MemoryLedger)
+    durable = book(tmp_path / "x.ledger", PureDP(epsilon=1))
     assert (tmp_path / "x.ledger").exists()
     durable.close()
 

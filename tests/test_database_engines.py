@@ -157,7 +157,7 @@ def test_a_table_that_is_altered_or_gone_costs_nothing(visits: Database) -> None
     with opened(visits.reader, table="visits") as db:
         for change, said in (
             ("ALTER TABLE visits ALTER COLUMN x TYPE text", NOT_READY),
-            ("DROP TABLE visits", "The source is a database with no table that this role may read"),
+            ("DROP TABLE visits", "The database has no table that this role may read"),
         ):
             visits.run(change)
             for _ in range(2):

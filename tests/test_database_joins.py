@@ -130,10 +130,10 @@ def test_a_public_table_stays_as_it_was_when_it_was_opened(tmp_path: Path) -> No
         ({"visits": REGIONS}, "differ"),
         ({"Visits": REGIONS}, "differ"),
         ({"r": REGIONS, "R": REGIONS}, "differ"),
-        ({1: REGIONS}, "printed"),
+        ({1: REGIONS}, "printable"),
         ({"r": {"a": 1}}, "source"),
         ({"r": "nowhere.csv"}, "no such file"),
-        ({"": REGIONS}, "printed"),
+        ({"": REGIONS}, "printable"),
     ],
 )
 def test_public_tables_that_are_none_are_refused(public: object, phrase: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tacit as tc
-from tacit.engines.sources import placed
+from tacit.engines.source import declared_at
 from tacit.errors import (
     BudgetError,
     InvalidError,
@@ -23,7 +23,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
-from tacit.query.policy.mistakes import Mistake, PolicyError
+from tacit.query.policy.mistakes import DeclaredValueError, Mistake, PolicyError
 
 MADE: list[TacitError] = [
     TacitError("something"),
@@ -35,6 +35,7 @@ MADE: list[TacitError] = [
     SourceError("The engine failed."),
     LedgerError("The ledger is gone."),
     PolicyError("clinic.toml", [Mistake(3, "unit", "is required"), Mistake(None, "keys", "did you mean?")]),
+    DeclaredValueError("bounds", "must be two finite numbers"),
 ]
 
 
@@ -75,7 +76,7 @@ OF_SOURCES = [error for error in MADE if isinstance(error, (InvalidError, Source
 
 @pytest.mark.parametrize("made", OF_SOURCES, ids=lambda error: type(error).__name__)
 def test_the_place_of_a_source_stays_before_the_message(made: TacitError) -> None:
-    with pytest.raises(type(made)) as caught, placed("tables.visits"):
+    with pytest.raises(type(made)) as caught, declared_at("tables.visits"):
         raise copy.copy(made)
     assert str(pickled(caught.value)) == f"tables.visits: {made}"
 
@@ -100,4 +101,4 @@ def test_an_error_of_another_process_says_where_it_was(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(NoSourceError) as there:
         pool.submit(tc.open, policy).result()
     assert str(there.value) == str(here.value)
-    assert (there.value.argument, there.value.got) == (here.value.argument, here.value.got)
+    assert (there.value.argument, there.value.where) == (here.value.argument, here.value.where)

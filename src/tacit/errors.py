@@ -4,6 +4,8 @@
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
     │   ├── MissingPackageError      an optional package is not installed
+    │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
+    │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
@@ -21,16 +23,22 @@ the data, and never a password. Code branches on classes and attributes, not on 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Sized
+import shlex
+from collections.abc import Callable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from numbers import Number
+from typing import TypeVar
 
 from tacit.safe_text import visible
 
 NOTHING_SPENT = "Nothing was spent."
 
+T = TypeVar("T")
+
 _LONGEST = 80
+_MOST_NAMES = 20
 _SCALARS = (Number, str)
 
 
@@ -53,7 +61,8 @@ class TacitError(Exception):
     """The root of every error that tacit raises on purpose.
 
     `str(error)` is the message, then the hint, then "Nothing was spent." if `unspent` is set. Only `Database` and the
-    ledger set it, for errors raised before a charge. The error keeps all of it when it is pickled.
+    ledger set it, for errors raised before a charge. `where` is the place of the failing source in its policy, such as
+    "tables.visits", and is printed first. The error keeps all of it when it is pickled.
 
     >>> error = TacitError("The ledger is locked.", hint="Try again later.")
     >>> error.unspent = True
@@ -63,6 +72,7 @@ class TacitError(Exception):
 
     hint: str | None = None
     unspent: bool = False
+    where: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         """Store the message and the hint without the passwords of URLs in them."""
@@ -77,7 +87,8 @@ class TacitError(Exception):
     def __str__(self) -> str:
         """Return message and hint on one line, without characters that could control a terminal."""
         sentences = (str(self.args[0]), self.hint, NOTHING_SPENT if self.unspent else None)
-        return visible(" ".join(sentence for sentence in sentences if sentence))
+        place = f"{self.where}: " if self.where else ""
+        return visible(place + " ".join(sentence for sentence in sentences if sentence))
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""
@@ -135,22 +146,51 @@ class MissingPackageError(InvalidError):
     def __init__(self, package: str, purpose: str, *, extra: str | None = None) -> None:
         """Store the package and the extra of tacit that installs it."""
         self.package, self.extra = package, extra
-        command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {package}"
+        command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {shlex.quote(package)}"
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
+
+
+class TableNotFoundError(InvalidError):
+    """A source has no table of that name."""
+
+    def __init__(self, name: str, tables: Iterable[str], *, hint: str | None = None) -> None:
+        """Store the name and the tables that exist; suggest the closest of them and list all."""
+        self.name, self.tables = name, tuple(tables)
+        hints = (suggestion(name, self.tables), _choice(self.tables), hint)
+        super().__init__(
+            f"Unknown table {show_name(name)}.", argument="table", hint=" ".join(filter(None, hints)) or None
+        )
 
 
 class TableNotNamedError(InvalidError):
     """A source has several tables, and none is named."""
 
-    def __init__(self, tables: Iterable[str]) -> None:
-        """Store the names of the tables."""
+    def __init__(self, tables: Iterable[str], *, hint: str | None = None) -> None:
+        """Store the names of the tables, as they must be written."""
         self.tables = tuple(tables)
-        names = ", ".join(map(show_name, self.tables))
+        hints = ("Name one of them." if self.tables else None, _choice(self.tables), hint)
         super().__init__(
-            "The source has several tables.",
+            "The source has several tables." if self.tables else "No table is named, and there is none to choose from.",
             argument="table",
-            hint=f"Name one with table=…: {names}." if names else None,
+            hint=" ".join(filter(None, hints)) or None,
         )
+
+
+def _choice(tables: Sequence[str]) -> str | None:
+    """Return the names of tables, and how to choose one of them.
+
+    >>> print(_choice(["visits", "staff"]))
+    The tables are 'staff', 'visits' (table = "staff" in the policy, table= in Python, --table for `tacit init`).
+    """
+    if not tables:
+        return None
+    names = sorted(tables)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    example = json.dumps(names[0], ensure_ascii=False)
+    return (
+        f"The tables are {', '.join(map(show_name, names[:_MOST_NAMES]))}{more} "
+        f"(table = {example} in the policy, table= in Python, --table for `tacit init`)."
+    )
 
 
 class TooMuchNoiseError(InvalidError):
@@ -191,6 +231,10 @@ class LedgerError(SourceError):
     """The ledger cannot be read or written, or is corrupt; no query was answered."""
 
 
+class MissingDriverError(MissingPackageError, SourceError):
+    """The package that reads a source is not installed."""
+
+
 class NoSourceError(InvalidError, SourceError):
     """A source does not exist or cannot be opened. A URL is shown by its scheme only, because it may hold secrets."""
 
@@ -211,6 +255,25 @@ class InternalError(TacitError):
     def __init__(self, message: str) -> None:
         """Ask for a report, after the fact."""
         super().__init__(f"Internal error: {message}", hint="Please report this.")
+
+
+def guarded(call: Callable[[], T], message: str, *, hint: str | None = None) -> T:
+    """Return what a call returns; if it fails with an error that is not tacit's, raise SourceError with this message.
+
+    The error of an engine or a driver may quote rows or a URL. So SourceError is raised outside of `except`: neither
+    its cause nor its context carries the other error.
+
+    >>> guarded(lambda: 1 // 0, "The engine failed.", hint="Check the source.")
+    Traceback (most recent call last):
+    tacit.errors.SourceError: The engine failed. Check the source.
+    """
+    try:
+        return call()
+    except TacitError:
+        raise
+    except Exception:  # noqa: BLE001, S110 - its text is not shown
+        pass
+    raise SourceError(message, hint=hint)
 
 
 def bad_value(argument: str, value: object, requirement: str, *, hint: str | None = None) -> InvalidError:

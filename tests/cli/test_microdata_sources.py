@@ -10,7 +10,7 @@ import pytest
 
 from cli_runs import run
 from tacit.cli.microdata_sources import filling, unfilled
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.errors import InvalidError, NoSourceError, RefusedError
 
 ROWS = "zip,age,disease\n47677,29,Heart\n47602,22,Heart\n47677,29,Flu\n47602,22,Flu\n"
@@ -106,17 +106,17 @@ def test_a_password_of_a_url_is_filled_in_and_not_shown(folder: Path, command: s
 
 def test_what_is_written_stands_in_the_place_of_a_source_however_it_is_shown() -> None:
     long = "x" * 90
-    whole = Opened(source=f"/{long}/{long}", written="/${LONG}/${LONG}")
+    whole = Source(source=f"/{long}/{long}", written="/${LONG}/${LONG}")
     assert long[:40] not in unfilled(f"{f'/{long}'[:60]!r}… (182 characters)", whole)
-    quoted = Opened(source="it's/a.csv", written="${FOLDER}/a.csv")
+    quoted = Source(source="it's/a.csv", written="${FOLDER}/a.csv")
     assert unfilled(f"{str(quoted.source)!r}, which is no file", quoted) == '"${FOLDER}/a.csv", which is no file'
-    url = Opened(source="postgresql://ann:pw@db/clinic", written="${URL}")
+    url = Source(source="postgresql://ann:pw@db/clinic", written="${URL}")
     assert unfilled("'postgresql://ann:…@db/clinic' (text)", url) == "'${URL}' (text)"
 
 
 def test_a_short_value_is_replaced_where_it_is_a_name_and_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T", "at")
-    one = Opened(source="spark:at", written="spark:${T}")
+    one = Source(source="spark:at", written="spark:${T}")
     assert unfilled("look at it: no table 'at' in that place", one) == "look at it: no table '${T}' in that place"
 
 

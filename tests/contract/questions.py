@@ -18,10 +18,10 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from contract.tables import Row
+from policies import table_policy
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy.build import build
 
 UnitKind = Literal["integer", "text", "real", "row"]
 """The kind of the unit column `u`, or "row" if each row is a unit."""
@@ -210,7 +210,7 @@ def kinds_of(unit: UnitKind) -> dict[str, Kind]:
 
 def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> TablePolicy:
     """Return the policy of the table `t`, as `tacit.open` builds it."""
-    return build(
+    return table_policy(
         "t",
         kinds_of(unit),
         unit=ROW if unit == "row" else "u",

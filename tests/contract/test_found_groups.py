@@ -298,7 +298,7 @@ def fits(trial: Trial, question: Plan) -> bool:
 
 FEW = settings(BRIEF, max_examples=50)
 LATER = ("count_distinct", "max", "min", "quantile", "quantile_disc")
-"""What a second look at the data measures, for shown groups alone: see `test_shown_groups`."""
+"""Aggregates that the second pass measures, only for released groups; see `test_shown_groups`."""
 
 PLAIN = frozenset(SPELLINGS) - frozenset(LATER)
 

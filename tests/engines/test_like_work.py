@@ -15,7 +15,7 @@ from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.sql.builder import column, literal
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.like import atomic_expression, automaton_expression
+from tacit.engines.sql.functions import atomic_expression, automaton_expression
 from tacit.query.expressions import Call, Column, Constant
 from tacit.query.expressions.like_patterns import check_pattern
 

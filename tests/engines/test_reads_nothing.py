@@ -51,7 +51,7 @@ ANSWERED = [
 
 @dataclass
 class Watched:
-    """Stands where a DuckDB connection stood: writes down what is asked of it, and raises."""
+    """Replaces a DuckDB connection: records each access, and raises."""
 
     seen: list[str] = field(default_factory=list)
 
@@ -88,7 +88,7 @@ def watch(db: Database) -> tuple[Watched, duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[tuple[Database, Watched]]:
-    """One database for all tests of which none may touch it."""
+    """One database for all tests; no test may access it."""
     db = opened(TABLE)
     seen, connection = watch(db)
     yield db, seen

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.errors import InvalidError, TacitError, hidden
 from tacit.opening import filled
 
@@ -38,17 +38,17 @@ def filling(table: str, other: str | None = None) -> Iterator[tuple[str, str | N
         raise
 
 
-def _hide(error: TacitError, one: Opened) -> None:
+def _hide(error: TacitError, one: Source) -> None:
     """Put what was written in the place of what was filled in, wherever an error has it."""
     error.args = tuple(unfilled(part, one) if isinstance(part, str) else part for part in error.args)
     for name in _PARTS if isinstance(error, InvalidError) else ():
         setattr(error, name, unfilled(getattr(error, name), one))
 
 
-def unfilled(text: str, one: Opened) -> str:
+def unfilled(text: str, one: Source) -> str:
     """Return a text without the values of the variables of a source.
 
-    >>> one = Opened(source="/data/secret.csv", written="${FOLDER}/${NAME}.csv")
+    >>> one = Source(source="/data/secret.csv", written="${FOLDER}/${NAME}.csv")
     >>> unfilled("'/data/secret.csv', which does not exist", one)
     "'${FOLDER}/${NAME}.csv', which does not exist"
     """

@@ -63,7 +63,7 @@ class Asked:
         if sys.stderr.isatty() and not json:
             with suppress(TacitError):  # opening it says what is wrong
                 said = policy_file.load(self.policy)
-                _tell_of_spark(one.location() for one in (*said.tables.values(), *said.public.values()))
+                _tell_of_spark(str(one.location()) for one in (*said.tables.values(), *said.public.values()))
         return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
 
 
@@ -73,7 +73,7 @@ def init(source: str, table: str | None) -> None:
     _tell_of_spark([str(one.source)])
     engine = open_source(one.source, table=table, written=one.written)
     try:
-        tables = {opening.own_name(engine.name, one): (source, engine.schema())}
+        tables = {engine.name: (source, engine.schema())}
         which = engine.located or table
         print(skeleton(tables, table=which, typed=not _is_csv(str(one.source)), unusable=engine.unusable()), end="")
     finally:

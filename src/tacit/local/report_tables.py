@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.engines.duckdb.sources import connect
-from tacit.engines.spark.sessions import refuse_gone
+from tacit.engines.spark.sessions import check_session
 from tacit.errors import ColumnNotFoundError, InvalidError, SourceError, bad_value, show_name
 from tacit.local.base import Protocol
 from tacit.query.policy.locations import holds_secret, scheme
@@ -176,7 +176,7 @@ def _types(frame: Any) -> dict[str, str]:  # noqa: ANN401 - pyspark is an extra
     """
     if not hasattr(frame, "mapInArrow"):
         raise bad_value("frame", frame, "a Spark DataFrame")
-    refuse_gone(frame.sparkSession)
+    check_session(frame.sparkSession)
     types = None
     with suppress(Exception):  # any error of Spark; Spark Connect analyses the query here
         types = {field.name: field.dataType.typeName() for field in frame.schema.fields}

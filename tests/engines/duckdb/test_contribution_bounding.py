@@ -1,4 +1,4 @@
-"""Which cells are kept: exactly as many as may be, each as likely as another, by the key of the hash alone."""
+"""The cells that a unit keeps: exactly max_groups, each with the same probability, chosen only by the hash's key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacit.engines.sql import contribution_bounding
 from tacit.engines.sql.contribution_bounding import MOST_BITS, numbered, words
 
 Pairs = set[tuple[int, int]]
-SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here look at fewer than 400 cells
+SIGMAS = 7  # two-sided normal tail 2.6e-12 a test of a cell; all tests here check fewer than 400 cells
 
 
 def chosen(pairs: Iterable[tuple[int, int]], max_groups: int, cells: int, secret: tuple[int, int] = (1, 2)) -> Pairs:

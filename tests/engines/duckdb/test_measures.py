@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.sql.builder import column
-from tacit.engines.sql.measures import Grid, check, grid_of, on_grid, presence_of
+from tacit.engines.sql.measures import MeasureGrid, check, grid_of, on_grid, presence_of
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Case, Column, Constant, Kind
 from tacit.query.plan import Measure
@@ -22,14 +22,14 @@ X = Column("x", "real")
 HALF = Fraction(1, 2)
 
 
-def steps(values: list[float | None], grid: Grid, arrow: pa.DataType) -> list[int | None]:
+def steps(values: list[float | None], grid: MeasureGrid, arrow: pa.DataType) -> list[int | None]:
     with duckdb.connect() as connection:
         connection.register("t", pa.table({"x": pa.array(values, arrow)}))
         sql = on_grid(column("x"), grid, DUCKDB).sql("duckdb")
         return [found for (found,) in connection.execute(f"SELECT {sql} FROM t").fetchall()]  # noqa: S608
 
 
-def exactly(value: float | None, grid: Grid) -> int | None:
+def exactly(value: float | None, grid: MeasureGrid) -> int | None:
     if value is None or isnan(value):
         return None
     if isinf(value):
@@ -38,21 +38,21 @@ def exactly(value: float | None, grid: Grid) -> int | None:
 
 
 @st.composite
-def grids(draw: st.DrawFn, kind: Kind) -> Grid:
+def grids(draw: st.DrawFn, kind: Kind) -> MeasureGrid:
     exponent = draw(st.integers(-8, 8) | st.integers(-1074, 1000))
     low = draw(st.integers(-20, 20) | st.integers(-(2**62), 2**62) | st.integers(-(2**119), 2**119))
     width = draw(st.integers(1, 40) | st.integers(1, 2**62))
-    return Grid(Column("x", kind), Fraction(2) ** exponent, low, low + width)
+    return MeasureGrid(Column("x", kind), Fraction(2) ** exponent, low, low + width)
 
 
 @settings(deadline=None, max_examples=200)
 @given(grids("real"), st.data())
-@example(Grid(X, Fraction(1), -5, 5), None)
-@example(Grid(X, Fraction(1), 2**52 - 3, 2**53), None)
-@example(Grid(X, Fraction(1), -(2**53), -(2**52) + 3), None)
-@example(Grid(X, Fraction(1, 2**1074), 0, 2**62), None)
-@example(Grid(X, Fraction(2) ** 1000, -1, 2**40), None)
-def test_doubles_are_put_on_the_grid_exactly(grid: Grid, data: st.DataObject | None) -> None:
+@example(MeasureGrid(X, Fraction(1), -5, 5), None)
+@example(MeasureGrid(X, Fraction(1), 2**52 - 3, 2**53), None)
+@example(MeasureGrid(X, Fraction(1), -(2**53), -(2**52) + 3), None)
+@example(MeasureGrid(X, Fraction(1, 2**1074), 0, 2**62), None)
+@example(MeasureGrid(X, Fraction(2) ** 1000, -1, 2**40), None)
+def test_doubles_are_put_on_the_grid_exactly(grid: MeasureGrid, data: st.DataObject | None) -> None:
     values: list[float | None] = [
         None,
         float("nan"),
@@ -80,10 +80,10 @@ def test_doubles_are_put_on_the_grid_exactly(grid: Grid, data: st.DataObject | N
 
 @settings(deadline=None, max_examples=200)
 @given(grids("integer"), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
-@example(Grid(Column("x", "integer"), Fraction(2) ** 1000, 1, 2), [])
-@example(Grid(Column("x", "integer"), Fraction(1, 2**130), -5, 5), [])
-@example(Grid(Column("x", "integer"), Fraction(1, 8), 1, 3), [])
-def test_integers_are_put_on_the_grid_exactly(grid: Grid, more: list[int]) -> None:
+@example(MeasureGrid(Column("x", "integer"), Fraction(2) ** 1000, 1, 2), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(1, 2**130), -5, 5), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(1, 8), 1, 3), [])
+def test_integers_are_put_on_the_grid_exactly(grid: MeasureGrid, more: list[int]) -> None:
     values: list[int | None] = [None, 0, 1, -1, 2**63 - 1, -(2**63), *more]
     for end in (grid.low, grid.high):
         for near in (end, end + HALF, end - HALF):
@@ -93,20 +93,20 @@ def test_integers_are_put_on_the_grid_exactly(grid: Grid, more: list[int]) -> No
 
 
 def test_booleans_are_numbers() -> None:
-    grid = Grid(Column("x", "boolean"), Fraction(1), 0, 1)
+    grid = MeasureGrid(Column("x", "boolean"), Fraction(1), 0, 1)
     assert steps([True, False, None], grid, pa.bool_()) == [1, 0, None]
 
 
 def test_text_has_no_steps() -> None:
-    with pytest.raises(InvalidError, match="a sum of numbers"):
-        on_grid(column("x"), Grid(Column("x", "text"), Fraction(1), 0, 1), DUCKDB)
+    with pytest.raises(InvalidError, match="Cannot sum"):
+        on_grid(column("x"), MeasureGrid(Column("x", "text"), Fraction(1), 0, 1), DUCKDB)
 
 
 def test_constant_measures_and_counts_of_units_ask_for_no_steps() -> None:
     assert grid_of(Measure(value=None)) is None
     assert grid_of(Measure(value=X)) is None
     assert grid_of(Measure(value=X, low=0, high=2, per="unit")) is None
-    assert grid_of(Measure(value=X, low=0, high=2, offset=7)) == Grid(X, Fraction(1), 0, 2)
+    assert grid_of(Measure(value=X, low=0, high=2, offset=7)) == MeasureGrid(X, Fraction(1), 0, 2)
 
 
 def test_only_a_bare_question_of_presence_is_simplified() -> None:

@@ -16,14 +16,14 @@ from contract.tables import KINDS, Row, rows
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.engine import open_duckdb
 from tacit.engines.sql.statement import Statement, statement
-from tacit.errors import InvalidError
+from tacit.errors import ColumnNotFoundError, InvalidError
 from tacit.query.expressions import Case, Column, Constant
 from tacit.query.plan import Measure, Plan
 
 TYPES = {"u": "BIGINT", "name": "VARCHAR", "a": "BIGINT", "x": "DOUBLE", "b": "BOOLEAN", "d": "DATE", "m": "TIMESTAMP"}
 COUNT = Measure(value=None)
 LOW = Measure(value=X, low=0, high=4)
-GOLDEN = Path(__file__).parent
+GOLDEN = Path(__file__).parent.parent
 
 
 def test_the_text_of_a_statement_is_as_it_was() -> None:
@@ -107,7 +107,7 @@ def test_a_key_listed_twice_is_refused() -> None:
 def test_a_unit_or_a_column_that_is_not_there_is_refused() -> None:
     without: Mapping[str, str] = {name: one for name, one in TYPES.items() if name not in ("u", "a")}
     for asked in (plan(table(), COUNT), plan(table(unit=None), Measure(value=A, low=0, high=1))):
-        with pytest.raises(InvalidError, match="columns of the source"):
+        with pytest.raises(ColumnNotFoundError, match="Unknown column"):
             statement(asked, without, DUCKDB)
 
 

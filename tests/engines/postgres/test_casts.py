@@ -194,7 +194,7 @@ def test_every_text_is_compared_by_code_point() -> None:
         assert POSTGRES.text(POSTGRES.read(column("c"), type_name, "text")) == 'CAST("c" AS TEXT) COLLATE "C"'
     for type_name in ("text", "varchar", "bpchar", "citext"):
         assert POSTGRES.text(POSTGRES.read_unit(column("c"), type_name, "text")) == 'CAST("c" AS TEXT) COLLATE "C"'
-    listed = POSTGRES.listed([("k0", "k0", "text")], "c0", 1)
+    listed = POSTGRES.list_select([("k0", "k0", "text")], "c0", 1)
     assert 'k0 COLLATE "C"' in listed
     assert POSTGRES.text(POSTGRES.casts["integer", "text"](column("c"))).endswith('COLLATE "C"')
 
@@ -216,7 +216,7 @@ def test_units_and_keys_are_told_apart_by_code_point_under_any_collation(loose: 
 
 @pytest.mark.parametrize(("type_name", "kind"), [("bytea", "text"), ("date", "integer"), ("float8", "text")])
 def test_a_type_that_cannot_become_the_kind_is_refused(type_name: str, kind: Kind) -> None:
-    with pytest.raises(InvalidError, match="kinds that the types allow"):
+    with pytest.raises(InvalidError, match="cannot be read as"):
         POSTGRES.read(column("c"), type_name, kind)
 
 
@@ -239,7 +239,7 @@ def test_domains_are_their_base_types_and_those_of_arrays_are_not_used(clinic: D
     ],
 )
 def test_units_of_types_that_agree_can_be_joined(one: str, two: str, kind: Kind) -> None:
-    POSTGRES.alike((column("a"), one), (column("b"), two), kind)
+    POSTGRES.comparable_units((column("a"), one), (column("b"), two), kind)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_units_of_types_that_agree_can_be_joined(one: str, two: str, kind: Kind)
 )
 def test_others_cannot(one: str, two: str, kind: Kind) -> None:
     with pytest.raises(InvalidError, match="compared exactly"):
-        POSTGRES.alike((column("a"), one), (column("b"), two), kind)
+        POSTGRES.comparable_units((column("a"), one), (column("b"), two), kind)
 
 
 @pytest.mark.parametrize(
@@ -265,10 +265,10 @@ def test_a_type_that_somebodys_function_casts_cannot_be_used(type_sql: str) -> N
         made.grant("t")
         before = open_postgres(made.reader)
         made.run(
-            f"CREATE FUNCTION told({name}) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
+            f"CREATE FUNCTION secret_cast({name}) RETURNS text LANGUAGE plpgsql IMMUTABLE AS "
             "$$ BEGIN RAISE 'somebody is here'; END $$"
         )
-        made.run(f"CREATE CAST ({name} AS text) WITH FUNCTION told({name})")
+        made.run(f"CREATE CAST ({name} AS text) WITH FUNCTION secret_cast({name})")
         opened = open_postgres(made.reader)
         assert dict(opened.schema()) == {"u": "integer"}
         assert opened.unusable() == ("c", "d")
@@ -301,7 +301,7 @@ def test_numbers_with_fractions_and_long_ones_are_tallied() -> None:
         made.grant("t")
         opened = open_postgres(made.reader)
         expected = {Decimal("1.5"): 2, 2: 1, -3: 1, inf: 1, -inf: 1, None: 2, Decimal("1e5000"): 1, Decimal("-0.25"): 1}
-        assert {value: count for value, count in opened.tally(["c"])} == expected  # noqa: C416 - rows are no pairs
+        assert {value: count for value, count in opened.tally(["c"])} == expected  # noqa: C416 - rows are not pairs
         opened.close()
 
 

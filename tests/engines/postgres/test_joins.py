@@ -10,8 +10,8 @@ from hypothesis import given
 from contract.plans import added_up, cells
 from contract.test_joins import QUICK, SECRET, SHAPES, SOME, Tables, joined_rows, policies, question, tables
 from postgres_server import Database, database
-from tacit.engines.opened import Opened
 from tacit.engines.postgres.engine import open_postgres_tables
+from tacit.engines.source import Source
 from tacit.query.sql.parse import parse
 
 
@@ -21,8 +21,8 @@ def clinic() -> Iterator[Database]:
         yield made
 
 
-def sources(clinic: Database) -> dict[str, Opened]:
-    return {name: Opened(source=clinic.reader, table=name, public=name in ("r", "c")) for name in SHAPES}
+def sources(clinic: Database) -> dict[str, Source]:
+    return {name: Source(source=clinic.reader, table=name, public=name in ("r", "c")) for name in SHAPES}
 
 
 @QUICK

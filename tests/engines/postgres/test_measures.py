@@ -18,7 +18,7 @@ from postgres_server import database
 from tacit.engines.postgres import doubles
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.sql.builder import SQL, column
-from tacit.engines.sql.measures import Grid, on_grid
+from tacit.engines.sql.measures import MeasureGrid, on_grid
 from tacit.query.expressions import Column, Kind
 from tacit.query.expressions.functions import apply
 
@@ -43,11 +43,11 @@ def computed(connection: Connection, sql: SQL, types: str, rows: Sequence[Sequen
     return [found for (found,) in connection.execute(f"SELECT {POSTGRES.text(sql)} FROM t ORDER BY place".encode())]  # noqa: S608
 
 
-def steps(connection: Connection, values: Sequence[object], grid: Grid, kind: str) -> list[object]:
+def steps(connection: Connection, values: Sequence[object], grid: MeasureGrid, kind: str) -> list[object]:
     return computed(connection, on_grid(column("x"), grid, POSTGRES), f"x {kind}", [[one] for one in values])
 
 
-def exactly(value: float | None, grid: Grid) -> int | None:
+def exactly(value: float | None, grid: MeasureGrid) -> int | None:
     if value is None or isnan(value):
         return None
     if isinf(value):
@@ -56,23 +56,23 @@ def exactly(value: float | None, grid: Grid) -> int | None:
 
 
 @st.composite
-def grids(draw: st.DrawFn, kind: Kind) -> Grid:
+def grids(draw: st.DrawFn, kind: Kind) -> MeasureGrid:
     exponent = draw(st.integers(-8, 8) | st.integers(-1074, 1000))
     low = draw(st.integers(-20, 20) | st.integers(-(2**62), 2**62) | st.integers(-(2**119), 2**119))
     width = draw(st.integers(1, 40) | st.integers(1, 2**62))
-    return Grid(Column("x", kind), Fraction(2) ** exponent, low, low + width)
+    return MeasureGrid(Column("x", kind), Fraction(2) ** exponent, low, low + width)
 
 
 @settings(deadline=None, max_examples=100)
 @given(grids("real"), st.lists(st.floats(), max_size=5))
-@example(Grid(X, Fraction(1), -5, 5), [])
-@example(Grid(X, Fraction(1), 2**52 - 3, 2**53), [])
-@example(Grid(X, Fraction(1), -(2**53), -(2**52) + 3), [])
-@example(Grid(X, Fraction(1, 2**1074), 0, 2**62), [])
-@example(Grid(X, Fraction(2) ** 1000, -1, 2**40), [])
-@example(Grid(X, Fraction(2) ** 1030, -1, 2**40), [])
-@example(Grid(X, Fraction(8), -1, 1), [1e-323, -1e-323, 1.9999999999999998, 2.0, -4.0, -4.000000000000001])
-def test_doubles_are_put_on_the_grid_exactly(connection: Connection, grid: Grid, more: list[float]) -> None:
+@example(MeasureGrid(X, Fraction(1), -5, 5), [])
+@example(MeasureGrid(X, Fraction(1), 2**52 - 3, 2**53), [])
+@example(MeasureGrid(X, Fraction(1), -(2**53), -(2**52) + 3), [])
+@example(MeasureGrid(X, Fraction(1, 2**1074), 0, 2**62), [])
+@example(MeasureGrid(X, Fraction(2) ** 1000, -1, 2**40), [])
+@example(MeasureGrid(X, Fraction(2) ** 1030, -1, 2**40), [])
+@example(MeasureGrid(X, Fraction(8), -1, 1), [1e-323, -1e-323, 1.9999999999999998, 2.0, -4.0, -4.000000000000001])
+def test_doubles_are_put_on_the_grid_exactly(connection: Connection, grid: MeasureGrid, more: list[float]) -> None:
     values: list[float | None] = [None, float("nan"), inf, -inf, 0.0, -0.0, 0.5, -0.5, 0.49999999999999994]
     values += [5e-324, -5e-324, 1e308, *more]
     for end in (grid.low, grid.high):
@@ -88,12 +88,12 @@ def test_doubles_are_put_on_the_grid_exactly(connection: Connection, grid: Grid,
 
 @settings(deadline=None, max_examples=100)
 @given(grids("integer"), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
-@example(Grid(Column("x", "integer"), Fraction(2) ** 1000, 1, 2), [])
-@example(Grid(Column("x", "integer"), Fraction(1, 2**130), -5, 5), [])
-@example(Grid(Column("x", "integer"), Fraction(1, 8), 1, 3), [])
-@example(Grid(Column("x", "integer"), Fraction(2) ** 64, -1, 1), [])
-@example(Grid(Column("x", "integer"), Fraction(2) ** 65, -(2**63), 1 - 2**63), [])
-def test_integers_are_put_on_the_grid_exactly(connection: Connection, grid: Grid, more: list[int]) -> None:
+@example(MeasureGrid(Column("x", "integer"), Fraction(2) ** 1000, 1, 2), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(1, 2**130), -5, 5), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(1, 8), 1, 3), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(2) ** 64, -1, 1), [])
+@example(MeasureGrid(Column("x", "integer"), Fraction(2) ** 65, -(2**63), 1 - 2**63), [])
+def test_integers_are_put_on_the_grid_exactly(connection: Connection, grid: MeasureGrid, more: list[int]) -> None:
     values: list[int | None] = [None, 0, 1, -1, 2**63 - 1, -(2**63), *more]
     for end in (grid.low, grid.high):
         for near in (end, end + HALF, end - HALF):
@@ -103,7 +103,7 @@ def test_integers_are_put_on_the_grid_exactly(connection: Connection, grid: Grid
 
 
 def test_booleans_are_numbers(connection: Connection) -> None:
-    grid = Grid(Column("x", "boolean"), Fraction(1), 0, 1)
+    grid = MeasureGrid(Column("x", "boolean"), Fraction(1), 0, 1)
     assert steps(connection, [True, False, None], grid, "bool") == [1, 0, None]
 
 
@@ -193,7 +193,7 @@ def test_powers_agree_but_for_their_last_bit(connection: Connection, name: str) 
 
 
 def close(one: object, other: object) -> bool:
-    """Whether two doubles are the same, or neighbours, or (near the largest) next but one."""
+    """Return whether two doubles are equal or adjacent, or (near the largest) two apart."""
     if isinstance(one, float) and isinstance(other, float) and not isinf(one) and not isinf(other):
         return abs(one - other) <= 2 * math.ulp(other)
     return one == other

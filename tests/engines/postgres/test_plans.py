@@ -115,7 +115,7 @@ def test_different_values_are_counted_as_in_duckdb(
 
 
 def test_the_choice_is_fair(clinic: Database, engine: PostgresEngine) -> None:
-    """Of 4,000 units with the same 20 cells each keeps 5, and cells are kept alike often.
+    """Check that each of 4,000 units with the same 20 cells keeps 5, and that cells are kept equally often.
 
     The number of units that keep a cell is binomial (4000, 1/4) if choices are independent: mean 1000, standard
     deviation 27.4. Beyond 8 of them in either direction, for any of 20 cells, has probability below 20·2·1e-14.
@@ -137,10 +137,10 @@ def test_many_measures_are_answered_in_several_statements_that_agree(clinic: Dat
     below = [Case(((call("less", "boolean", A, Constant(i, "integer")), A),), None, "integer") for i in range(450)]
     asked = [Measure(value=value, low=0, high=9) for value in below]
     one = plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")])
-    with pytest.raises(InvalidError, match="a shorter one"):
+    with pytest.raises(InvalidError, match="too many parts"):
         engine.check(one)  # a bundle is never cut
     bundles = tuple(Bundle(measures=(each,), reach=9, nonnegative=False) for each in one.bundles[0].measures)
-    assert len(engine._parts(replace(one, bundles=bundles))) > 1
+    assert len(engine._statements(replace(one, bundles=bundles))) > 1
     found = engine.measure(replace(one, bundles=bundles))
     assert sum(found[0]) == 50
     assert found == [found[0], *([5 * units for units in found[0]] if i > 5 else [0, 0] for i in range(450)), found[0]]
@@ -149,5 +149,5 @@ def test_many_measures_are_answered_in_several_statements_that_agree(clinic: Dat
 def test_a_question_of_too_many_parts_is_refused_before_it_is_asked(engine: PostgresEngine) -> None:
     reals = [call("divide", "real", X, Constant(1.0 + i, "real")) for i in range(900)]
     value = call("greatest", "real", *(call("divide", "real", one, X) for one in reals))
-    with pytest.raises(InvalidError, match="a shorter one"):
+    with pytest.raises(InvalidError, match="too many parts"):
         engine.check(plan(table(), Measure(value=value, low=0, high=3)))

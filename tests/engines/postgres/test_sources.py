@@ -1,4 +1,4 @@
-"""What PostgreSQL may be opened with: roles that only read, tables that are tables, and errors that tell no secret."""
+"""Sources in PostgreSQL: roles that only read, supported tables, and errors without secrets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from contract.plans import call, key, plan, table
 from postgres_server import PASSWORD, Database, database, run_sql, server
-from tacit.engines.opened import Opened
+from tacit.engines.postgres.connection import NO_CREDENTIALS, NO_ENTRY, UNREACHED
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables
-from tacit.engines.postgres.sources import NO_CREDENTIALS, NO_DRIVER, NO_ENTRY, UNREACHED
+from tacit.engines.source import Source
 from tacit.engines.sql.engine import FAILED
-from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
+from tacit.errors import InvalidError, MissingDriverError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Column, Constant, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -45,7 +45,7 @@ def visits(clinic: Database) -> Database:
 
 
 def question(kinds: dict[str, Kind] | None = None, unit: str = "patient") -> Plan:
-    """How many patients there are."""
+    """Return the plan that counts patients."""
     return plan(table(unit=unit, kinds=kinds or {unit: "integer"}), Measure(value=None, per="unit"))
 
 
@@ -98,7 +98,9 @@ def test_names_are_folded_as_sql_folds_them(visits: Database, name: str) -> None
     ['"Visits"', 'public."Visits"', '"Public".visits', '"public.visits"', 'visits"', '"visits', "", "visits.", '""'],
 )
 def test_a_quoted_name_means_no_other_table(visits: Database, name: str) -> None:
-    assert refusal(visits, name).startswith("table must be one of 'visits'")
+    message = refusal(visits, name)
+    assert message.startswith("Unknown table ")
+    assert "The tables are 'visits' (table" in message
 
 
 def test_each_part_of_a_name_is_quoted_or_folded_by_itself(visits: Database) -> None:
@@ -112,7 +114,7 @@ def test_each_part_of_a_name_is_quoted_or_folded_by_itself(visits: Database) -> 
         assert counted(open_postgres(visits.reader, table=name)) == units
     message = refusal(visits, '"Clinic One".a.b""c')
     offered = ['"Clinic One"."VISITS"', '"Clinic One"."a.b""c"', '"Clinic One".visits', "public.visits"]
-    assert f"table must be one of {', '.join(map(repr, offered))} (table = " in message
+    assert f"The tables are {', '.join(map(repr, offered))} (table = " in message
     assert 'table = "\\"Clinic One\\".\\"VISITS\\"" in the policy' in message
 
 
@@ -125,8 +127,8 @@ def test_what_is_offered_is_what_can_be_opened(visits: Database) -> None:
     visits.run("CREATE FOREIGN TABLE y1 PARTITION OF years FOR VALUES IN (1) SERVER away")
     visits.run(f"GRANT USAGE ON SCHEMA other TO {visits.role}")
     visits.grant("other.visits", "other.w", "years")
-    assert "table must be one of 'public.visits' (table" in refusal(visits, "visits")
-    assert "table must be one of 'other.w', 'public.visits' (table" in refusal(visits)
+    assert "The tables are 'public.visits' (table" in refusal(visits, "visits")
+    assert "The tables are 'other.w', 'public.visits' (table" in refusal(visits)
 
 
 def test_a_long_list_of_tables_is_cut(visits: Database) -> None:
@@ -213,8 +215,8 @@ def test_tables_of_one_database_are_opened_together(visits: Database) -> None:
     visits.run("CREATE TABLE regions (name text, wide bool); INSERT INTO regions VALUES ('n', true), ('s', NULL)")
     visits.grant("regions")
     tables = {
-        "v": Opened(source=visits.reader, table="visits"),
-        "r": Opened(source=visits.reader, table="regions", public=True),
+        "v": Source(source=visits.reader, table="visits"),
+        "r": Source(source=visits.reader, table="regions", public=True),
     }
     opened = open_postgres_tables(tables)
     assert opened.name == "v"
@@ -230,7 +232,7 @@ def test_tables_of_one_database_are_opened_together(visits: Database) -> None:
 
 def test_a_superuser_and_whoever_belongs_to_one_is_refused(visits: Database) -> None:
     url = server() if server().startswith("postgresql://") else f"postgresql:///?{server()}"
-    with pytest.raises(NoSourceError, match=r"is opened by a superuser.*GRANT SELECT ON … TO reader\.$"):
+    with pytest.raises(NoSourceError, match=r"is a superuser.*GRANT SELECT ON … TO reader\.$"):
         open_postgres(url)
     visits.run(f"CREATE ROLE {visits.role}_all SUPERUSER; GRANT {visits.role}_all TO {visits.role}")
     try:
@@ -253,7 +255,7 @@ def test_so_is_one_that_may_by_a_role_it_belongs_to(visits: Database, how: str) 
     visits.run(f"CREATE ROLE {writer}; GRANT INSERT ON visits TO {writer}; GRANT {writer} TO {visits.role}")
     visits.run(f"ALTER ROLE {visits.role} {how or 'INHERIT'}")
     try:
-        taken = f'REVOKE INSERT ON "public"."visits" FROM {writer} (a role that it belongs to)'
+        taken = f'REVOKE INSERT ON "public"."visits" FROM {writer} (a role that it is a member of)'
         assert taken in refusal(visits)
         visits.run(taken.partition(" (")[0])
         assert counted(open_postgres(visits.reader)) == 2
@@ -369,7 +371,7 @@ def test_what_is_granted_after_opening_is_seen_by_the_next_question(visits: Data
     visits.run(sql.format(role=visits.role))
     with pytest.raises(SourceError) as caught:
         opened.measure(question())
-    assert str(caught.value) == FAILED
+    assert caught.value.message == FAILED
     opened.close()
     visits.run(f"REASSIGN OWNED BY {visits.role} TO CURRENT_USER")
 
@@ -405,8 +407,8 @@ def test_a_foreign_table_and_a_table_with_one_inside_are_refused(visits: Databas
     visits.run("CREATE TABLE years (patient bigint, y int) PARTITION BY LIST (y)")
     visits.run("CREATE FOREIGN TABLE y1 PARTITION OF years FOR VALUES IN (1) SERVER away")
     visits.grant("remote", "years")
-    assert "another server" in refusal(visits, "remote")
-    assert "another server" in refusal(visits, "years")
+    assert "Another server" in refusal(visits, "remote")
+    assert "Another server" in refusal(visits, "years")
 
 
 def test_a_table_that_is_not_there_is_told_with_those_that_are(visits: Database) -> None:
@@ -435,7 +437,7 @@ def test_a_database_without_a_table_and_a_table_without_a_grant_say_what_to_gran
 def test_a_column_whose_type_is_another_than_the_policy_says_is_refused(visits: Database) -> None:
     opened = open_postgres(visits.reader)
     asked = plan(table(unit="patient", kinds={"patient": "date"}), COUNT)
-    with pytest.raises(InvalidError, match="int8 as date"):
+    with pytest.raises(InvalidError, match="int8 cannot be read as date"):
         opened.check(asked)
     opened.close()
 
@@ -452,7 +454,7 @@ def test_a_column_whose_type_is_another_than_the_policy_says_is_refused(visits: 
 def test_a_wrong_url_is_told_by_its_scheme_alone(url: str) -> None:
     with pytest.raises(NoSourceError) as caught:
         open_postgres(url)
-    assert f"the URL {url.partition(':')[0]}://…" in str(caught.value)
+    assert f"The URL {url.partition(':')[0]}://…" in str(caught.value)
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
 
 
@@ -473,7 +475,7 @@ def test_something_that_is_no_url_is_refused() -> None:
 def test_a_server_that_cannot_be_reached_is_told_by_a_constant_text(url: str) -> None:
     with pytest.raises(SourceError) as caught:
         open_postgres(url)
-    assert str(caught.value) == UNREACHED
+    assert caught.value.message == UNREACHED
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__context__ is None
 
@@ -485,7 +487,7 @@ def test_a_server_that_lets_nobody_in_is_told_by_another(clinic: Database, wrong
     assert url != clinic.reader
     with pytest.raises(SourceError) as caught:
         open_postgres(url)
-    assert str(caught.value) == NO_ENTRY
+    assert caught.value.message == NO_ENTRY
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__context__ is None
 
@@ -496,7 +498,7 @@ def test_a_password_is_asked_for_or_wrong(secret: str, said: str, monkeypatch: p
     monkeypatch.setenv("PGPASSFILE", "/no/such/file")
     with _doorkeeper() as port, pytest.raises(SourceError) as caught:
         open_postgres(f"postgresql://reader{secret}@127.0.0.1:{port}/clinic?sslmode=disable&gssencmode=disable")
-    assert str(caught.value) == said
+    assert caught.value.message == said
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
 
 
@@ -532,9 +534,9 @@ def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(MissingDriverError, match=r"pip install 'tacit\[postgres\]'") as caught:
         open_postgres("postgresql:///clinic")
-    assert str(caught.value) == NO_DRIVER
+    assert (caught.value.package, caught.value.extra) == ("psycopg", "postgres")
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
@@ -543,9 +545,9 @@ def test_a_timeout_that_is_none_is_refused(visits: Database, timeout: float) -> 
 
 
 def test_tables_of_two_databases_are_not_opened_together(visits: Database) -> None:
-    other = Opened(source=f"{visits.reader}&connect_timeout=9", table="visits")
-    with pytest.raises(InvalidError, match="write the same URL for each"):
-        open_postgres_tables({"a": Opened(source=visits.reader, table="visits"), "b": other})
+    other = Source(source=f"{visits.reader}&connect_timeout=9", table="visits")
+    with pytest.raises(InvalidError, match="Use the same URL for every table"):
+        open_postgres_tables({"a": Source(source=visits.reader, table="visits"), "b": other})
 
 
 def test_the_environment_says_what_a_url_leaves_out(visits: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -557,7 +559,7 @@ def test_the_environment_says_what_a_url_leaves_out(visits: Database, monkeypatc
 
 def test_nothing_that_shows_an_engine_shows_its_url(visits: Database) -> None:
     opened = open_postgres(visits.reader)
-    shown = f"{opened!r} {vars(opened)!r} {[str(one) for one in vars(opened).values()]} {opened._url} {opened._held}"
+    shown = f"{opened!r} {vars(opened)!r} {[str(one) for one in vars(opened).values()]} {opened._url} {opened._owned}"
     assert PASSWORD not in shown
     assert "a URL that is not shown" in shown
     assert counted(opened) == 2

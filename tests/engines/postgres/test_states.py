@@ -11,8 +11,8 @@ import pytest
 import tacit as tc
 from contract.plans import key, plan, table
 from postgres_server import Database, database
-from tacit.engines.opened import Opened
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables, pieces
+from tacit.engines.source import Source
 from tacit.engines.sql.engine import FAILED
 from tacit.errors import SourceError
 from tacit.query.expressions import Call, Column, Constant, Expression, Kind
@@ -68,7 +68,7 @@ def test_a_part_that_comes_between_two_statements_is_found_out(
     between(monkeypatch, lambda: clinic.run(joined))
     with pytest.raises(SourceError) as caught:
         engine.measure_with(two_statements(), SECRET)
-    assert str(caught.value) == FAILED
+    assert caught.value.message == FAILED
     assert engine.measure_with(two_statements(), SECRET) == [[2], [2]]
     engine.close()
 
@@ -114,7 +114,7 @@ def test_units_that_are_enums_are_compared_as_texts(clinic: Database) -> None:
     opened = open_postgres(clinic.reader, table="t")
     assert sum(opened.measure_with(asked, SECRET)[0]) in {1, 2}
     opened.close()
-    engine = open_postgres_tables({name: Opened(source=clinic.reader, table=name) for name in ("t", "s", "r")})
+    engine = open_postgres_tables({name: Source(source=clinic.reader, table=name) for name in ("t", "s", "r")})
     policies = {name: replace(table(kinds=kinds), name=name) for name in ("t", "s", "r")}
     for other in ("s", "r"):
         joined = parse(f"SELECT count(DISTINCT t.u) AS n FROM t JOIN {other} ON t.u = {other}.u", policies)  # noqa: S608

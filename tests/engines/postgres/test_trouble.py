@@ -1,4 +1,4 @@
-"""What goes wrong while PostgreSQL is asked: a constant text, no waiting, nothing left behind; the next one works."""
+"""Failures while PostgreSQL runs a query: a constant text, no waiting, nothing left behind; the next query works."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ import tacit as tc
 from contract.plans import plan, table
 from postgres_server import Database, database
 from tacit.database import FAILED as CHARGED
-from tacit.engines.postgres import connection, sources
+from tacit.engines.postgres import connection
+from tacit.engines.postgres.connection import UNREACHED
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine, open_postgres
-from tacit.engines.postgres.sources import UNREACHED
 from tacit.engines.sql.engine import FAILED
-from tacit.errors import InvalidError, NoSourceError, SourceError, TacitError
+from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -62,7 +62,7 @@ def failure(engine: PostgresEngine, asked: Plan) -> float:
     begun = monotonic()
     with pytest.raises(SourceError) as caught:
         engine.measure(asked)
-    assert str(caught.value) == FAILED
+    assert caught.value.message == FAILED
     assert caught.value.__context__ is None
     return monotonic() - begun
 
@@ -147,8 +147,8 @@ READY: list[tuple[str, str, type[TacitError], str]] = [
     (
         "ALTER TABLE few RENAME TO fewer",
         "ALTER TABLE fewer RENAME TO few",
-        InvalidError,
-        "table must be one of 'fewer'",
+        TableNotFoundError,
+        "'fewer'",
     ),
     (
         "ALTER TABLE few ALTER x TYPE text",
@@ -157,7 +157,7 @@ READY: list[tuple[str, str, type[TacitError], str]] = [
         NOT_READY,
     ),
     ("ALTER TABLE few RENAME x TO y", "ALTER TABLE few RENAME y TO x", SourceError, NOT_READY),
-    ("GRANT INSERT ON few TO {role}", "REVOKE INSERT ON few FROM {role}", NoSourceError, "that may INSERT"),
+    ("GRANT INSERT ON few TO {role}", "REVOKE INSERT ON few FROM {role}", NoSourceError, "may INSERT"),
     ("REVOKE SELECT ON few FROM {role}", "GRANT SELECT ON few TO {role}", NoSourceError, "may not read"),
     (
         "REVOKE USAGE ON SCHEMA public FROM {role}, PUBLIC",
@@ -175,7 +175,7 @@ READY: list[tuple[str, str, type[TacitError], str]] = [
         "ALTER TABLE few RENAME TO old; CREATE VIEW few AS SELECT * FROM old",
         "DROP VIEW few; ALTER TABLE old RENAME TO few",
         NoSourceError,
-        "is the view few",
+        "few is a view",
     ),
     (
         "ALTER TABLE few ENABLE ROW LEVEL SECURITY",
@@ -205,7 +205,7 @@ def test_what_the_catalog_tells_is_told_before_anything_is_charged(
                 opened.ready()
             assert type(caught.value) is kind
             assert said in str(caught.value)
-            assert "spent" in str(caught.value)
+            assert caught.value.hint is not None
             assert caught.value.__context__ is None
         failure(opened, UNITS)  # which is charged by then, and says no more than that
     finally:
@@ -217,14 +217,14 @@ def test_what_the_catalog_tells_is_told_before_anything_is_charged(
     opened.close()
     with pytest.raises(SourceError) as caught:
         opened.ready()
-    assert str(caught.value) == NOT_READY
+    assert caught.value.message == NOT_READY
 
 
 def test_a_server_that_is_away_is_told_before_anything_is_charged(clinic: Database, engine: PostgresEngine) -> None:
     clinic.run(f"ALTER ROLE {clinic.role} NOLOGIN")
     clinic.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [clinic.role])
     try:
-        with pytest.raises(SourceError, match="did not let this user in; nothing was read or spent"):
+        with pytest.raises(SourceError, match="refused this user"):
             engine.ready()
     finally:
         clinic.run(f"ALTER ROLE {clinic.role} LOGIN")
@@ -294,7 +294,7 @@ def test_a_server_that_does_not_answer_at_all_is_left(clinic: Database, monkeypa
 def test_a_table_that_is_locked_is_not_waited_for_forever(
     clinic: Database, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sources._SETTINGS, "lock_timeout", "200ms")
+    monkeypatch.setitem(connection._SETTINGS, "lock_timeout", "200ms")
     with psycopg.connect(clinic.admin) as other:
         other.execute("LOCK TABLE many IN ACCESS EXCLUSIVE MODE")
         assert failure(engine, UNITS) < 10
@@ -429,7 +429,7 @@ def test_a_server_that_is_stopped_hard_in_the_middle_and_started_again(tmp_path:
                 halting = stop if said == CHARGED else lambda: None
                 with meanwhile(halting), pytest.raises(SourceError) as caught:
                     db.sql(f"SELECT {sums} FROM many", epsilon=1)  # noqa: S608 - a question is text
-                assert str(caught.value) == said
+                assert caught.value.message == said
                 assert db.spent == tc.PureDP(epsilon=1)
                 assert monotonic() - begun < 60
             server.ensure_postgres_running()

@@ -19,10 +19,10 @@ import pytest
 import tacit as tc
 from contract.plans import key, plan, table
 from tacit.database import FAILED, Database
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.engines.spark import sessions
 from tacit.engines.spark.engine import open_spark, open_spark_tables
-from tacit.errors import InvalidError, NoSourceError, SourceError
+from tacit.errors import InvalidError, MissingDriverError, NoSourceError, SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -126,7 +126,7 @@ def test_a_question_with_a_public_table_is_answered(url: str) -> None:
     session = session_on(url)
     regions = session.createDataFrame([("A", "ground"), ("B", "first")], "ward string, floor string")
     opened = open_spark_tables(
-        {"visits": Opened(source=url, table="visits"), "floors": Opened(source=regions, public=True)}
+        {"visits": Source(source=url, table="visits"), "floors": Source(source=regions, public=True)}
     )
     try:
         assert opened.public("floors", {"ward": "text", "floor": "text"}).columns["floor"].keys == ("first", "ground")
@@ -135,7 +135,7 @@ def test_a_question_with_a_public_table_is_answered(url: str) -> None:
 
 
 def test_a_table_that_is_not_there_is_told_beside_those_that_are(url: str) -> None:
-    with pytest.raises(InvalidError, match="table must be one of 'visits'"):
+    with pytest.raises(InvalidError, match="The tables are 'visits'"):
         open_spark(url, table="visit")
     with pytest.raises(NoSourceError, match="session_id"):
         open_spark(f"{url}/;session_id=5f2b1bd2-0000-4000-8000-000000000000", table="visits")
@@ -169,19 +169,19 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
         with pytest.raises(SourceError) as caught:
             endless.sql(ASKED, epsilon=1)
         assert monotonic() - start < PATIENCE
-        assert str(caught.value) == FAILED
+        assert caught.value.message == FAILED
         assert endless.spent == tc.PureDP(epsilon=1)
         process.wait()
         for gone in (db, endless):
             with pytest.raises(SourceError) as caught:
                 gone.sql(ASKED, epsilon=1)
-            assert str(caught.value) == sessions.NOT_REACHED
+            assert caught.value.message == sessions.NOT_REACHED
             assert gone.spent == tc.PureDP(epsilon=1)  # the second was not charged: the server was known to be gone
             gone.close()
         total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
         with pytest.raises(SourceError) as caught:
             total.add_spark(reports)
-        assert str(caught.value) == sessions.NOT_REACHED
+        assert caught.value.message == sessions.NOT_REACHED
         assert (caught.value.__context__, total.n) == (None, 0)
         assert monotonic() - start < 2 * PATIENCE
 
@@ -202,7 +202,7 @@ opened = open_spark(sys.argv[1], table="visits")
 print("opened", flush=True)
 sys.stdin.readline()
 try:
-    opened._own.sql("SELECT count(*) FROM visits").collect()
+    opened._ours.sql("SELECT count(*) FROM visits").collect()
 except Exception as error:
     print(type(error).__name__)
 """
@@ -226,5 +226,5 @@ def test_giving_up_on_a_server_writes_nothing_to_standard_error(tmp_path: Path) 
 
 def test_without_its_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "find_spec", lambda name: None if name == "grpc" else object())
-    with pytest.raises(SourceError, match=r"pip install 'pyspark\[connect\]'"):
+    with pytest.raises(MissingDriverError, match=r"pip install 'pyspark\[connect\]'"):
         open_spark("sc://127.0.0.1:1", table="visits")

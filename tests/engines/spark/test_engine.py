@@ -47,7 +47,7 @@ def test_a_fresh_key_chooses_other_cells(opened: SparkEngine) -> None:
 
 
 def constant(caught: pytest.ExceptionInfo[SourceError]) -> bool:
-    return str(caught.value) == FAILED and caught.value.__context__ is None and caught.value.__cause__ is None
+    return caught.value.message == FAILED and caught.value.__context__ is None and caught.value.__cause__ is None
 
 
 def test_a_file_that_is_gone_fails_with_a_constant_text_and_no_context(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_closing_stops_what_is_running_there_and_nothing_else() -> None:
     asking.join(30)
     assert not asking.is_alive()
     assert perf_counter() - start < 30
-    assert [str(error) for error in caught] == [FAILED]
+    assert [getattr(error, "message", None) for error in caught] == [FAILED]
     assert spark().range(3).count() == 3
 
 
@@ -142,7 +142,7 @@ def test_an_interrupt_stops_what_is_running(opened: SparkEngine, monkeypatch: py
     def interrupted(session: object) -> None:
         stopped.append(session)
 
-    session = opened._own
+    session = opened._ours
     monkeypatch.setattr(type(session), "interruptAll", interrupted)
     with pytest.raises(KeyboardInterrupt), opened._reading():
         raise KeyboardInterrupt

@@ -21,7 +21,7 @@ from tacit.engines.duckdb.engine import open_duckdb
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import SparkEngine, json_list, open_spark
 from tacit.engines.sql.builder import SQL, column
-from tacit.engines.sql.measures import Grid, on_grid
+from tacit.engines.sql.measures import MeasureGrid, on_grid
 from tacit.query.expressions import Column, Kind, Value
 from tacit.query.plan import Measure, Plan
 
@@ -39,14 +39,14 @@ def computed(table_: pa.Table, asked: Sequence[SQL]) -> list[Sequence[object]]:
     return [row[1:] for row in sorted(found, key=lambda row: row[0])]
 
 
-def check(asked: Sequence[Grid], values: list[float | None], arrow: pa.DataType) -> None:
+def check(asked: Sequence[MeasureGrid], values: list[float | None], arrow: pa.DataType) -> None:
     columns = {"x": pa.array(values, arrow), "place": pa.array(range(len(values)), pa.int64())}
     found = computed(pa.table(columns), [on_grid(column("x"), grid, SPARK) for grid in asked])
     for place, grid in enumerate(asked):
         assert [row[place] for row in found] == [exactly(value, grid) for value in values], grid
 
 
-def near(grid: Grid) -> list[float]:
+def near(grid: MeasureGrid) -> list[float]:
     """Return doubles at and around the ends of a grid, and half a step from them."""
     found: list[float] = []
     for end in (grid.low, grid.high, (grid.low + grid.high) // 2):
@@ -60,20 +60,20 @@ def near(grid: Grid) -> list[float]:
 
 
 CORNERS = [
-    Grid(X, Fraction(1), -5, 5),
-    Grid(X, Fraction(1), 2**52 - 3, 2**53),
-    Grid(X, Fraction(1), -(2**53), -(2**52) + 3),
-    Grid(X, Fraction(1, 2**1074), 0, 2**62),
-    Grid(X, Fraction(2) ** 1000, -1, 2**40),
-    Grid(X, Fraction(1), -(2**119), -(2**119) + 2**62),
-    Grid(X, Fraction(1), 2**119, 2**119 + 40),
-    Grid(X, Fraction(1), -(2**61), 2**61),
+    MeasureGrid(X, Fraction(1), -5, 5),
+    MeasureGrid(X, Fraction(1), 2**52 - 3, 2**53),
+    MeasureGrid(X, Fraction(1), -(2**53), -(2**52) + 3),
+    MeasureGrid(X, Fraction(1, 2**1074), 0, 2**62),
+    MeasureGrid(X, Fraction(2) ** 1000, -1, 2**40),
+    MeasureGrid(X, Fraction(1), -(2**119), -(2**119) + 2**62),
+    MeasureGrid(X, Fraction(1), 2**119, 2**119 + 40),
+    MeasureGrid(X, Fraction(1), -(2**61), 2**61),
 ]
 
 
 @settings(FEW, max_examples=6)
 @given(st.lists(grids("real"), min_size=20, max_size=20), st.lists(st.floats(), max_size=20))
-def test_doubles_are_put_on_the_grid_exactly(drawn: list[Grid], more: list[float]) -> None:
+def test_doubles_are_put_on_the_grid_exactly(drawn: list[MeasureGrid], more: list[float]) -> None:
     asked = [*drawn, *CORNERS]
     values: list[float | None] = [None, nan, inf, -inf, 0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, *more]
     check(asked, values + [value for grid in asked for value in near(grid)], pa.float64())
@@ -81,9 +81,9 @@ def test_doubles_are_put_on_the_grid_exactly(drawn: list[Grid], more: list[float
 
 @settings(FEW, max_examples=4)
 @given(st.lists(grids("integer"), min_size=20, max_size=20), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
-def test_integers_are_put_on_the_grid_exactly(drawn: list[Grid], more: list[int]) -> None:
+def test_integers_are_put_on_the_grid_exactly(drawn: list[MeasureGrid], more: list[int]) -> None:
     whole = Column("x", "integer")
-    asked = [*drawn, Grid(whole, Fraction(2) ** 1000, 1, 2), Grid(whole, Fraction(1, 2**130), -5, 5)]
+    asked = [*drawn, MeasureGrid(whole, Fraction(2) ** 1000, 1, 2), MeasureGrid(whole, Fraction(1, 2**130), -5, 5)]
     values: list[int | None] = [None, 0, 1, -1, 2**63 - 1, -(2**63), *more]
     for grid in asked:
         for end in (grid.low, grid.high, grid.low + HALF, grid.high - HALF):

@@ -1,33 +1,28 @@
-"""What Spark computes from a row is what the language of expressions says; many expressions are one statement."""
+"""Expressions have the same values in Spark as in Python; many expressions share one statement."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from contract.homes import ARROW
+from contract.homes import arrow
 from contract.plans import plan, table
-from engines.duckdb.test_rows import alike, kinds_of
-from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions
+from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions, kinds_of
+from row_values import Difference, differences, random_rows, with_places
 from spark_session import frame_of, spark
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import SparkEngine, open_spark
-from tacit.engines.sql.layers import Rows
-from tacit.engines.sql.statement import SOURCE
 from tacit.query.evaluate import evaluate
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression
 from tacit.query.expressions.casts import CASTS
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.query.plan import Measure
 
-CHANCE = random.Random(20261115)  # noqa: S311 - test data
-DATA: list[dict[str, Value]] = [{name: CHANCE.choice(VALUES[kind]) for name, kind in KINDS.items()} for _ in range(400)]
+DATA = random_rows(nul=True)
 X, Y, I, S, B = (  # noqa: E741 - an integer column
     Column("x", "real"),
     Column("y", "real"),
@@ -42,56 +37,28 @@ FEW = settings(deadline=None, max_examples=5, derandomize=True, database=None, p
 @pytest.fixture(scope="module", params=["files", "rows"])
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkEngine]:
     """Spark compiles what it does with files; rows that it has at hand it interprets."""
-    columns = {name: pa.array([row[name] for row in DATA], ARROW[kind]) for name, kind in KINDS.items()}
-    columns["place"] = pa.array(range(len(DATA)), pa.int64())
+    rows = arrow({**KINDS, "place": "integer"}, with_places(DATA))
     spark()
     if request.param == "files":
         file = tmp_path_factory.mktemp("rows") / "rows.parquet"
-        pq.write_table(pa.table(columns), file)
+        pq.write_table(rows, file)
         opened = open_spark(f"spark:{file}")
     else:
-        opened = open_spark(frame_of(pa.table(columns)))
+        opened = open_spark(frame_of(rows))
     yield opened
     opened.close()
 
 
-def computed(source: SparkEngine, asked: Sequence[Expression]) -> list[Sequence[Value]]:
-    """Return the values of some expressions on every row of DATA."""
-    place = Column("place", "integer")
-    rows = Rows(SPARK, source._types, [*asked, place])
-    values = [SPARK.text(rows.value(one)) for one in asked]
-    order, layers = SPARK.text(rows.value(place)), rows.selects(SOURCE)
-    parts = ", ".join(f"{name} AS ({select})" for name, select in layers)
-    named = ", ".join(f"{value} AS r{place}" for place, value in enumerate(values))
-    with source._reading() as run:
-        found = run(f"WITH {parts} SELECT {order}, {named} FROM {layers[-1][0]}", {})  # noqa: S608 - ours
-    return [row[1:] for row in sorted(found, key=lambda row: row[0])]
-
-
-Difference = tuple[Expression, Sequence[Value], Value, Value]
-
-
-def differences(source: SparkEngine, asked: Sequence[Expression], slack: float = 0.0) -> list[Difference]:
-    """Return the first value of each expression that is not as it should be."""
-    wrong: list[Difference] = []
-    for first in range(0, len(asked), TOGETHER):
-        some = asked[first : first + TOGETHER]
-        found = computed(source, some)
-        for place, one in enumerate(some):
-            expected = [evaluate(one, row) for row in DATA]
-            pairs = zip(DATA, found, expected, strict=True)
-            wrong += [
-                (one, list(row.values()), values[place], other)
-                for row, values, other in pairs
-                if not alike(values[place], other, slack)
-            ][:1]
-    return wrong
+def wrong_values(source: SparkEngine, expressions: Sequence[Expression], slack: float = 0.0) -> list[Difference]:
+    """Return the first wrong value of each expression; some expressions share a statement."""
+    batches = [expressions[first : first + TOGETHER] for first in range(0, len(expressions), TOGETHER)]
+    return [wrong for batch in batches for wrong in differences(source, DATA, batch, slack)]
 
 
 @FEW
 @given(st.tuples(*(expressions(kind, 3) for kind in VALUES for _ in range(4))))
 def test_expressions_mean_in_sql_what_they_mean_in_python(source: SparkEngine, asked: tuple[Expression, ...]) -> None:
-    assert not differences(source, asked)
+    assert not wrong_values(source, asked)
 
 
 CALLS = [calls_of(name, kind, 0) for name in sorted(set(FUNCTIONS) - LIBRARY) for kind in kinds_of(name)]
@@ -100,7 +67,7 @@ CALLS = [calls_of(name, kind, 0) for name in sorted(set(FUNCTIONS) - LIBRARY) fo
 @FEW
 @given(st.tuples(*CALLS))
 def test_a_function_means_in_sql_what_it_means_in_python(source: SparkEngine, asked: tuple[Expression, ...]) -> None:
-    assert not differences(source, asked)
+    assert not wrong_values(source, asked)
 
 
 def test_whether_a_result_is_null_is_told_likewise(source: SparkEngine) -> None:
@@ -115,18 +82,18 @@ def test_whether_a_result_is_null_is_told_likewise(source: SparkEngine) -> None:
         undefined,
         *(Call("is_null", (Call(name, (X,), "real"),), "boolean") for name in ("sqrt", "ln", "floor", "round")),
     ]
-    assert not differences(source, asked)
+    assert not wrong_values(source, asked)
 
 
 def test_casts_mean_in_sql_what_they_mean_in_python(source: SparkEngine) -> None:
     columns = [Column(name, kind) for name, kind in KINDS.items()]
-    assert not differences(source, [Cast(one, other) for kind, other in CASTS for one in columns if one.kind == kind])
+    assert not wrong_values(source, [Cast(one, other) for kind, other in CASTS for one in columns if one.kind == kind])
 
 
 def test_logarithms_and_powers_agree_but_for_their_last_bits(source: SparkEngine) -> None:
     asked = [Call(name, (X, Y)[: len(FUNCTIONS[name].takes)], "real") for name in sorted(LIBRARY)]
     ones = [Call("power", (Constant(base, "real"), X), "real") for base in (1.0, -1.0, 2.0)]
-    assert not differences(source, [*asked, *ones], slack=1e-14)
+    assert not wrong_values(source, [*asked, *ones], slack=1e-14)
 
 
 def test_letters_and_patterns_beyond_ascii(source: SparkEngine) -> None:
@@ -136,7 +103,7 @@ def test_letters_and_patterns_beyond_ascii(source: SparkEngine) -> None:
     asked += [Call("equal", (S, one), "boolean") for one in constants]
     asked += [Call("like", (S, one), "boolean") for one in constants if one.value is not None]
     asked += [Call("replace", (S, one, Constant("\\1$0", "text")), "text") for one in constants]
-    assert not differences(source, asked)
+    assert not wrong_values(source, asked)
 
 
 def test_every_listed_function_can_be_written() -> None:
@@ -151,7 +118,7 @@ def test_layers_do_not_grow_into_each_other(source: SparkEngine) -> None:
     deep: Expression = Cast(B, "integer")
     for _ in range(30):
         deep = Call("negate", (deep,), "integer")
-    assert not differences(source, [nested, deep], slack=1e-9)
+    assert not wrong_values(source, [nested, deep], slack=1e-9)
     where = Call("less", (nested, Constant(1.0, "real")), "boolean")
     asked = plan(table(unit=None, kinds=KINDS), Measure(value=None), where=where)
     assert source.measure(asked) == [[sum(evaluate(where, row) is True for row in DATA)]]

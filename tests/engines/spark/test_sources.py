@@ -1,4 +1,4 @@
-"""Every source of Spark's is one table, typed without a look at its rows; the caller's session stays as it was."""
+"""Every source of Spark's is one table, typed without reading rows; the caller's session stays as it was."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ import pytest
 
 from contract.plans import key, plan, table
 from spark_session import frame_of, spark
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source
 from tacit.engines.spark import sessions
-from tacit.engines.spark.engine import SparkEngine, is_spark, open_spark, open_spark_tables
-from tacit.errors import InvalidError, NoSourceError, SourceError
+from tacit.engines.spark.engine import SparkEngine, open_spark, open_spark_tables
+from tacit.engines.spark.sources import is_spark
+from tacit.errors import (
+    InvalidError,
+    MissingDriverError,
+    NoSourceError,
+    SourceError,
+    TableNotFoundError,
+    TableNotNamedError,
+)
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
 
@@ -126,7 +134,7 @@ def test_what_a_statement_means_does_not_depend_on_the_callers_settings() -> Non
     }
     for name, value in odd.items():
         theirs.conf.set(name, value)
-    made = sessions.own(theirs)
+    made = sessions.new_session(theirs)
     for name, value in sessions.SETTINGS.items():
         assert made.conf.get(name) == value
     assert "spark.sql.legacy.timeParserPolicy" not in made.conf.getAll
@@ -136,7 +144,7 @@ def test_what_a_statement_means_does_not_depend_on_the_callers_settings() -> Non
 
 def test_every_setting_is_one_that_spark_knows() -> None:
     known = {row[0] for row in spark().sql("SET -v").collect()}
-    made = sessions.own(spark())
+    made = sessions.new_session(spark())
     for name in sessions.SETTINGS:
         assert name in known or made.conf.isModifiable(name), name
 
@@ -157,7 +165,7 @@ def test_opening_costs_less_than_a_second_and_reads_no_row(tmp_path: Path) -> No
         bytes_.write(b"\xff" * (file.stat().st_size - footer - 4))
     opened = open_spark(f"spark:{file}")
     assert opened.schema() == KINDS
-    with pytest.raises(SourceError, match="charged stays charged"):
+    with pytest.raises(SourceError, match="stays charged"):
         opened.measure(question())
     opened.close()
 
@@ -165,27 +173,27 @@ def test_opening_costs_less_than_a_second_and_reads_no_row(tmp_path: Path) -> No
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("wrong", ["clinic.vists", "clinic.none", "clinic.`we`ird`"])
 def test_a_table_that_is_not_there_is_refused_and_others_are_named(wrong: str) -> None:
-    with pytest.raises(InvalidError, match="nothing was") as caught:
+    with pytest.raises(TableNotFoundError) as caught:
         open_spark(spark(), table=wrong)
     assert "visits" in str(caught.value) or wrong.count("`") == 3
     assert caught.value.__context__ is None
-    assert "tacit started" not in str(caught.value)  # nor did it: the session is handed in
+    assert "tacit started" not in str(caught.value)  # it did not: the session is the caller's
 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("wrong", ["clinic.none", "nowhere.visits", "no.such.catalog.visits", "visits", "", "a..b"])
 def test_a_table_that_is_not_there_is_a_wrong_argument_whatever_is_missing(wrong: str) -> None:
     for source, name in ((spark(), wrong), (f"spark:{wrong}", None))[: 2 if wrong else 1]:
-        with pytest.raises(InvalidError) as caught:
+        with pytest.raises(TableNotFoundError) as caught:
             open_spark(source, table=name)
-        assert not isinstance(caught.value, SourceError)  # which the command line tells by another code
+        assert not isinstance(caught.value, SourceError)  # the command line has another exit code for it
         assert (caught.value.argument, caught.value.__context__) == ("table", None)
-        assert caught.value.got == f"{wrong!r} (text)"
+        assert caught.value.name == wrong
 
 
 @pytest.fixture
 def alone() -> Iterator[SparkSession]:
-    """A session in a database of its own, with views alone, one that hides a table's name among them."""
+    """A session in a separate database that has only views; one of them hides a table's name."""
     theirs = spark().newSession()
     theirs.sql("CREATE DATABASE alone")
     theirs.catalog.setCurrentDatabase("alone")
@@ -196,20 +204,20 @@ def alone() -> Iterator[SparkSession]:
 
 
 def test_the_only_table_of_a_database_is_opened_and_several_are_named(alone: SparkSession) -> None:
-    with pytest.raises(InvalidError, match="the database that this session is in has none to open") as caught:
+    with pytest.raises(TableNotNamedError, match="current database has no table") as caught:
         open_spark(alone)
-    assert (caught.value.argument, caught.value.got) == ("table", "none")
+    assert (caught.value.argument, caught.value.tables) == ("table", ())
     alone.sql("CREATE TABLE alone.visits USING parquet AS SELECT 1 AS id, 'A' AS ward, 2.5D AS cost")
     opened = open_spark(alone)
-    alone.catalog.setCurrentDatabase("default")  # it is meant whatever the session does later
+    alone.catalog.setCurrentDatabase("default")  # the opened table does not depend on it
     assert (opened.name, opened.schema()) == ("visits", KINDS)
     assert opened.measure(question()) == [[1, 0], [3, 0]]
     opened.close()
     alone.catalog.setCurrentDatabase("alone")
     alone.sql("CREATE TABLE alone.wards USING parquet AS SELECT 1 AS id")
-    with pytest.raises(InvalidError, match="table must be one of 'visits', 'wards'") as caught:
+    with pytest.raises(TableNotNamedError, match="'visits', 'wards'") as caught:
         open_spark(alone)
-    assert (caught.value.argument, caught.value.got) == ("table", "none")
+    assert (caught.value.argument, set(caught.value.tables)) == ("table", {"visits", "wards"})
 
 
 @pytest.mark.usefixtures("database")
@@ -282,16 +290,16 @@ def test_what_is_no_source_is_refused(source: object, name: str | None) -> None:
 
 def test_a_frame_has_no_tables_and_no_two_columns_of_one_name() -> None:
     frame = frame_of(pa.table(COLUMNS))
-    with pytest.raises(InvalidError, match="left out"):
+    with pytest.raises(InvalidError, match="no effect"):
         open_spark(frame, table="visits")
     with pytest.raises((InvalidError, SourceError)):
         open_spark(frame.select("id", "id"))
 
 
 def test_a_session_without_a_table_asks_for_one() -> None:
-    with pytest.raises(InvalidError, match="table must be ") as caught:
+    with pytest.raises(TableNotNamedError) as caught:
         open_spark(spark())
-    assert (caught.value.argument, caught.value.got) == ("table", "none")
+    assert caught.value.argument == "table"
 
 
 def test_no_secret_of_a_url_is_shown() -> None:
@@ -308,7 +316,7 @@ def test_no_secret_of_a_url_is_shown() -> None:
 
 @pytest.mark.usefixtures("database")
 def test_a_database_that_a_variable_names_is_not_shown_beside_its_tables() -> None:
-    with pytest.raises(InvalidError, match=r"one of '[^.]*visits'") as caught:
+    with pytest.raises(InvalidError, match=r"The tables are '[^.]*visits'") as caught:
         open_spark("spark:clinic.none", written="spark:${DATABASE}.none")
     assert "clinic" not in str(caught.value)
 
@@ -329,7 +337,7 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(monkeypatch: pytest.
             open_spark("spark:clinic.visits")
         assert caught.value.__context__ is None
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
-    with pytest.raises(SourceError, match=r"pip install 'tacit\[spark\]'"):
+    with pytest.raises(MissingDriverError, match=r"pip install 'tacit\[spark\]'"):
         open_spark("spark:clinic.visits")
 
 
@@ -338,8 +346,8 @@ def test_several_tables_are_opened_in_one_engine_and_public_ones_stay_as_they_ar
     file = tmp_path / "wards.parquet"
     pq.write_table(pa.table({"ward": ["A", "B"], "beds": [10, 20]}), file)
     sources = {
-        "visits": Opened(source=spark(), table="clinic.visits"),
-        "wards": Opened(source=f"spark:{file}", public=True),
+        "visits": Source(source=spark(), table="clinic.visits"),
+        "wards": Source(source=f"spark:{file}", public=True),
     }
     opened = open_spark_tables(sources)
     file.unlink()
@@ -370,7 +378,7 @@ def test_a_public_table_leaves_the_active_session_what_it_is() -> None:
     theirs = spark()
     theirs.range(1).createOrReplaceTempView("mine")
     private, public = theirs.range(5), theirs.range(3)
-    opened = open_spark_tables({"p": Opened(source=private), "q": Opened(source=public, public=True)})
+    opened = open_spark_tables({"p": Source(source=private), "q": Source(source=public, public=True)})
     try:
         now = type(theirs).getActiveSession()
         assert now is not None

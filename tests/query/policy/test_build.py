@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies import table_policy
 from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy
-from tacit.query.policy.build import build, digest, version
+from tacit.query.policy.build import digest, version
 from tacit.query.policy.mistakes import Mistake, PolicyError, nearest
 
 SCHEMA: dict[str, Kind] = {
@@ -33,7 +34,7 @@ CSV: dict[str, Kind] = dict.fromkeys(SCHEMA, "text")
 
 def survey(schema: dict[str, Kind] = SCHEMA, /, **arguments: Any) -> TablePolicy:  # noqa: ANN401 - bad types are the point
     usual: dict[str, Any] = {"unit": "person_id", "max_groups": 3, "max_rows": 5}
-    return build("survey", schema, **(usual | arguments))
+    return table_policy("survey", schema, **(usual | arguments))
 
 
 def mistakes(schema: dict[str, Kind] = SCHEMA, /, **arguments: Any) -> list[tuple[str, str]]:  # noqa: ANN401
@@ -62,7 +63,7 @@ def test_a_policy_holds_what_was_declared() -> None:
     assert policy.columns["region"] == ColumnPolicy(kind="text", keys=("north", "south", None))
     assert policy.columns["urban"].keys == (True, False)
     assert policy.columns["name"] == ColumnPolicy(kind="text", hidden=True)
-    assert {column: one.kind for column, one in policy.columns.items()} == SCHEMA
+    assert {column: facts.kind for column, facts in policy.columns.items()} == SCHEMA
 
 
 def test_columns_cannot_be_changed() -> None:
@@ -72,11 +73,11 @@ def test_columns_cannot_be_changed() -> None:
 
 
 def test_where_each_row_is_a_unit_the_limits_are_one_whatever_is_given() -> None:
-    given: list[dict[str, Any]] = [{}, {"max_groups": 7, "max_rows": 9}, {"max_groups": None, "max_rows": -1}]
-    for limits in given:
-        policy = build("survey", SCHEMA, unit=ROW, **limits)
+    cases: list[dict[str, Any]] = [{}, {"max_groups": 7, "max_rows": 9}, {"max_groups": None, "max_rows": -1}]
+    for limits in cases:
+        policy = table_policy("survey", SCHEMA, unit=ROW, **limits)
         assert (policy.unit, policy.max_groups, policy.max_rows) == (None, 1, 1)
-    assert build("survey", SCHEMA, unit=copy.deepcopy(ROW)).unit is None
+    assert table_policy("survey", SCHEMA, unit=copy.deepcopy(ROW)).unit is None
 
 
 def test_a_source_without_types_takes_them_from_what_is_declared() -> None:
@@ -86,7 +87,7 @@ def test_a_source_without_types_takes_them_from_what_is_declared() -> None:
         keys={"region": ["a"], "urban": [True], "day": [date(2026, 1, 1)], "name": [1, 2]},
         types={"age": "integer", "seen": "timestamp"},
     )
-    assert {column: one.kind for column, one in policy.columns.items()} == SCHEMA | {
+    assert {column: facts.kind for column, facts in policy.columns.items()} == SCHEMA | {
         "person_id": "text",
         "name": "integer",
     }
@@ -116,7 +117,7 @@ def test_there_is_no_default_unit() -> None:
     assert "tacit.ROW" in message
 
 
-@pytest.mark.parametrize(("unit", "part"), [("person", "did you mean 'person_id'?"), (5, "got 5"), ("", "no ''")])
+@pytest.mark.parametrize(("unit", "part"), [("person", "mean 'person_id'?"), (5, "not 5"), ("", "no column ''")])
 def test_the_unit_is_a_column(unit: object, part: str) -> None:
     where, message = mistake(unit=unit)
     assert where == "unit"
@@ -164,9 +165,9 @@ def test_hidden_is_a_list_of_names(bad: object) -> None:
 
 
 def test_a_hidden_column_has_neither_bounds_nor_keys() -> None:
-    found = mistakes(hidden=["age"], bounds={"age": (0, 1)}, keys={"age": [1]})
-    assert [where for where, _ in found] == ["bounds['age']", "keys['age']"]
-    assert all("hidden column" in message for _, message in found)
+    reported = mistakes(hidden=["age"], bounds={"age": (0, 1)}, keys={"age": [1]})
+    assert [where for where, _ in reported] == ["bounds['age']", "keys['age']"]
+    assert all("hidden column" in message for _, message in reported)
 
 
 def test_types_are_kinds() -> None:
@@ -199,14 +200,14 @@ def test_neighbours_is_one_of_two() -> None:
 
 def test_a_table_has_columns_and_a_name() -> None:
     with pytest.raises(PolicyError, match="at least one column"):
-        build("t", {}, unit=ROW)
+        table_policy("t", {}, unit=ROW)
     for bad in ("", "a\nb", "a\0", None, 5):
         with pytest.raises(PolicyError, match="name must be a text"):
-            build(bad, SCHEMA, unit=ROW)  # type: ignore[arg-type]
+            table_policy(bad, SCHEMA, unit=ROW)
 
 
 def test_everything_is_reported_at_once() -> None:
-    found = mistakes(
+    reported = mistakes(
         {**SCHEMA, "NAME": "text"},
         unit="persn_id",
         max_groups=None,
@@ -217,7 +218,7 @@ def test_everything_is_reported_at_once() -> None:
         types={"age": "int"},
         neighbours="both",
     )
-    assert [where for where, _ in found] == [
+    assert [where for where, _ in reported] == [
         "schema",
         "unit",
         "max_rows",
@@ -239,7 +240,7 @@ def test_the_error_is_an_invalid_error_that_crosses_processes() -> None:
     )
     assert isinstance(error, InvalidError)
     assert str(error).splitlines() == [
-        "The policy of 'x' has 2 mistakes; nothing was read or spent.",
+        "The policy of 'x' has 2 mistakes:",
         "  unit is required.",
         "  line 7: keys did you mean?",
     ]
@@ -252,9 +253,9 @@ def test_the_error_is_an_invalid_error_that_crosses_processes() -> None:
 def test_a_thousand_columns_with_a_thousand_misspellings_are_quick() -> None:
     schema: dict[str, Kind] = {f"column_{number}": "real" for number in range(1_000)}
     with pytest.raises(PolicyError) as caught:
-        build("wide", schema, unit=ROW, bounds={f"colum_{number}": (0, 1) for number in range(1_000)})
+        table_policy("wide", schema, unit=ROW, bounds={f"colum_{number}": (0, 1) for number in range(1_000)})
     assert len(caught.value.mistakes) == 1_000
-    assert sum("did you mean" in one.message for one in caught.value.mistakes) == 20
+    assert sum("did you mean" in listed.message for listed in caught.value.mistakes) == 20
 
 
 @pytest.mark.parametrize(
@@ -273,17 +274,21 @@ def test_any_names_will_do(names: list[str], data: st.DataObject) -> None:
     unit = data.draw(st.sampled_from(names))
     hidden = data.draw(st.lists(st.sampled_from(names), unique=True))
     bounds = {name: (0, 1) for name in names if name not in hidden}
-    policy = build("t", dict.fromkeys(names, "text"), unit=unit, max_groups=1, max_rows=1, bounds=bounds, hidden=hidden)
+    policy = table_policy(
+        "t", dict.fromkeys(names, "text"), unit=unit, max_groups=1, max_rows=1, bounds=bounds, hidden=hidden
+    )
     assert list(policy.columns) == names
-    assert [name for name, one in policy.columns.items() if one.hidden] == [name for name in names if name in hidden]
+    assert [name for name, column in policy.columns.items() if column.hidden] == [
+        name for name in names if name in hidden
+    ]
     assert all(policy.columns[name].bounds == (Fraction(0), Fraction(1)) for name in bounds)
 
 
 def test_the_version_depends_on_the_content_alone() -> None:
-    one = survey(bounds={"age": (0, 120), "income": (0, 0.1)}, keys={"day": [date(2026, 1, 1)]})
-    two = survey(bounds={"income": (0, Fraction(1, 10)), "age": [0, 120.0]}, keys={"day": (date(2026, 1, 1),)})
-    assert version(one) == version(two)
-    assert len(version(one)) == 64
+    first = survey(bounds={"age": (0, 120), "income": (0, 0.1)}, keys={"day": [date(2026, 1, 1)]})
+    second = survey(bounds={"income": (0, Fraction(1, 10)), "age": [0, 120.0]}, keys={"day": (date(2026, 1, 1),)})
+    assert version(first) == version(second)
+    assert len(version(first)) == 64
     changes: list[dict[str, Any]] = [
         {"max_rows": 6},
         {"unit": "age"},
@@ -301,7 +306,9 @@ def test_the_version_depends_on_the_content_alone() -> None:
 
 
 def test_the_version_is_the_same_for_ever() -> None:
-    policy = build("t", {"u": "integer", "x": "real"}, unit="u", max_groups=1, max_rows=2, bounds={"x": (0, 0.5)})
+    policy = table_policy(
+        "t", {"u": "integer", "x": "real"}, unit="u", max_groups=1, max_rows=2, bounds={"x": (0, 0.5)}
+    )
     canonical = (
         '{"columns":{"u":{"bounds":null,"hidden":false,"keys":null,"kind":"integer"},'
         '"x":{"bounds":["0","1/2"],"hidden":false,"keys":null,"kind":"real"}},'
@@ -320,9 +327,9 @@ def test_dates_texts_and_numbers_do_not_meet_in_a_digest() -> None:
 @pytest.mark.parametrize(
     ("column", "kind", "message"),
     [
-        ("day", "integer", "must be text, date or timestamp, since the source has date there"),
-        ("income", "text", "must be integer or real, since the source has real there"),
-        ("seen", "boolean", "must be date or timestamp, since the source has timestamp there"),
+        ("day", "integer", "must be text, date or timestamp, because the source has date there"),
+        ("income", "text", "must be integer or real, because the source has real there"),
+        ("seen", "boolean", "must be date or timestamp, because the source has timestamp there"),
     ],
 )
 def test_a_type_as_which_the_source_cannot_be_read_is_refused_at_once(column: str, kind: Kind, message: str) -> None:
@@ -333,7 +340,7 @@ def test_a_type_as_which_the_source_cannot_be_read_is_refused_at_once(column: st
 
 def test_a_column_that_cannot_be_used_is_told_from_one_that_is_not_there() -> None:
     with pytest.raises(PolicyError) as caught:
-        build("t", SCHEMA, unit="tags", hidden=["tags"], bounds={"tagz": (0, 1)}, unusable=["tags"])
+        table_policy("t", SCHEMA, unit="tags", hidden=["tags"], bounds={"tagz": (0, 1)}, unusable=["tags"])
     where = {mistake.where: mistake.message for mistake in caught.value.mistakes}
     assert "'tags' has a type that cannot be used" in where["unit"]
     assert "is about a column that has a type that cannot be used" in where["hidden['tags']"]
@@ -343,4 +350,4 @@ def test_a_column_that_cannot_be_used_is_told_from_one_that_is_not_there() -> No
 def test_dates_as_bounds_of_numbers_are_called_dates() -> None:
     where, message = mistake(bounds={"income": (date(2025, 1, 1), date(2025, 12, 31))})
     assert where == "bounds['income']"
-    assert message == "must be two finite numbers, the lower one first, since the column is of kind real, but got dates"
+    assert message == "must be two finite numbers, the lower one first, not dates, because the column is of kind real"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import CLINIC, SCHEMA, Folder
+from policies import CLINIC, SCHEMA, Folder, table_policy
 from tacit.errors import InvalidError
 from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
@@ -30,12 +30,12 @@ def folder(tmp_path: Path) -> Folder:
 def test_the_file_of_the_manual_means_what_its_arguments_mean(folder: Folder, tmp_path: Path) -> None:
     policy = folder.opened(CLINIC)
     assert policy.budget == ApproxDP(epsilon=3, delta=1e-6)
-    assert policy.neighbours == "add/remove"
+    assert policy.tables["visits"].neighbours == "add/remove"
     assert policy.ledger_location() == str(tmp_path / "clinic.ledger")
     visits = policy.tables["visits"]
     assert visits.location() == str(tmp_path / "visits.parquet")
     assert visits.table is None
-    assert visits.build(SCHEMA) == build(
+    assert build(visits, SCHEMA) == table_policy(
         "visits",
         SCHEMA,
         unit="patient_id",
@@ -78,16 +78,16 @@ def test_a_byte_order_mark_and_carriage_returns_are_accepted(folder: Folder) -> 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.toml", tmp_path, "nul\0.toml"):
-        with pytest.raises(InvalidError, match="policy must be a file that can be read"):
+        with pytest.raises(InvalidError, match="Cannot read"):
             load(path)
 
 
 def test_each_row_may_be_a_unit(folder: Folder) -> None:
     text = CLINIC.replace('unit = "patient_id"', "each_row = true")
     for policy in (text, text.replace("max_groups = 3\nmax_rows = 5\n", "")):
-        table = folder.opened(policy).tables["visits"].build(SCHEMA)
+        table = build(folder.opened(policy).tables["visits"], SCHEMA)
         assert (table.unit, table.max_groups, table.max_rows) == (None, 1, 1)
-    assert folder.opened(text).tables["visits"].declared.unit is ROW
+    assert folder.opened(text).tables["visits"].unit is ROW
 
 
 def test_keys_of_every_kind_and_null(folder: Folder) -> None:
@@ -98,12 +98,12 @@ def test_keys_of_every_kind_and_null(folder: Folder) -> None:
     )
     text = CLINIC[: CLINIC.index("cost =")] + columns
     schema: dict[str, Kind] = dict.fromkeys(["patient_id", *"irbdts"], "text")
-    built = folder.opened(text).tables["visits"].build(schema).columns
-    assert {name: built[name].kind for name in "irbdts"} == dict(zip("irbdts", KINDS_IN_ORDER, strict=True))
-    assert built["i"].keys == (1, None)
-    assert built["d"].keys == (date(2026, 1, 1),)
-    assert built["t"].keys == (datetime(2026, 1, 1, 10), datetime(2026, 1, 1))  # noqa: DTZ001
-    assert built["b"].keys == (True, False)
+    read = build(folder.opened(text).tables["visits"], schema).columns
+    assert {name: read[name].kind for name in "irbdts"} == dict(zip("irbdts", KINDS_IN_ORDER, strict=True))
+    assert read["i"].keys == (1, None)
+    assert read["d"].keys == (date(2026, 1, 1),)
+    assert read["t"].keys == (datetime(2026, 1, 1, 10), datetime(2026, 1, 1))  # noqa: DTZ001
+    assert read["b"].keys == (True, False)
 
 
 KINDS_IN_ORDER: tuple[Kind, ...] = ("integer", "real", "boolean", "date", "timestamp", "text")
@@ -142,7 +142,8 @@ def test_paths_are_relative_to_the_file_and_not_to_where_one_stands(
     policy = load("clinic.toml")
     monkeypatch.chdir("/")
     assert policy.tables["visits"].location() == str(tmp_path / "visits.parquet")
-    assert policy.path == Path("clinic.toml")
+    with pytest.raises(PolicyError, match=r"^clinic\.toml has"):
+        build(policy.tables["visits"], {})
 
 
 def test_the_version_is_of_the_content_and_not_of_the_spelling(folder: Folder) -> None:
@@ -229,8 +230,8 @@ def test_what_is_written_is_read_and_equals_the_arguments(
     schema: dict[str, Kind] = dict.fromkeys([unit, *columns], "text")
     bounds = {column: entry["bounds"] for column, entry in columns.items() if "bounds" in entry}
     keys = {column: entry["keys"] for column, entry in columns.items() if "keys" in entry}
-    expected = build(name, schema, unit=unit, max_groups=1, max_rows=1, bounds=bounds, keys=keys)  # type: ignore[arg-type]
-    assert load(path).tables[name].build(schema) == expected
+    expected = table_policy(name, schema, unit=unit, max_groups=1, max_rows=1, bounds=bounds, keys=keys)
+    assert build(load(path).tables[name], schema) == expected
 
 
 def test_a_huge_file_is_read_and_a_mistake_at_its_end_is_found(folder: Folder) -> None:
@@ -239,7 +240,7 @@ def test_a_huge_file_is_read_and_a_mistake_at_its_end_is_found(folder: Folder) -
     text = f"{CLINIC}zip = {{ keys = [{keys}] }}\n{many}\n"
     policy = folder.opened(text).tables["visits"]
     schema: dict[str, Kind] = SCHEMA | {"zip": "text"} | {f"c{number}": "real" for number in range(5_000)}
-    assert policy.build(schema).columns["c4999"].bounds == (Fraction(0), Fraction(5000))
+    assert build(policy, schema).columns["c4999"].bounds == (Fraction(0), Fraction(5000))
     ((line, where, _),) = folder.wrong(f"{text}last = {{ bounds = [1, 0] }}\n")
     assert (line, where) == (text.count("\n") + 1, "tables.visits.columns.last.bounds")
     ((_, _, message),) = folder.wrong(text.replace('zip = { keys = ["key 0"', 'zip = { keys = ["one more", "key 0"'))
@@ -248,7 +249,7 @@ def test_a_huge_file_is_read_and_a_mistake_at_its_end_is_found(folder: Folder) -
 
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\t\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_what_a_failed_init_leaves(folder: Folder, content: bytes) -> None:
-    """What is missing in it is not listed: that would hide the cause."""
+    """The keys that it lacks are not listed: that would hide the cause."""
     ((line, where, message),) = folder.wrong(content)
     assert (line, where) == (None, "the file")
     assert "is empty; did `tacit init` fail?" in message

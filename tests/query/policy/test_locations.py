@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.query.policy.locations import complaints, holds_secret, resolve
+from tacit.query.policy.locations import holds_secret, location_mistakes, resolve
 
 SECRETS = [
     "postgresql://reader:geheim@db/clinic",
@@ -39,27 +39,27 @@ HARMLESS = [
 @pytest.mark.parametrize("location", SECRETS)
 def test_a_secret_is_refused_and_never_repeated(location: str) -> None:
     assert holds_secret(location)
-    (complaint, *_) = complaints(location, {"REST": "x"})
-    assert "environment variable" in complaint
-    assert "geheim" not in complaint
-    assert "abc" not in complaint
+    (mistake, *_) = location_mistakes(location, {"REST": "x"})
+    assert "environment variable" in mistake
+    assert "geheim" not in mistake
+    assert "abc" not in mistake
 
 
 @pytest.mark.parametrize("location", HARMLESS)
 def test_what_holds_no_secret_is_accepted(location: str) -> None:
     assert not holds_secret(location)
-    assert complaints(location, {"PASSWORD": "geheim", "WHOLE_URL": "postgresql://a:b@c"}) == []
+    assert location_mistakes(location, {"PASSWORD": "geheim", "WHOLE_URL": "postgresql://a:b@c"}) == []
 
 
 def test_each_missing_variable_is_named_once_and_no_value_is() -> None:
-    found = complaints("${A}/${B}/${A}/${C}", {"B": "value of b", "C": ""})
-    assert [complaint.split()[4].rstrip(",") for complaint in found] == ["A", "C"]
-    assert "value" not in "".join(found)
+    mistakes = location_mistakes("${A}/${B}/${A}/${C}", {"B": "value of b", "C": ""})
+    assert [mistake.split()[4].rstrip(",") for mistake in mistakes] == ["A", "C"]
+    assert "value" not in "".join(mistakes)
 
 
 @pytest.mark.parametrize("location", ["${", "${}", "${A B}", "${1}", "a/${A", "${${A}}"])
 def test_a_broken_reference_is_a_mistake(location: str) -> None:
-    assert any("${NAME}" in complaint for complaint in complaints(location, {"A": "a"}))
+    assert any("${NAME}" in mistake for mistake in location_mistakes(location, {"A": "a"}))
 
 
 def test_a_value_is_not_expanded_again() -> None:

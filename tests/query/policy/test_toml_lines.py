@@ -1,4 +1,4 @@
-"""Lines are recorded while a random document is written, in random spellings, and must be found again."""
+"""Lines are recorded while a random document is written, in random spellings, and must be lines again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.query.policy.toml_lines import Path, line_of, locate, quoted, spell, string
+from tacit.query.policy.toml_lines import KeyPath, dotted_key, line_of, locate, quoted, string
 
 BLANKS = st.sampled_from(["", " ", "\t "])
 GAPS = st.sampled_from(["", " ", "\n", " # ] } = 'x\n", '\n\n  # """\n'])  # where TOML allows newlines: inside arrays
@@ -43,9 +43,9 @@ class Writer:
 
     def __init__(self, data: st.DataObject) -> None:
         self.data, self.text = data, ""
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[KeyPath, int] = {}
 
-    def note(self, path: Path) -> None:
+    def note(self, path: KeyPath) -> None:
         self.lines.setdefault(path, self.text.count("\n") + 1)
 
     def add(self, *parts: str | st.SearchStrategy[str]) -> None:
@@ -58,7 +58,7 @@ class Writer:
     def names(self) -> list[str]:
         return self.data.draw(st.lists(NAMES, unique=True, max_size=3))
 
-    def value(self, path: Path, depth: int) -> None:
+    def value(self, path: KeyPath, depth: int) -> None:
         kind = self.data.draw(st.sampled_from(["scalar", "array", "table"] if depth else ["scalar"]))
         if kind == "scalar":
             self.add(SCALARS)
@@ -67,24 +67,24 @@ class Writer:
         else:
             self.inline_table(path, depth)
 
-    def array(self, path: Path, depth: int) -> None:
+    def array(self, path: KeyPath, depth: int) -> None:
         self.add("[")
-        for place in range(self.data.draw(st.integers(0, 3))):
-            self.add("," if place else "", GAPS)
-            self.note((*path, place))
-            self.value((*path, place), depth - 1)
+        for index in range(self.data.draw(st.integers(0, 3))):
+            self.add("," if index else "", GAPS)
+            self.note((*path, index))
+            self.value((*path, index), depth - 1)
             self.add(GAPS)
         self.add("]")
 
-    def inline_table(self, path: Path, depth: int) -> None:
+    def inline_table(self, path: KeyPath, depth: int) -> None:
         self.add("{")
-        for place, name in enumerate(self.names()):
-            self.add("," if place else "", BLANKS)
+        for index, name in enumerate(self.names()):
+            self.add("," if index else "", BLANKS)
             self.pair(path, name, depth - 1)
             self.add(BLANKS)
         self.add("}")
 
-    def pair(self, path: Path, name: str, depth: int) -> None:
+    def pair(self, path: KeyPath, name: str, depth: int) -> None:
         dotted = self.data.draw(st.lists(NAMES, max_size=2))
         for end in range(len(dotted) + 1):
             self.note((*path, name, *dotted[:end]))
@@ -94,7 +94,7 @@ class Writer:
         self.add(BLANKS, "=", BLANKS)
         self.value((*path, name, *dotted), depth)
 
-    def section(self, path: Path) -> None:
+    def section(self, path: KeyPath) -> None:
         for name in self.names():
             self.add(BLANKS)
             self.pair(path, name, 2)
@@ -107,17 +107,17 @@ class Writer:
 
     def tables(self, name: str) -> None:
         self.note((name,))
-        for place in range(self.data.draw(st.integers(1, 3))):
-            self.note((name, place))
+        for index in range(self.data.draw(st.integers(1, 3))):
+            self.note((name, index))
             self.add("[[", BLANKS, self.key(name), BLANKS, "]]\n")
-            self.section((name, place))
+            self.section((name, index))
             inner = self.data.draw(st.sampled_from(["inner table", "inner tables"]))
-            self.note((name, place, inner))
+            self.note((name, index, inner))
             self.add("[", self.key(name), ".", self.key(inner), "]\n")
-            self.section((name, place, inner))
+            self.section((name, index, inner))
 
 
-def paths(value: object, path: Path = ()) -> Iterator[Path]:
+def paths(value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
     if path:
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -133,16 +133,16 @@ def test_every_key_and_element_is_found_on_its_line(data: st.DataObject) -> None
     taken = {path[0] for path in writer.lines}
     for name in data.draw(st.lists(NAMES.filter(lambda name: name not in taken), unique=True, max_size=3)):
         writer.table(name) if data.draw(st.booleans()) else writer.tables(name)
-    found = locate(writer.text)
-    assert found == writer.lines
-    assert set(found) == set(paths(tomllib.loads(writer.text)))
+    lines = locate(writer.text)
+    assert lines == writer.lines
+    assert set(lines) == set(paths(tomllib.loads(writer.text)))
 
 
 def test_a_table_stands_where_it_is_written_out_not_where_it_is_implied() -> None:
-    found = locate('[tables.a.columns]\nx = {}\n[tables.a]\nunit = "u"\n')
-    assert found["tables",] == 1
-    assert found["tables", "a"] == 3
-    assert found["tables", "a", "unit"] == 4
+    lines = locate('[tables.a.columns]\nx = {}\n[tables.a]\nunit = "u"\n')
+    assert lines["tables",] == 1
+    assert lines["tables", "a"] == 3
+    assert lines["tables", "a", "unit"] == 4
 
 
 def test_a_missing_key_stands_where_its_table_does() -> None:
@@ -157,7 +157,7 @@ def test_a_missing_key_stands_where_its_table_does() -> None:
 @given(NAMES)
 def test_a_quoted_name_reads_as_itself(name: str) -> None:
     assert tomllib.loads(f"{quoted(name)} = {string(name)}") == {name: name}
-    assert spell(("t", name)) == f"t.{quoted(name)}"
+    assert dotted_key(("t", name)) == f"t.{quoted(name)}"
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment", "\n\n  # x\n"])

@@ -6,17 +6,17 @@ from __future__ import annotations
 import pytest
 
 import tacit as tc
+from policies import table_policy
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import RefusedError
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.policy.build import build
 from tacit.query.sql.parse import parse
 from tacit.query.sql.row_work import MOST_ROWS, MOST_STEPS, row_work
 
 KINDS: dict[str, Kind] = {"person": "integer", "k": "text", "v": "real", "name": "text"}
-PEOPLE = build("t", KINDS, unit="person", max_groups=2, max_rows=2, bounds={"v": (0, 1)})
+PEOPLE = table_policy("t", KINDS, unit="person", max_groups=2, max_rows=2, bounds={"v": (0, 1)})
 
 
 def public(name: str, *, size: int, copies: int) -> TablePolicy:

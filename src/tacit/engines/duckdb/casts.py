@@ -1,8 +1,8 @@
-"""Columns as DuckDB types them, read as the policy types them; and the casts of `query.expressions.casts` in SQL.
+"""DuckDB's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
-Reading is where data meet the language of expressions: integers beyond 64 bits and days outside the years 1 to 9999
-become NULL, timestamps lose their zone in UTC, and nothing here raises. NaN stays until something looks at it (see
-`rows`).
+Integers beyond 64 bits and dates outside the years 1 to 9999 become NULL when they are read, timestamps are converted
+to UTC without a zone, and no value makes a cast fail. NaN stays until an operation would tell it from NULL (see
+`engines.sql.layers`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import Final
 from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
-from tacit.engines.sql.columns import (
-    DATE,
-    DAYS,
-    INTEGER,
-    MOMENT,
-    MOMENTS,
-    PLAIN,
-    REAL,
+from tacit.engines.sql.column_types import (
+    DATE_RANGE,
+    DATE_TEXT,
+    INTEGER_TEXT,
+    PLAIN_CASTS,
+    REAL_TEXT,
+    TIMESTAMP_RANGE,
+    TIMESTAMP_TEXT,
     Casts,
-    Columns,
+    ColumnTypes,
     Reader,
     before_parenthesis,
     reader,
+    within,
 )
 from tacit.query.expressions import Kind
 from tacit.query.expressions.casts import BLANKS
@@ -48,22 +49,8 @@ _KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 )
 
 
-def finite(value: SQL) -> SQL:
-    """Return whether a double is neither infinite nor NaN."""
-    return infix(exp.LT, call("ABS", value), infinity())
-
-
-def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
-    ends = (literal(first, kind), literal(last, kind))
-    return when((chain(exp.And, [infix(exp.GTE, value, ends[0]), infix(exp.LTE, value, ends[1])]), value))
-
-
-def _date(raw: SQL) -> SQL:
-    return _within(raw, "date", *DAYS)
-
-
 def _timestamp(raw: SQL) -> SQL:
-    return _within(raw, "timestamp", *MOMENTS)
+    return within(raw, "timestamp", *TIMESTAMP_RANGE)
 
 
 _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
@@ -72,7 +59,7 @@ _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         **dict.fromkeys(_WIDE, reader(lambda raw: try_cast(raw, "BIGINT"))),
         **dict.fromkeys((*_FLOATS, "DECIMAL"), reader(lambda raw: cast(raw, "DOUBLE"))),
         **dict.fromkeys(("ENUM", "UUID"), reader(lambda raw: cast(raw, "TEXT"))),
-        "DATE": reader(_date),
+        "DATE": reader(lambda raw: within(raw, "date", *DATE_RANGE)),
         "TIMESTAMP": reader(_timestamp),
         **dict.fromkeys(_TIMESTAMPS, reader(lambda raw: _timestamp(try_cast(raw, "TIMESTAMP")))),
     }
@@ -85,25 +72,26 @@ def _matches(text: SQL, pattern: str) -> SQL:
 
 def _text_to_integer(text: SQL) -> SQL:
     digits = call("TRIM", text, exp.Literal.string(BLANKS))
-    return when((_matches(text, INTEGER), try_cast(digits, "BIGINT")))
+    return when((_matches(text, INTEGER_TEXT), try_cast(digits, "BIGINT")))
 
 
 def _text_to_real(text: SQL) -> SQL:
     number = try_cast(text, "DOUBLE")
-    return when((chain(exp.And, [_matches(text, REAL), finite(number)]), number))
+    finite = infix(exp.LT, call("ABS", number), infinity())
+    return when((chain(exp.And, [_matches(text, REAL_TEXT), finite]), number))
 
 
 def _text_to_boolean(text: SQL) -> SQL:
-    small = call("LOWER", text)
-    answers = ((("true", "t", "1"), True), (("false", "f", "0"), False))
-    return when(*((_one_of(small, words), literal(truth, "boolean")) for words, truth in answers))
+    lower = call("LOWER", text)
+    spellings = ((("true", "t", "1"), True), (("false", "f", "0"), False))
+    return when(*((_in(lower, words), literal(truth, "boolean")) for words, truth in spellings))
 
 
-def _one_of(text: SQL, words: tuple[str, ...]) -> SQL:
+def _in(text: SQL, words: tuple[str, ...]) -> SQL:
     return exp.In(this=text.copy(), expressions=[literal(word, "text") for word in words])
 
 
-def _text_to_moment(kind: Kind, pattern: str) -> Callable[[SQL], SQL]:
+def _text_to_time(kind: Kind, pattern: str) -> Callable[[SQL], SQL]:
     def write(text: SQL) -> SQL:
         after_year_0 = infix(exp.GTE, text, literal("0001", "text"))
         return when((chain(exp.And, [_matches(text, pattern), after_year_0]), try_cast(text, TYPES[kind])))
@@ -117,15 +105,15 @@ def _real_to_integer(number: SQL) -> SQL:
 
 _CASTS: Final[Casts] = MappingProxyType(
     {
-        **PLAIN,
+        **PLAIN_CASTS,
         ("real", "integer"): _real_to_integer,
         ("text", "integer"): _text_to_integer,
         ("text", "real"): _text_to_real,
         ("text", "boolean"): _text_to_boolean,
-        ("text", "date"): _text_to_moment("date", DATE),
-        ("text", "timestamp"): _text_to_moment("timestamp", MOMENT),
+        ("text", "date"): _text_to_time("date", DATE_TEXT),
+        ("text", "timestamp"): _text_to_time("timestamp", TIMESTAMP_TEXT),
     }
 )
-"""From text the operand is written twice."""
+"""A cast from text writes its operand twice."""
 
-COLUMNS: Final = Columns(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=before_parenthesis)
+COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=before_parenthesis)

@@ -1,4 +1,4 @@
-"""How DuckDB writes what all engines do; the types of the statements' language are its own."""
+"""The dialect of DuckDB. The type names of statements are those of DuckDB, so no type is renamed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sqlglot import exp
 from tacit.engines.duckdb import casts
 from tacit.engines.duckdb.functions import duckdb_forms
 from tacit.engines.sql.builder import SQL, TYPES, call, cast, infix, powers, product, try_cast, when, whole
-from tacit.engines.sql.columns import Columns
-from tacit.engines.sql.dialect import Dialect, Listed
-from tacit.errors import InvalidError
+from tacit.engines.sql.column_types import ColumnTypes
+from tacit.engines.sql.dialect import Dialect, ListColumns, different_unit_types
 from tacit.query.expressions import Kind
 
 
@@ -21,51 +20,53 @@ class DuckDBDialect(Dialect):
     """DuckDB's SQL."""
 
     name: ClassVar[str] = "duckdb"
-    columns: ClassVar[Columns] = casts.COLUMNS
+    engine: ClassVar[str] = "DuckDB"
+    columns: ClassVar[ColumnTypes] = casts.COLUMNS
 
     def __init__(self) -> None:
         """Prepare the forms of functions."""
         self.forms = duckdb_forms(self)
 
     def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return a column as a value of the kind that its policy says, or raise InvalidError."""
+        """Return a column as a value of the kind that its policy declares, or raise InvalidError."""
         if self.kind_of(type_name) == "integer" and kind == "real":
-            return cast(raw, "DOUBLE")  # not through 64 bits
+            return cast(raw, "DOUBLE")  # directly, because it may not fit 64 bits
         return super().read(raw, type_name, kind)
 
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return the unit's column: the very value if the policy leaves its kind.
+        """Return the unit's column, unconverted if the policy keeps its kind.
 
-        A DECIMAL read as a double, or a large integer as NULL, would merge or lose units.
+        A DECIMAL read as a double would merge units, and a large integer read as NULL would lose them.
         """
         source = casts.COLUMNS.kind_of(type_name)
-        if source == "real" and kind == "integer":  # by way of a double, or rounded, two units would become one
+        if source == "real" and kind == "integer":  # a conversion to double, or rounding, could merge two units
             return when((infix(exp.EQ, raw, call("FLOOR", raw)), try_cast(raw, "BIGINT")))
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return raw if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)
 
-    def alike(self, one: tuple[SQL, str], two: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
-        """Return two units' columns so that they are equal just where the units are, or raise InvalidError.
+    def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
+        """Return two unit columns such that they are equal exactly where the units are, or raise InvalidError.
 
-        Types that are the same need nothing. All integers go into 128 bits, or are NULL and match nothing; FLOAT goes
-        into DOUBLE, and what is text, or has one text for each value (ENUM, UUID), into text: all one to one.
+        Columns of the same type stay unchanged. All integers become 128-bit integers, or NULL, which matches nothing.
+        FLOAT becomes DOUBLE. Text, and types with one text for each value (ENUM, UUID), become text. All of these
+        conversions are one to one.
         """
-        types = [_unit_type(type_name, kind) for _, type_name in (one, two)]
+        types = [_unit_type(type_name, kind) for _, type_name in (left, right)]
         if types[0] == types[1]:
-            return one[0], two[0]
+            return left[0], right[0]
         if set(types) <= _INTEGERS:
-            return try_cast(one[0], "HUGEINT"), try_cast(two[0], "HUGEINT")
+            return try_cast(left[0], "HUGEINT"), try_cast(right[0], "HUGEINT")
         if set(types) <= _FLOATS:
-            return cast(one[0], "DOUBLE"), cast(two[0], "DOUBLE")
+            return cast(left[0], "DOUBLE"), cast(right[0], "DOUBLE")
         if kind == "text":
-            return cast(one[0], "TEXT"), cast(two[0], "TEXT")
-        raise unlike(*types)
+            return cast(left[0], "TEXT"), cast(right[0], "TEXT")
+        raise different_unit_types(*types)
 
-    def listed(self, columns: Listed, place: str, count: int) -> str:
-        """Return a SELECT of public lists beside each other, with their places."""
-        lists = [f"UNNEST(CAST({self.parameter(held)} AS {TYPES[kind]}[])) AS {own}" for held, own, kind in columns]
-        return f"SELECT {', '.join(lists)}, UNNEST(RANGE({count})) AS {place}"
+    def list_select(self, columns: ListColumns, position: str, count: int) -> str:
+        """Return a SELECT of parallel public lists with their positions."""
+        lists = [f"UNNEST(CAST({self.parameter(held)} AS {TYPES[kind]}[])) AS {name}" for held, name, kind in columns]
+        return f"SELECT {', '.join(lists)}, UNNEST(RANGE({count})) AS {position}"
 
     def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
         """Return ⌊value/step + ½⌋, which is ⌊(⌊2·value/step⌋ + 1)/2⌋; see `measures`."""
@@ -87,15 +88,6 @@ class DuckDBDialect(Dialect):
         return f"HASH(HASH({', '.join(columns)}, {keys[0]}), {keys[1]})"
 
 
-def unlike(one: str, two: str) -> InvalidError:
-    """Return the error for two units' columns that cannot be compared."""
-    return InvalidError(
-        "sql",
-        f"units of the types {one} and {two}, which cannot be compared exactly",
-        "a question that joins private tables whose unit columns have one type; have the steward store them so",
-    )
-
-
 _INTEGERS = frozenset(
     ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
 )
@@ -103,9 +95,9 @@ _FLOATS = frozenset(("FLOAT", "DOUBLE"))
 
 
 def _unit_type(type_name: str, kind: Kind) -> str:
-    """Return the type in which a unit's column is read: its own if the policy leaves its kind."""
-    own = casts.COLUMNS.kind_of(type_name)
-    if own == kind or (own == "integer" and kind == "real"):
+    """Return the type in which a unit's column is read: the column's type if the policy keeps its kind."""
+    source = casts.COLUMNS.kind_of(type_name)
+    if source == kind or (source == "integer" and kind == "real"):
         return type_name
     return "VARCHAR" if kind == "text" else TYPES[kind]
 

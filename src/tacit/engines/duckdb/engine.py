@@ -1,12 +1,10 @@
-"""The DuckDB engine: in this process, over files and tables in memory.
-
-DuckDB is imported as the package of that name; this module only shares it.
-"""
+"""The DuckDB engine: it runs in this process, over files and tables in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -14,12 +12,20 @@ import duckdb
 import numpy as np
 
 from tacit.engines.duckdb.dialect import DUCKDB
-from tacit.engines.duckdb.sources import attach, connect, copy, lock, show_as
-from tacit.engines.opened import Opened
-from tacit.engines.sql.engine import NOT_OPENED, Looks, Run, Secret, StatementEngine, keyed
-from tacit.engines.sql.shown_groups import SHOWN
+from tacit.engines.duckdb.sources import connect, copy, create_view, lock
+from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
+from tacit.engines.sql.discovered_groups import SHOWN
+from tacit.engines.sql.engine import (
+    CHECK_OPENING,
+    NOT_OPENED,
+    Passes,
+    RunStatement,
+    Secret,
+    StatementEngine,
+    parameters_of,
+)
 from tacit.engines.sql.statement import SOURCE
-from tacit.errors import SourceError, TacitError
+from tacit.errors import guarded
 from tacit.query.histograms import Histograms
 from tacit.query.pricing.partition_selection import Choose, Found
 
@@ -34,99 +40,65 @@ class DuckDBEngine(StatementEngine):
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, name: str, views: Mapping[str, str] | None = None
     ) -> None:
-        """Take over a connection on which the view `data` stands, or for each table by its name another."""
-        shown = {name: SOURCE} if views is None else views
-        super().__init__(name, shown, {table: _described(connection, view) for table, view in shown.items()})
+        """Take over a connection that has the view `data`, or a view for each table."""
+        by_table = {name: SOURCE} if views is None else views
+        super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
         self._connection = connection
 
     @contextmanager
-    def _reading(self) -> Iterator[Run]:
-        """Give the connection: what it reads does not change while it is open."""
+    def _reading(self) -> Iterator[RunStatement]:
+        """Yield the connection's runner; the data does not change while the connection is open."""
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
 
-    def _found(self, run: Run, made: Looks, secret: Secret, choose: Choose) -> Found:
-        """Return the groups that are chosen; all groups stay in the database, and only while this runs."""
-        connection, first = self._connection, made.first
-        by = [f"g{place}" for place in range(first.keys)]
+    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> Found:
+        """Return the chosen groups. All groups stay in the database, and only while this runs."""
+        connection, first = self._connection, passes.first
+        by = [f"g{index}" for index in range(first.keys)]
         order = ", ".join(f"{key} ASC NULLS LAST" for key in by)
         try:
-            run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", keyed(first, secret))
-            units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - all of it is ours
+            run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
+            units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
             numbers, counts = units.values()
-            shown = {"shown": numbers[choose(counts)].tolist()}
             rows = run(
                 f"SELECT rowid, * FROM {_FOUND} SEMI JOIN (SELECT UNNEST($shown::BIGINT[]) AS p) ON rowid = p "  # noqa: S608 - as above
                 f"ORDER BY {order}",
-                shown,
+                {"shown": numbers[choose(counts)].tolist()},
             )
             chosen = [row[0] for row in rows]
-            later = self._later(run, made, chosen, secret)
+            second = self._second_pass(run, passes, chosen, secret)
         finally:
             connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
-        places: list[int] = np.searchsorted(numbers, np.array(chosen, dtype=np.int64)).tolist()
-        return made.put_together([tuple(row[1:]) for row in rows], places, later)
+        indices: list[int] = np.searchsorted(numbers, np.array(chosen, dtype=np.int64)).tolist()
+        return passes.assemble([tuple(row[1:]) for row in rows], indices, second)
 
-    def _later(
-        self, run: Run, made: Looks, chosen: Sequence[int], secret: Secret
+    def _second_pass(
+        self, run: RunStatement, passes: Passes, chosen: Sequence[int], secret: Secret
     ) -> list[tuple[tuple[int, ...], list[int] | Histograms]]:
-        """Return what is measured of the groups that are shown, given by their numbers, in this order."""
-        if not made.later:
+        """Return the measures of the second pass for the chosen groups, given by their row ids, in this order."""
+        if not passes.second:
             return []
-        by = ", ".join(f"g{place}" for place in range(made.first.keys))
+        by = ", ".join(f"g{index}" for index in range(passes.first.keys))
         places = f"SELECT UNNEST($numbers::BIGINT[]) AS number, UNNEST(RANGE({len(chosen)})) AS place"
         run(
             f"CREATE TEMP TABLE {SHOWN} AS SELECT {by}, place FROM {_FOUND} JOIN ({places}) ON {_FOUND}.rowid = number",  # noqa: S608 - as above
             {"numbers": chosen},
         )
         return [
-            (own, one.read(self._connection.execute(one.sql, keyed(one, secret)).fetchnumpy(), len(chosen)))
-            for own, one in made.later
+            (
+                indices,
+                each.read(self._connection.execute(each.sql, parameters_of(each, secret)).fetchnumpy(), len(chosen)),
+            )
+            for indices, each in passes.second
         ]
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         self._connection.close()
 
 
-def _described(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
-    described = connection.execute(f"DESCRIBE {view}").fetchall()
-    return {column: type_name for column, type_name, *_ in described}
-
-
-def open_tables(
-    sources: Mapping[str, Opened],
-    *,
-    threads: int | None = None,
-    temporary: str | PathLike[str] | None = None,
-) -> DuckDBEngine:
-    """Open several tables by their names in one engine, so that they can be joined; private ones by their schema alone.
-
-    Public tables are read into memory. The first name is the engine's.
-    """
-    connection = connect(threads, temporary)
-    engine = None
-    try:
-        views: dict[str, str] = {}
-        files: list[Path] = []
-        for place, (name, one) in enumerate(sources.items()):
-            views[name] = SOURCE if len(sources) == 1 else f"source_{place}"
-            shown = f"read_{place}" if one.public else views[name]
-            _, own = show_as(shown, connection, one.source, one.table, one.written)
-            if one.public:
-                copy(shown, connection, views[name])
-            else:
-                files += own
-        lock(connection, files, joins_public=any(one.public for one in sources.values()))
-        engine = DuckDBEngine(connection, next(iter(sources)), views)
-    except TacitError:
-        connection.close()
-        raise
-    except Exception:  # noqa: BLE001 - as above
-        connection.close()
-    if engine is None:
-        raise SourceError(NOT_OPENED)
-    return engine
+def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
+    return {column: type_name for column, type_name, *_ in connection.execute(f"DESCRIBE {view}").fetchall()}
 
 
 def open_duckdb(
@@ -137,24 +109,57 @@ def open_duckdb(
     threads: int | None = None,
     temporary: str | PathLike[str] | None = None,
 ) -> DuckDBEngine:
-    """Open a table, reading its schema alone, or raise InvalidError or SourceError.
+    """Open a table, reading only its schema, or raise InvalidError or SourceError.
 
     Args:
         source: Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or Arrow table.
-        table: which table of a DuckDB file; it may be left out if there is only one.
+        table: the table of a DuckDB file; it may be left out if there is only one.
         written: the source as a policy writes it, with its variables not filled in, for messages.
-        threads: how many DuckDB may use; by default as many as there are cores.
-        temporary: a directory for what does not fit memory; by default nothing is written.
+        threads: the number of threads that DuckDB may use; by default one for each core.
+        temporary: a directory for data that does not fit memory; by default nothing is written.
+    """
+    return open_duckdb_tables(
+        {None: Source(source=source, table=table, written=written)}, threads=threads, temporary=temporary
+    )
+
+
+def open_duckdb_tables(
+    sources: SourcesByName, *, threads: int | None = None, temporary: str | PathLike[str] | None = None
+) -> DuckDBEngine:
+    """Open several tables by their names in one engine, so that they can be joined.
+
+    Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
     """
     connection = connect(threads, temporary)
-    engine = None
     try:
-        engine = DuckDBEngine(connection, attach(connection, source, table, written))
-    except TacitError:
+        return guarded(lambda: _engine(connection, sources), NOT_OPENED, hint=CHECK_OPENING)
+    except BaseException:
         connection.close()
         raise
-    except Exception:  # noqa: BLE001 - as above
-        connection.close()
-    if engine is None:
-        raise SourceError(NOT_OPENED)
-    return engine
+
+
+def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> DuckDBEngine:
+    views: dict[str, str] = {}
+    files: list[Path] = []
+    for index, (name, source) in enumerate(sources.items()):
+        view = SOURCE if len(sources) == 1 else f"source_{index}"
+        step = partial(_show, connection, source, view, f"read_{index}")
+        table, source_files = open_one(source, step, NOT_OPENED, hint=CHECK_OPENING)
+        views[source.own_name(table) if name is None else name] = view
+        files += source_files
+    lock(connection, files, joins_public=any(source.public for source in sources.values()))
+    return DuckDBEngine(connection, next(iter(views)), views)
+
+
+def _show(
+    connection: duckdb.DuckDBPyConnection, source: Source, view: str, public_view: str
+) -> tuple[str, Sequence[Path]]:
+    """Create a view of a source, or copy a public one; return the table's name and the files to keep readable."""
+    first_view = public_view if source.public else view
+    name, files = with_fallback(
+        source, lambda table: create_view(first_view, connection, source.source, table, source.written)
+    )
+    if source.public:
+        copy(first_view, connection, view)
+        return name, ()
+    return name, files

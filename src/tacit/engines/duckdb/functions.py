@@ -1,12 +1,12 @@
-"""The listed functions in DuckDB's SQL; what they mean is said in `query.expressions.functions`.
+"""The supported functions in DuckDB's SQL. `query.expressions.functions` defines what they mean.
 
-DuckDB raises where an integer overflows (the plan's ranges exclude it), where a divisor is 0 (guarded in `forms`) and
-where a cast fails (see `duckdb_casts`). Doubles follow IEEE 754: NaN arises, and is carried along as a second NULL
-until something looks at it.
+DuckDB fails if an integer overflows (the plan's ranges exclude it), if a divisor is 0 (`engines.sql.functions` guards
+it) and if a cast fails (see `casts`). Doubles follow IEEE 754: an operation may give NaN, which counts as a second NULL
+until an operation would tell the two apart.
 
-LIKE of DuckDB below 2.0 tries all combinations of several % if the pattern also has `_`. So LIKE is an expression of
-RE2 unless the pattern is plain (`query.expressions.like_patterns`). REGEXP_MATCHES would not do: DuckDB's optimiser
-turns it back into LIKE.
+LIKE of DuckDB below 2.0 tries all combinations of several % if the pattern also has `_`. So LIKE becomes a regular
+expression of RE2 unless the pattern is plain (`query.expressions.like_patterns`). REGEXP_MATCHES is not an alternative,
+because DuckDB's optimiser turns it back into LIKE.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from tacit.engines.sql.builder import call
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.functions import (
     Form,
+    automaton_expression,
     chain_form,
     common_forms,
     cut_form,
     date_truncated,
     function_form,
     integer_form,
+    like_form,
 )
-from tacit.engines.sql.like import automaton_expression, like_form
 
 
 def duckdb_forms(dialect: Dialect) -> dict[str, Form]:
-    """Return every listed function."""
+    """Return the forms of all supported functions."""
     return {
         **common_forms(dialect),
         "lower": function_form("LOWER"),

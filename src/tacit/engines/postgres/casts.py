@@ -1,13 +1,14 @@
-"""Columns as PostgreSQL types them, read as the policy types them; and the casts of `query.expressions.casts` in SQL.
+"""PostgreSQL's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
-Types are called as in `pg_type`; an enumeration is `enum`, and a domain is its base type. Nothing here raises: days
-outside the years 1 to 9999, among them ±infinity, become NULL, timestamps lose their zone in UTC, and a NUMERIC becomes
-the nearest double, which is ±inf or 0 where it is too large or too small; its NaN is NULL. Text that a policy reads as
-a number or a day is held against a pattern first, and then asked whether it is valid, before it is cast.
+Types have their names of `pg_type`; an enumeration is `enum`, and a domain is its base type. No value makes a cast
+fail. Dates outside the years 1 to 9999, including ±infinity, become NULL. Timestamps are converted to UTC without a
+zone. A NUMERIC becomes the nearest double, which is ±inf or 0 if it is too large or too small; its NaN becomes NULL.
+Text that a policy reads as a number or a date is matched with a pattern, then checked with PG_INPUT_IS_VALID, then
+cast.
 
-PostgreSQL needs up to 8 bytes of memory for each byte of a text that it matches, trims or writes in small letters, and
-raises where that is more than a gigabyte; bytes it trims in place. So the length of a text is asked first. Blanks and
-zeros around a long integer are cut off as bytes. A real that is written with more than 100 million bytes is NULL.
+PostgreSQL needs up to 8 bytes of memory for each byte of a text that it matches, trims or converts to lower case, and
+fails if that is more than a gigabyte. It trims bytes in place. So the casts test the length of a text first, and trim
+blanks and zeros around a long integer as bytes. A real written with more than 100 million bytes is NULL.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from sqlglot import exp
 
 from tacit.engines.postgres.doubles import filled
 from tacit.engines.sql.builder import SQL, cast, literal, real
-from tacit.engines.sql.columns import (
-    DATE,
-    DAYS,
-    MOMENT,
-    MOMENTS,
-    PLAIN,
-    REAL,
+from tacit.engines.sql.column_types import (
+    DATE_RANGE,
+    DATE_TEXT,
+    PLAIN_CASTS,
+    REAL_TEXT,
+    TIMESTAMP_RANGE,
+    TIMESTAMP_TEXT,
     Casts,
-    Columns,
+    ColumnTypes,
     Reader,
     before_parenthesis,
     reader,
@@ -54,7 +55,7 @@ _SAFE_DIGITS = 300
 
 
 def whole_unit(raw: SQL, type_name: str) -> SQL:
-    """Return a number that is a unit as the integer that it is; NULL where it is none of 64 bits."""
+    """Return a number that names a unit as an integer; NULL if it is not an integer of 64 bits."""
     if type_name in FLOATS:
         ends = {"first": real(-(2.0**63)), "beyond": real(2.0**63)}
         return filled("CASE WHEN x = FLOOR(x) AND x >= first AND x < beyond THEN CAST(x AS BIGINT) END", x=raw, **ends)
@@ -66,11 +67,11 @@ def whole_unit(raw: SQL, type_name: str) -> SQL:
 
 
 def _date(raw: SQL) -> SQL:
-    return _within(raw, "date", *DAYS)
+    return _within(raw, "date", *DATE_RANGE)
 
 
 def _timestamp(raw: SQL) -> SQL:
-    return _within(raw, "timestamp", *MOMENTS)
+    return _within(raw, "timestamp", *TIMESTAMP_RANGE)
 
 
 def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
@@ -83,7 +84,7 @@ def _zoned(raw: SQL) -> SQL:
 
 
 def _number(value: Fraction) -> SQL:
-    """Return a fraction of a power of two as a NUMERIC, with all its digits."""
+    """Return a fraction whose denominator is a power of two as a NUMERIC, with all its digits."""
     places = value.denominator.bit_length() - 1
     digits = str(value.numerator * 5**places).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
@@ -95,7 +96,7 @@ _UNDERFLOWS = _number(Fraction(1, 2**1075))
 
 
 def _real_of_numeric(raw: SQL, type_name: str) -> SQL:
-    """Return the double nearest to a NUMERIC: of few digits it needs no care."""
+    """Return the double nearest to a NUMERIC. If the type has few digits, the plain cast cannot fail."""
     declared = re.fullmatch(r"numeric\((\d+),(-?\d+)\)", type_name)
     if declared and max(int(declared[1]), abs(int(declared[2])), int(declared[1]) - int(declared[2])) <= _SAFE_DIGITS:
         return filled("CASE WHEN x <> CAST('NaN' AS NUMERIC) THEN CAST(x AS DOUBLE PRECISION) END", x=raw)
@@ -128,7 +129,7 @@ _BLANKS = r"[\t\n\v\f\r ]*"
 _INTEGER = "[+-]?[0-9]+"
 
 _SHORT = 100
-"""Longer than every day and every truth, and than integers without what may be cut off."""
+"""A length above that of any date, any boolean, and any integer without blanks and leading zeros."""
 
 _LONG = 100_000_000
 
@@ -141,7 +142,7 @@ def _valid(pattern: str, type_name: str, more: str = "", most: int = _SHORT) -> 
 
 
 def _text_to_integer(text: SQL) -> SQL:
-    """Of a long text, blanks around it are cut off, then its sign, and then its zeros but one."""
+    """Return a text as an integer. A long text is first stripped of blanks, its sign, and all leading zeros but one."""
     trimmed = filled(r"BTRIM(CONVERT_TO(x, 'UTF8'), CAST('\x090a0b0c0d20' AS BYTEA))", x=text)
     unsigned = filled("SUBSTRING(t, 2)", t=trimmed)
     return filled(
@@ -157,7 +158,7 @@ def _text_to_integer(text: SQL) -> SQL:
 
 
 def _digits_to_integer(digits: SQL, first: str) -> SQL:
-    """Return the integer that is written in bytes of which all should be digits, some text in place of its zeros."""
+    """Return the integer written in bytes that should all be digits; `first` replaces the leading zeros."""
     left = filled(r"LTRIM(d, CAST('\x30' AS BYTEA))", d=digits)
     return filled(
         f"""CASE WHEN OCTET_LENGTH(d) > 0 AND OCTET_LENGTH(b) < {_SHORT} THEN CASE WHEN x ~ '^({_INTEGER})$'
@@ -169,16 +170,17 @@ def _digits_to_integer(digits: SQL, first: str) -> SQL:
 
 
 def _text_to_real(text: SQL) -> SQL:
-    """Of what is no valid double but looks like a number, the place of its first digit tells: too large or too small.
+    """Return a text as a double.
 
-    That place is the exponent plus the digits before the point, or minus the zeros after it. An exponent of more than
-    18 digits outweighs any text's length.
+    If the text looks like a number but is out of range for a double, use the position of its first significant digit to
+    decide between overflow and underflow. The position is the exponent plus the digits before the point, or minus the
+    zeros after it. An exponent of more than 18 digits outweighs any text's length.
     """
     exponent = "COALESCE(SUBSTRING(x, '[eE]([+-]?[0-9]+)$'), '0')"
     digits = "LENGTH(LTRIM(SUBSTRING(x, '^[+-]?([0-9]*)'), '0'))"
     zeros = r"COALESCE(LENGTH(SUBSTRING(x, '[.](0*)')), 0)"
     return filled(
-        f"""CASE WHEN {_valid(REAL, "double precision", most=_LONG)}
+        f"""CASE WHEN {_valid(REAL_TEXT, "double precision", most=_LONG)}
         WHEN LENGTH(LTRIM({exponent}, '+-0')) > 18 THEN CASE WHEN LEFT({exponent}, 1) = '-' THEN zero END
         WHEN CAST({exponent} AS BIGINT) + CASE WHEN {digits} > 0 THEN {digits} ELSE -{zeros} END <= 0 THEN zero
         END END END""",
@@ -194,7 +196,7 @@ def _text_to_boolean(text: SQL) -> SQL:
     )
 
 
-def _text_to_moment(type_name: str, pattern: str) -> Callable[[SQL], SQL]:
+def _text_to_time(type_name: str, pattern: str) -> Callable[[SQL], SQL]:
     return lambda text: filled(f"CASE WHEN {_valid(pattern, type_name, more=_AFTER_0)} END END END", x=text)
 
 
@@ -213,18 +215,18 @@ def _boolean_to(kind: Kind) -> Callable[[SQL], SQL]:
 
 _CASTS: Final[Casts] = MappingProxyType(
     {
-        **PLAIN,
+        **PLAIN_CASTS,
         ("integer", "boolean"): lambda number: filled("x <> 0", x=number),
         ("real", "integer"): _real_to_integer,
         ("text", "integer"): _text_to_integer,
         ("text", "real"): _text_to_real,
         ("text", "boolean"): _text_to_boolean,
-        ("text", "date"): _text_to_moment("date", DATE),
-        ("text", "timestamp"): _text_to_moment("timestamp", MOMENT),
+        ("text", "date"): _text_to_time("date", DATE_TEXT),
+        ("text", "timestamp"): _text_to_time("timestamp", TIMESTAMP_TEXT),
         ("boolean", "integer"): _boolean_to("integer"),
         ("boolean", "real"): _boolean_to("real"),
     }
 )
-"""From text, reals and truths the operand is written several times."""
+"""A cast from text, real or boolean writes its operand several times."""
 
-COLUMNS: Final = Columns(kinds=_KINDS, readers=_READERS, floats=FLOATS, casts=_CASTS, plain=before_parenthesis)
+COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=FLOATS, casts=_CASTS, plain=before_parenthesis)

@@ -1,33 +1,34 @@
-"""Doubles as IEEE 754 has them, in an SQL that raises where a result overflows, and where it underflows to zero.
+"""Arithmetic of doubles by IEEE 754 in PostgreSQL, which fails on overflow and on underflow to zero.
 
-PostgreSQL computes with the machine's doubles and then raises if finite operands gave ±inf, or if operands that are not
-zero gave zero. So each operation is written as a CASE that finds out beforehand, exactly, whether it would raise. NULL
-passes through, since no test of it is true; NaN and ±inf as operands raise nothing. The sign of a zero is not kept: no
-listed function tells 0.0 from -0.0. In what follows RN is rounding to the nearest double, and scaling by a power of two
-is exact wherever it neither overflows nor leaves the normal range.
+PostgreSQL computes with the machine's doubles and then fails if finite operands gave ±inf, or if operands that are not
+zero gave zero. So each operation is a CASE that decides beforehand, exactly, whether it would fail. NULL passes
+through, because no test of NULL is true. NaN and ±inf as operands never fail. The sign of a zero is not preserved: no
+supported function distinguishes 0.0 from -0.0. Below, RN is rounding to the nearest double, and scaling by a power of
+two is exact if it neither overflows nor leaves the normal range.
 
-Where an operand is a constant of the question the server computes parts of a CASE when it plans. It leaves out a branch
-whose condition is false by constants alone, so each branch that could raise has a condition on every single operand.
+If an operand is a constant of the query, the server computes parts of a CASE when it plans. It omits a branch whose
+condition is false by constants alone. So each branch that could fail has a condition on every single operand.
 
-**a + b.** If neither is larger than 8e307 the sum is below 1.6e308. If one is smaller than 1 and the other larger than
+**a + b.** If neither is larger than 8e307, the sum is below 1.6e308. If one is smaller than 1 and the other larger than
 8e307, the sum is rounded to the larger one. Otherwise both can be halved exactly, and a/2 + b/2 is RN(a + b)/2 with an
-exponent that is not bounded: it overflows just where that is ≥ 2^1023 in size.
+unbounded exponent: the sum overflows exactly if that is ≥ 2^1023 in absolute value.
 
-**a·b.** For sizes from 2^-511 to 2^511 nothing can happen, nor where one is at least 1 and the other less: the product
-is then between the two. If both are ≥ 1, (a·2^-512)·(b·2^-512) is RN(a·b)·2^-1024: overflow just where it is ≥ 1 in
-size. If both are < 1, the product becomes zero just where |a·b| ≤ 2^-1075, half of the least double (a tie goes to the
-even one, zero). With A = |a|·2^537 and B = |b|·2^538, which are exact, that is A·B ≤ 1. If RN(A·B) is not 1 it tells;
-if it is 1, the sign of the rounding error does, which Dekker's product has exactly: A = A₁ + A₂ in halves of 26 bits,
-and A·B - 1 = ((A₁·B₁ - 1) + A₁·B₂ + A₂·B₁) + A₂·B₂ without any rounding.
+**a·b.** The product cannot fail if both absolute values are from 2^-511 to 2^511, or if one is at least 1 and the other
+less: then it is between the two. If both are ≥ 1, (a·2^-512)·(b·2^-512) is RN(a·b)·2^-1024, and the product overflows
+exactly if that is ≥ 1 in absolute value. If both are < 1, the product becomes zero exactly if |a·b| ≤ 2^-1075, half of
+the least double (a tie is rounded to the even one, zero). Let A = |a|·2^537 and B = |b|·2^538, which are exact; the
+condition is A·B ≤ 1. If RN(A·B) is not 1, it decides. If it is 1, the sign of the rounding error decides, which
+Dekker's product gives exactly: A = A₁ + A₂ in halves of 26 bits, and
+A·B - 1 = ((A₁·B₁ - 1) + A₁·B₂ + A₂·B₁) + A₂·B₂ without any rounding.
 
-**a/b.** Of sizes from 2^-511 to 2^511 nothing can happen. The quotient of two doubles A < B is at most 1 - 2^-53, so
-RN(A/B) ≥ 1 just where A ≥ B: a/b overflows just where |a|·2^-512 ≥ |b|·2^512. That can only be if |b| < 1, and
-|a| ≥ 2^-51 (the least b is 2^-1074), and then both sides are exact. It becomes zero just where |a/b| ≤ 2^-1075, which
-is |a|·2^538 ≤ |b|·2^-537. That can only be if |a| < 1 ≤ |b|, and then both sides are exact.
+**a/b.** The quotient cannot fail if both absolute values are from 2^-511 to 2^511. The quotient of two doubles A < B is
+at most 1 - 2^-53, so RN(A/B) ≥ 1 exactly if A ≥ B: a/b overflows exactly if |a|·2^-512 ≥ |b|·2^512. That requires
+|b| < 1 and |a| ≥ 2^-51 (the least b is 2^-1074), and then both sides are exact. The quotient becomes zero exactly if
+|a/b| ≤ 2^-1075, which is |a|·2^538 ≤ |b|·2^-537. That requires |a| < 1 ≤ |b|, and then both sides are exact.
 
-**fmod(a, b).** The remainder of |a| ≥ |b| is taken of whole numbers: |a| = m·2^i and |b| = n·2^j with m, n < 2^62,
-where i and j are a little below the numbers' binary exponents, i ≥ j, so that the remainder of m·2^(i-j) by n, as
-NUMERICs, times 2^j is the answer, which is a double. (Should rounded logarithms say i < j, i is taken to be j.)
+**fmod(a, b).** If |a| ≥ |b|, the remainder is computed with integers: |a| = m·2^i and |b| = n·2^j with m, n < 2^62,
+where i and j are slightly below the numbers' binary exponents, and i ≥ j. The remainder of m·2^(i-j) by n, as NUMERICs,
+times 2^j is the result, which is a double. If rounded logarithms give i < j, i is set to j.
 """
 
 from __future__ import annotations
@@ -68,20 +69,20 @@ _CONSTANTS = {
 
 
 def filled(template: str, **parts: SQL) -> SQL:
-    """Return a piece of SQL with its names filled in: those of parts, and of constants; others are left.
+    """Return SQL from a template: the names of parts and of constants are replaced, other names stay.
 
     >>> filled("a > zero", a=exp.column("x")).sql("postgres")
     "(x > CAST('0.0' AS DOUBLE PRECISION))"
     """
     holder = exp.Paren(this=_parsed(template).copy())
-    for name in list(holder.find_all(exp.Column)):
-        if name.name in parts:
-            name.replace(parts[name.name].copy())
-        elif name.name in _CONSTANTS:
-            name.replace(real(_CONSTANTS[name.name]))
-    whole = holder.this
-    whole.pop()
-    return whole if isinstance(whole, (exp.Case, exp.Cast, exp.Func)) else exp.Paren(this=whole)
+    for column in list(holder.find_all(exp.Column)):
+        if column.name in parts:
+            column.replace(parts[column.name].copy())
+        elif column.name in _CONSTANTS:
+            column.replace(real(_CONSTANTS[column.name]))
+    tree = holder.this
+    tree.pop()
+    return tree if isinstance(tree, (exp.Case, exp.Cast, exp.Func)) else exp.Paren(this=tree)
 
 
 @cache
@@ -90,7 +91,7 @@ def _parsed(template: str) -> SQL:
 
 
 def added(a: SQL, b: SQL) -> SQL:
-    """Return a + b; both are written several times, here and below."""
+    """Return a + b. Here and below, operands are written several times."""
     return filled(
         """CASE
         WHEN ABS(a) <= large AND ABS(b) <= large THEN a + b
@@ -115,25 +116,25 @@ def multiplied(a: SQL, b: SQL) -> SQL:
         WHEN ABS(a) < unity AND ABS(b) < unity THEN CASE
             WHEN (ABS(a) * up_537) * (ABS(b) * up_538) < unity THEN zero
             WHEN (ABS(a) * up_537) * (ABS(b) * up_538) > unity THEN a * b
-            WHEN error_of_it <= zero THEN zero ELSE a * b END
+            WHEN rounding_error <= zero THEN zero ELSE a * b END
         ELSE a * b END""",
         a=a,
         b=b,
-        error_of_it=_error(filled("ABS(a) * up_537", a=a), filled("ABS(b) * up_538", b=b)),
+        rounding_error=_error(filled("ABS(a) * up_537", a=a), filled("ABS(b) * up_538", b=b)),
     )
 
 
-def _error(one: SQL, other: SQL) -> SQL:
-    """Return A·B - 1 exactly, where it is rounded to 0."""
+def _error(left: SQL, right: SQL) -> SQL:
+    """Return A·B - 1 exactly, if RN(A·B) is 1."""
     halves = {}
-    for name, value in (("a", one), ("b", other)):
+    for name, value in (("a", left), ("b", right)):
         halves[f"{name}1"] = filled("x * splitter - (x * splitter - x)", x=value)
         halves[f"{name}2"] = filled("x - first", x=value, first=halves[f"{name}1"])
     return filled("((a1 * b1 - unity) + a1 * b2 + a2 * b1) + a2 * b2", **halves)
 
 
 def divided(a: SQL, b: SQL) -> SQL:
-    """Return a/b; NULL where b is 0."""
+    """Return a/b; NULL if b is 0."""
     return filled(
         """CASE
         WHEN b = zero THEN NULL
@@ -151,7 +152,7 @@ def divided(a: SQL, b: SQL) -> SQL:
 
 
 def left_over(a: SQL, b: SQL) -> SQL:
-    """Return fmod(a, b); NULL where b is 0 or a is infinite."""
+    """Return fmod(a, b); NULL if b is 0 or a is infinite."""
     return filled(
         """CASE
         WHEN a IS NULL OR b IS NULL OR b = zero OR ABS(a) >= infinite THEN NULL
@@ -170,9 +171,9 @@ _EXPONENT = "FLOOR(LN(ABS(x)) / LN(two)) - 54"
 
 
 def _remainder(a: SQL, b: SQL) -> SQL:
-    """Return the remainder of |a| by |b|, both finite and the first not smaller."""
+    """Return the remainder of |a| by |b|; both are finite, and |a| ≥ |b|."""
     below = filled(_EXPONENT, x=b)
-    above = filled("GREATEST(own, other)", own=filled(_EXPONENT, x=a), other=below)
+    above = filled("GREATEST(first, other)", first=filled(_EXPONENT, x=a), other=below)
     left = filled(
         "CAST((CAST(m AS NUMERIC) * POWER(CAST(2 AS NUMERIC), CAST(i - j AS NUMERIC))) % CAST(n AS NUMERIC) AS BIGINT)",
         m=_mantissa(a, above),
@@ -188,7 +189,7 @@ def _mantissa(x: SQL, exponent: SQL) -> SQL:
 
 
 def _scaled(x: SQL, exponent: SQL) -> SQL:
-    """Return x·2^exponent in two steps, since one power might not be a double; all of it is exact."""
+    """Return x·2^exponent in two exact steps, because a single power might not be a double."""
     return filled("x * POWER(two, FLOOR(e * half)) * POWER(two, e - FLOOR(e * half))", x=x, e=exponent)
 
 
@@ -200,10 +201,10 @@ def exponential(a: SQL) -> SQL:
 
 
 def powered(a: SQL, b: SQL) -> SQL:
-    """Return a^b; NULL unless it is a finite number. Neither is NaN.
+    """Return a^b; NULL unless it is a finite number. Neither operand is NaN.
 
-    With e = b·ln|a|, which cannot raise for sizes of b from 1e-30 (below, a^b is rounded to 1) to 1e300: up to 700 in
-    size the server computes it. Beyond 710 it is infinite, below -746 zero, and between it is the square of |a|^(b/2).
+    Let e = b·ln|a|, which cannot fail for |b| from 1e-30 (below that, a^b is rounded to 1) to 1e300. If |e| ≤ 700, the
+    server computes a^b. Above 710 it is infinite, below -746 zero, and between it is the square of |a|^(b/2).
     """
     e = filled("LEAST(GREATEST(b, -far), far) * LN(ABS(a))", a=a, b=b)
     return filled(
@@ -229,7 +230,7 @@ def powered(a: SQL, b: SQL) -> SQL:
 
 
 def _squared(t: SQL) -> SQL:
-    """Return t² of a number > 0; NULL where it overflows."""
+    """Return t² of a number > 0; NULL if it overflows."""
     return filled(
         """CASE
         WHEN t >= unity THEN CASE WHEN (t * down_512) * (t * down_512) < unity THEN t * t END

@@ -1,23 +1,25 @@
-"""What a role may do on a PostgreSQL server: it is refused where it could change a table that it should only read.
+"""The privileges of a PostgreSQL role: tacit refuses a role that could change a table that it should only read.
 
-Every role counts that it belongs to, whether it inherits from that role or would have to SET ROLE; and every part of
-the table, be it a partition or a table that inherits. All of it is read from the catalog, once for each question: what
-is granted after a table was opened is seen by the next one.
+All roles that the role is a member of count, whether it inherits their privileges or would have to SET ROLE. All parts
+of the table count too: partitions, and tables that inherit from it. tacit reads the catalog for every query, so a
+privilege that is granted after a table was opened is seen by the next query.
 """
-# ruff: noqa: S608 - every part of these texts is our own
+# ruff: noqa: S608 - these texts are built here
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, LiteralString
 
-from tacit.engines.postgres.table_names import plain, quoted
+from tacit.engines.sql.builder import quote_name
 from tacit.errors import NoSourceError
 
 if TYPE_CHECKING:
-    from tacit.engines.postgres.sources import Connection
+    from tacit.engines.postgres.connection import Connection
 
 ROLE = "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA … TO reader; GRANT SELECT ON … TO reader"
-FOREIGN = "its rows are computed by another server; open the table there, or copy it"
+FOREIGN = "Another server computes its rows. Open the table there, or copy it."
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _MEMBERS: LiteralString = """members AS MATERIALIZED (SELECT r.* FROM pg_roles r
     WHERE pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))"""
 _POWERS: LiteralString = f"""
@@ -66,70 +68,87 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
 _MOST_GRANTS = 3
 
 
+def short_name(name: str) -> str:
+    """Return a name in quotation marks only if SQL needs them.
+
+    >>> print(short_name("sales"), short_name("Sales 2024"))
+    sales "Sales 2024"
+    """
+    return name if _PLAIN.fullmatch(name) else quote_name(name)
+
+
 def check_role(connection: Connection) -> None:
-    """Raise NoSourceError for a role that could do more than read, whichever table is meant."""
-    ((superuser, replicates, makes_roles, given),) = connection.execute(_POWERS).fetchall()
-    only = f"opened by a role that may only read: {ROLE}"
+    """Raise NoSourceError for a role that could do more than read, for any table."""
+    ((superuser, replicates, makes_roles, memberships),) = connection.execute(_POWERS).fetchall()
+    reader = f"Use a role that may only read: {ROLE}"
     if superuser:
-        raise NoSourceError("opened by a superuser, or by a role that belongs to one", only)
-    if given:
-        names = ", ".join(given)
-        raise NoSourceError(f"opened by a role that belongs to {names}", f"{only}; or REVOKE {names} FROM …")
-    for has, word in ((replicates, "REPLICATION"), (makes_roles, "CREATEROLE")):
+        raise NoSourceError("The role is a superuser, or a member of one.", hint=f"{reader}.")
+    if memberships:
+        names = ", ".join(memberships)
+        raise NoSourceError(f"The role is a member of {names}.", hint=f"{reader}; or REVOKE {names} FROM ….")
+    for has, attribute in ((replicates, "REPLICATION"), (makes_roles, "CREATEROLE")):
         if has:
-            got = f"opened by a role with {word}, or by one that belongs to such a role"
-            raise NoSourceError(got, f"{only}; or ALTER ROLE … NO{word}")
+            raise NoSourceError(
+                f"The role has {attribute}, or is a member of such a role.",
+                hint=f"{reader}; or ALTER ROLE … NO{attribute}.",
+            )
 
 
-def check_rights(connection: Connection, number: int, named: str) -> bool:
+def check_rights(connection: Connection, oid: int, sql_name: str) -> bool:
     """Return whether a role may read all columns of a table.
 
     Raises:
-        NoSourceError: it could change the table or a part of it, or sees only some of its rows.
+        NoSourceError: the role could change the table or a part of it, or sees only some of its rows.
     """
-    row = connection.execute(_RIGHTS, [number]).fetchall()[0]
-    writes, owns, owns_schema, by_view, partial, foreign, whole = row
-    only = f"opened by a role that may only read it: {_grants(named)}"
+    row = connection.execute(_RIGHTS, [oid]).fetchall()[0]
+    writes, owns, owns_schema, by_view, partial, foreign, reads_all = row
+    reader = f"Use a role that may only read it: {_grants(sql_name)}"
     if foreign:
-        raise NoSourceError(f"{named}, of which a part is a foreign table", f"a table without one: {FOREIGN}")
+        raise NoSourceError(f"A part of {sql_name} is a foreign table.", hint=FOREIGN)
     if owns:
-        raise NoSourceError(f"opened by a role that owns {named} or a part of it", only)
+        raise NoSourceError(f"The role owns {sql_name} or a part of it.", hint=f"{reader}.")
     if owns_schema:
-        got = f"opened by a role that owns the schema of {named} or of a part of it"
-        raise NoSourceError(got, f"{only}; or ALTER SCHEMA … OWNER TO …")
+        raise NoSourceError(
+            f"The role owns the schema of {sql_name} or of a part of it.",
+            hint=f"{reader}; or ALTER SCHEMA … OWNER TO ….",
+        )
     if writes:
-        got = f"opened by a role that may {', '.join(writes)} on {named} or a part of it"
-        raise NoSourceError(got, _less(connection, number, named, writes, by_view=False))
+        raise NoSourceError(
+            f"The role may {', '.join(writes)} on {sql_name} or a part of it.",
+            hint=_revoke_hint(connection, oid, sql_name, writes, by_view=False),
+        )
     if by_view:
-        got = f"opened by a role that may INSERT, UPDATE or DELETE on a view over {named}"
-        raise NoSourceError(got, _less(connection, number, named, ["INSERT", "UPDATE", "DELETE"], by_view=True))
+        raise NoSourceError(
+            f"The role may INSERT, UPDATE or DELETE on a view over {sql_name}.",
+            hint=_revoke_hint(connection, oid, sql_name, ["INSERT", "UPDATE", "DELETE"], by_view=True),
+        )
     if partial:
         raise NoSourceError(
-            f"{named}, whose row security shows this role only some rows",
-            "a table that its reader sees as a whole: ALTER ROLE … BYPASSRLS, or open a copy without row security",
+            f"Row security on {sql_name} shows this role only some rows.",
+            hint="Let the role see all rows: ALTER ROLE … BYPASSRLS, or open a copy without row security.",
         )
-    return bool(whole)
+    return bool(reads_all)
 
 
-def _grants(named: str) -> str:
-    schema = named.partition('"."')[0] + '"'
-    return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {named} TO reader"
+def _grants(sql_name: str) -> str:
+    schema = sql_name.partition('"."')[0] + '"'
+    return f"CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON {sql_name} TO reader"
 
 
-def _less(connection: Connection, number: int, named: str, rights: list[str], *, by_view: bool) -> str:
-    """Return what to do about rights: use another role, unless everybody has them; or take them back.
+def _revoke_hint(connection: Connection, oid: int, sql_name: str, rights: list[str], *, by_view: bool) -> str:
+    """Return how to remove privileges: by another role, unless PUBLIC has them, or by REVOKE.
 
-    They may be those of everybody, of the role itself, which is not named, or of a role that it belongs to.
+    A privilege may be granted to PUBLIC, to the role itself, which is not named, or to a role that it is a member of.
     """
-    rows = connection.execute(_GRANTS, [number, rights, by_view]).fetchall()
-    rows.sort(key=lambda row: bool(row[2]))  # everybody's first: without those nothing else helps
-    said = [_revoke(*row) for row in rows[:_MOST_GRANTS]]
+    rows = connection.execute(_GRANTS, [oid, rights, by_view]).fetchall()
+    rows.sort(key=lambda row: bool(row[2]))  # PUBLIC first: as long as it has them, nothing else helps
+    revokes = [_revoke(*row) for row in rows[:_MOST_GRANTS]]
     more = [f"and {len(rows) - _MOST_GRANTS} more of the kind"] if len(rows) > _MOST_GRANTS else []
-    another = "" if any(not role for _, _, role, *_ in rows) else f"{_grants(named)}; or "
-    return f"opened by a role that may only read it: {another}{'; '.join(said + more)}"
+    another_role = "" if any(not role for _, _, role, *_ in rows) else f"{_grants(sql_name)}; or "
+    return f"Use a role that may only read it: {another_role}{'; '.join(revokes + more)}."
 
 
-def _revoke(schema: str, name: str, role: str, is_own: bool, rights: list[str]) -> str:  # noqa: FBT001 - a row's part
-    whom = f"{plain(role)} (a role that it belongs to)" if role else "PUBLIC (everybody, new roles too)"
-    whom = "… (the role itself)" if is_own else whom
-    return f"REVOKE {', '.join(rights)} ON {quoted(schema)}.{quoted(name)} FROM {whom}"
+def _revoke(schema: str, name: str, role: str, is_own: bool, rights: list[str]) -> str:  # noqa: FBT001 - a row's column
+    grantee = f"{short_name(role)} (a role that it is a member of)" if role else "PUBLIC (everybody, new roles too)"
+    grantee = "… (the role itself)" if is_own else grantee
+    return f"REVOKE {', '.join(rights)} ON {quote_name(schema)}.{quote_name(name)} FROM {grantee}"

@@ -1,8 +1,8 @@
-"""Columns as Spark types them, read as the policy types them; and the casts of `query.expressions.casts` in SQL.
+"""Spark's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
-Spark's casts raise where they fail; every one here is guarded, or tried. Days outside the years 1 to 9999 become NULL,
-timestamps with a zone lose it in UTC, text is compared by code point whatever its collation. NaN stays until something
-looks at it (see `rows`).
+Spark's CAST fails on values that do not fit; every cast here is guarded, or a TRY_CAST. Dates outside the years 1 to
+9999 become NULL. Timestamps with a zone are converted to UTC without a zone. Text is compared by code point, even if it
+has a collation. NaN stays until an operation would tell it from NULL (see `engines.sql.layers`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import Final
 from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, TYPES, call, cast, chain, infinity, infix, literal, real, try_cast, when
-from tacit.engines.sql.columns import (
-    DATE,
-    DAYS,
-    INTEGER,
-    MOMENT,
-    MOMENTS,
-    PLAIN,
-    REAL,
+from tacit.engines.sql.column_types import (
+    DATE_RANGE,
+    DATE_TEXT,
+    INTEGER_TEXT,
+    PLAIN_CASTS,
+    REAL_TEXT,
+    TIMESTAMP_RANGE,
+    TIMESTAMP_TEXT,
     Casts,
-    Columns,
+    ColumnTypes,
     Reader,
     before_parenthesis,
     reader,
+    within,
 )
 from tacit.query.expressions import Kind
 from tacit.query.expressions.casts import BLANKS
@@ -56,36 +57,31 @@ def _plain(type_name: str) -> str:
     return before_parenthesis(type_name).partition(" ")[0]
 
 
-def as_it_is(raw: SQL, type_name: str) -> SQL:
-    """Return a column as it is, but text that has a collation is compared by code point."""
+def by_code_point(raw: SQL, type_name: str) -> SQL:
+    """Return a column unconverted, except that text with a collation is compared by code point."""
     return call("COLLATE", raw, exp.Literal.string("UTF8_BINARY")) if " collate " in type_name else raw
 
 
-def _within(value: SQL, kind: Kind, first: str, last: str) -> SQL:
-    ends = (literal(first, kind), literal(last, kind))
-    return when((chain(exp.And, [infix(exp.GTE, value, ends[0]), infix(exp.LTE, value, ends[1])]), value))
-
-
 def _unicode(text: SQL) -> SQL:
-    """Return a text; NULL where its bytes are none, which other engines could not hold and Python would replace."""
+    """Return a text; NULL if it is not valid UTF-8, which other engines cannot hold and Python would replace."""
     return when((call("IS_VALID_UTF8", text), text))
 
 
-def told_apart(raw: SQL, type_name: str) -> SQL:
-    """Return a text; where its bytes are none, what they are, behind a mark that stands for what cannot be read."""
-    text = cast(as_it_is(raw, type_name), "TEXT")
+def exact_text(raw: SQL, type_name: str) -> SQL:
+    """Return a text; if it is not valid UTF-8, return its bytes in hexadecimal after the replacement character."""
+    text = cast(by_code_point(raw, type_name), "TEXT")
     mark = exp.Literal.string("\ufffd")
     return when((call("IS_VALID_UTF8", text), text), otherwise=call("CONCAT", mark, call("HEX", text)))
 
 
 def _timestamp(raw: SQL) -> SQL:
-    """Return a moment in UTC, which is the session's zone."""
-    return _within(cast(raw, "TIMESTAMP"), "timestamp", *MOMENTS)
+    """Return a timestamp in UTC, the session's zone."""
+    return within(cast(raw, "TIMESTAMP"), "timestamp", *TIMESTAMP_RANGE)
 
 
 def _text(raw: SQL, type_name: str) -> SQL:
-    own = as_it_is(raw, type_name)
-    return _unicode(own if _plain(type_name) == "string" else cast(own, "TEXT"))
+    text = by_code_point(raw, type_name)
+    return _unicode(text if _plain(type_name) == "string" else cast(text, "TEXT"))
 
 
 _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
@@ -93,14 +89,14 @@ _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         **dict.fromkeys(_NARROW, reader(lambda raw: cast(raw, "BIGINT"))),
         **dict.fromkeys((*_FLOATS, "decimal"), reader(lambda raw: cast(raw, "DOUBLE"))),
         **dict.fromkeys(_TEXTS, _text),
-        "date": reader(lambda raw: _within(raw, "date", *DAYS)),
+        "date": reader(lambda raw: within(raw, "date", *DATE_RANGE)),
         **dict.fromkeys(("timestamp", "timestamp_ntz"), reader(_timestamp)),
     }
 )
 
 
 def _matches(text: SQL, pattern: str) -> SQL:
-    r"""Return whether a pattern fits a whole text; Spark's own search is anywhere, and $ would leave out a line's end.
+    r"""Return whether a pattern matches a whole text: RLIKE alone searches anywhere, and $ ignores a final newline.
 
     >>> _matches(exp.column("x"), "a").sql("spark")
     "RLIKE(x, '\\\\A(?:a)\\\\z')"
@@ -110,21 +106,21 @@ def _matches(text: SQL, pattern: str) -> SQL:
 
 def _text_to_integer(text: SQL) -> SQL:
     digits = call("BTRIM", text, exp.Literal.string(BLANKS))
-    return when((_matches(text, INTEGER), try_cast(digits, "BIGINT")))
+    return when((_matches(text, INTEGER_TEXT), try_cast(digits, "BIGINT")))
 
 
 def _text_to_real(text: SQL) -> SQL:
     number = try_cast(text, "DOUBLE")
     finite = infix(exp.LT, call("ABS", number), infinity())
-    return when((_matches(text, REAL), when((finite, number))))
+    return when((_matches(text, REAL_TEXT), when((finite, number))))
 
 
 def _text_to_boolean(text: SQL) -> SQL:
-    answers = (("(?i:true|t|1)", True), ("(?i:false|f|0)", False))  # (?i: is of ASCII letters alone
-    return when(*((_matches(text, pattern), literal(truth, "boolean")) for pattern, truth in answers))
+    spellings = (("(?i:true|t|1)", True), ("(?i:false|f|0)", False))  # (?i: applies to ASCII letters only
+    return when(*((_matches(text, pattern), literal(truth, "boolean")) for pattern, truth in spellings))
 
 
-def _text_to_moment(kind: Kind, pattern: str) -> Callable[[SQL], SQL]:
+def _text_to_time(kind: Kind, pattern: str) -> Callable[[SQL], SQL]:
     def write(text: SQL) -> SQL:
         return when((_matches(text, f"(?!0000){pattern}"), try_cast(text, TYPES[kind])))
 
@@ -132,7 +128,7 @@ def _text_to_moment(kind: Kind, pattern: str) -> Callable[[SQL], SQL]:
 
 
 def _real_to_integer(number: SQL) -> SQL:
-    """Return ⌊x + ½⌋: Spark's FLOOR gives 64 bits, and the last of them beyond its reach."""
+    """Return ⌊x + ½⌋. Spark's FLOOR returns 64 bits, and the largest such integer for larger numbers."""
     half = infix(exp.Add, number, real(0.5))
     inside = chain(exp.And, [infix(exp.GTE, half, real(-(2.0**63))), infix(exp.LT, half, real(2.0**63))])
     return when((inside, call("FLOOR", half)))
@@ -140,15 +136,15 @@ def _real_to_integer(number: SQL) -> SQL:
 
 _CASTS: Final[Casts] = MappingProxyType(
     {
-        **PLAIN,
+        **PLAIN_CASTS,
         ("real", "integer"): _real_to_integer,
         ("text", "integer"): _text_to_integer,
         ("text", "real"): _text_to_real,
         ("text", "boolean"): _text_to_boolean,
-        ("text", "date"): _text_to_moment("date", DATE),
-        ("text", "timestamp"): _text_to_moment("timestamp", MOMENT),
+        ("text", "date"): _text_to_time("date", DATE_TEXT),
+        ("text", "timestamp"): _text_to_time("timestamp", TIMESTAMP_TEXT),
     }
 )
-"""From text and reals the operand is written more than once."""
+"""A cast from text or real writes its operand more than once."""
 
-COLUMNS: Final = Columns(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=_plain)
+COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=_plain)

@@ -1,7 +1,7 @@
-"""The Spark engine: on a session that is there, one that is started here, or a Spark Connect server.
+"""The Spark engine: on the caller's session, a session that tacit starts, or a Spark Connect server.
 
-Statements run in a session of our own, see `spark_sources`. Key lists and the hash's keys are parameters. `close` and
-an interrupt stop what is running in that session, and nothing else on the cluster.
+Statements run in a session of tacit (see `sessions`). Key lists and the hash's keys are parameters. `close` and an
+interrupt stop what is running in that session, and nothing else on the cluster.
 """
 
 from __future__ import annotations
@@ -10,33 +10,46 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from tacit.engines.opened import Opened
+from tacit.engines.source import Source, SourcesByName, declared_at, open_one, with_fallback
 from tacit.engines.spark.dialect import SPARK
-from tacit.engines.spark.sessions import is_there, own, quiet, refuse_gone, release, same_active, tell_apart
-from tacit.engines.spark.sources import Shown, check_table, find, is_spark, reveal, types_of
-from tacit.engines.sql.engine import NOT_OPENED, Parameters, Rows, Run, StatementEngine
+from tacit.engines.spark.sessions import (
+    check_session,
+    is_reachable,
+    keep_active_session,
+    new_session,
+    quiet_logs,
+    release,
+    set_case_sensitivity,
+)
+from tacit.engines.spark.sources import SparkSource, check_table, column_types, create_view, find_source
+from tacit.engines.sql.builder import quote_name
+from tacit.engines.sql.engine import (
+    CHECK_OPENING,
+    NOT_OPENED,
+    ResultRows,
+    RunStatement,
+    StatementEngine,
+    StatementParameters,
+)
 from tacit.engines.sql.statement import SOURCE
-from tacit.errors import InvalidError, SourceError, TacitError
+from tacit.errors import InvalidError, SourceError, guarded
 from tacit.query.expressions import Value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkEngine", "is_spark", "open_spark", "open_spark_tables"]
-
-FORKED = (
-    "This process is a child of the one that opened Spark, and both would speak on one line; nothing was read or "
-    "spent. Open the source in each process by itself."
-)
-CLOSED = "The engine was closed; nothing was read, and what was charged stays charged. Open the source again."
+FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
+CLOSED = "The engine is closed. If the query was charged, it stays charged."
 _WORD = 2**64
 TIMEOUT = 3600.0
-"""For how many seconds one statement may run."""
+"""The time limit of a statement, in seconds."""
 
 
 class SparkEngine(StatementEngine):
@@ -44,86 +57,87 @@ class SparkEngine(StatementEngine):
 
     dialect = SPARK
 
-    def __init__(self, session: SparkSession, name: str, sources: Mapping[str, Shown]) -> None:
-        """Show sources of a session, by the tables' names, in one of our own; the first name is the engine's."""
+    def __init__(self, session: SparkSession, name: str, sources: Mapping[str, SparkSource]) -> None:
+        """Create views of sources of a session, by the tables' names, in a session of tacit; `name` is the main one."""
         self._theirs = session
         self._process = os.getpid()
         self._sources = dict(sources)
         self._change = Lock()
-        self._own: SparkSession | None = own(session)
-        views = {table: SOURCE if len(sources) == 1 else f"source_{place}" for place, table in enumerate(sources)}
-        super().__init__(name, views, self._show(self._own, views))
-        tell_apart(self._own, self._tables)
+        self._ours: SparkSession | None = new_session(session)
+        views = {table: SOURCE if len(sources) == 1 else f"source_{index}" for index, table in enumerate(sources)}
+        super().__init__(name, views, self._create_views(self._ours, views))
+        set_case_sensitivity(self._ours, self._tables)
 
-    def _show(self, session: SparkSession, views: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Make every source a view, and return the types of its columns."""
-        return {table: types_of(reveal(self._sources[table], view, session)) for table, view in views.items()}
+    def _create_views(self, session: SparkSession, views: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Create a view of every source, and return the types of its columns."""
+        types: dict[str, dict[str, str]] = {}
+        for table, view in views.items():
+            with declared_at(self._sources[table].where):
+                types[table] = column_types(create_view(self._sources[table], view, session))
+        return types
 
     def ready(self) -> None:
         """Raise, before anything is charged, if the session was stopped or the server is gone; no table is read."""
         self._refuse_child()
-        refuse_gone(self._theirs)
+        check_session(self._theirs)
 
     def _refuse_child(self) -> None:
         if os.getpid() != self._process:
-            raise SourceError(FORKED)
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
 
     @contextmanager
-    def _reading(self) -> Iterator[Run]:
-        """Give a session: one more where tables are to be looked up anew, as they are now."""
-        if self._own is None:
-            raise SourceError(CLOSED)
+    def _reading(self) -> Iterator[RunStatement]:
+        """Yield the runner of a session; tables by name are looked up again in a new session."""
+        if self._ours is None:
+            raise SourceError(CLOSED, hint="Open the source again.")
         self._refuse_child()
-        refuse_gone(self._theirs)
-        with quiet():
-            yield from self._read()
-
-    def _read(self) -> Iterator[Run]:
-        session = self._session()
-        try:
-            yield lambda sql, parameters: _run(session, sql, parameters)
-        except BaseException:  # an interrupt too: what still runs is of no use
-            _stop(session)
-            raise
+        check_session(self._theirs)
+        with quiet_logs():
+            session = self._session()
+            try:
+                yield lambda sql, parameters: _run(session, sql, parameters)
+            except BaseException:  # an interrupt too: nobody needs the running statements any more
+                _stop(session)
+                raise
 
     def _session(self) -> SparkSession:
-        """Return the session to ask: a new one where tables are to be looked up anew, as they are now."""
-        if self._own is not None and all(shown.frame is not None for shown in self._sources.values()):
-            return self._own
-        made = own(self._theirs)
-        for shown in self._sources.values():
-            check_table(shown, made)
-        tell_apart(made, self._tables)
-        if self._show(made, self._views) != self._tables:
-            release(made)
-            raise RuntimeError("the columns are not what they were")
+        """Return the session for a query: a new one if tables by name must be looked up again."""
+        if self._ours is not None and all(source.frame is not None for source in self._sources.values()):
+            return self._ours
+        session = new_session(self._theirs)
+        for source in self._sources.values():
+            check_table(source, session)
+        set_case_sensitivity(session, self._tables)
+        if self._create_views(session, self._views) != self._tables:
+            release(session)
+            raise RuntimeError("the columns changed")
         with self._change:
-            if self._own is None:
-                raise RuntimeError("closed meanwhile")
-            old, self._own = self._own, made
+            if self._ours is None:
+                raise RuntimeError("the engine was closed meanwhile")
+            old, self._ours = self._ours, session
         release(old)
-        return made
+        return session
 
     def close(self) -> None:
-        """Stop what is running and let go of the source; the session that it came from goes on."""
+        """Stop what is running and close the source; the caller's session stays open."""
         with self._change:
-            session, self._own = self._own, None
+            session, self._ours = self._ours, None
         if session is not None and os.getpid() == self._process:
             _stop(session)
             with suppress(Exception):
-                for view in self._views.values() if is_there(session) else ():
+                for view in self._views.values() if is_reachable(session) else ():
                     session.catalog.dropTempView(view)
             release(session)
 
 
 def _stop(session: SparkSession) -> None:
     with suppress(Exception):
-        if is_there(session):
+        if is_reachable(session):
             session.interruptAll()
 
 
-def _run(session: SparkSession, sql: str, parameters: Parameters) -> Rows:
-    """Run a statement and return its rows, whole numbers as such."""
+def _run(session: SparkSession, sql: str, parameters: StatementParameters) -> ResultRows:
+    """Run a statement and return its rows, with decimals that are integers as int."""
     watch = Timer(TIMEOUT, _stop, (session,))
     watch.daemon = True
     watch.start()
@@ -135,14 +149,14 @@ def _run(session: SparkSession, sql: str, parameters: Parameters) -> Rows:
 
 
 def _argument(value: int | Sequence[Value]) -> int | str:
-    """Return a parameter: a key of the hash as a number of 64 bits with a sign, a list as one text."""
+    """Return a parameter for Spark: a key of the hash as a signed 64-bit integer, a list as one text."""
     if isinstance(value, int):
         return value - _WORD if value >= _WORD // 2 else value
     return json_list(value)
 
 
 def json_list(values: Sequence[Value]) -> str:
-    """Return a list as a JSON list of texts, each as Spark casts it back.
+    """Return a list as a JSON list of texts that Spark can cast back.
 
     >>> json_list([True, None, 0.1, "a"])
     '["true", null, "0.1", "a"]'
@@ -156,71 +170,79 @@ def _text(value: Value) -> str:
     return value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
 
 
-def _value(value: Any) -> Any:  # noqa: ANN401 - whatever a row has
+def _value(value: Any) -> Any:  # noqa: ANN401 - any value of a row
     return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value
 
 
 def open_spark(source: object, *, table: str | None = None, written: str | None = None) -> SparkEngine:
-    """Open a table, reading its schema alone, or raise InvalidError or SourceError.
+    """Open a table, reading only its schema, or raise InvalidError or SourceError.
 
     Args:
         source: a SparkSession, a Spark DataFrame, `spark:` and a table's name or the path of Parquet files, or the
             `sc://` URL of a Spark Connect server.
-        table: which table of a session or a server: its name, with its database and catalog before it if need be.
+        table: the table of a session or a server, with its database and catalog if necessary.
         written: the source as a policy writes it, with its variables not filled in, for messages.
     """
-    return _opened({None: Opened(source=source, table=table, written=written)})
+    return _open({None: Source(source=source, table=table, written=written)})
 
 
-def open_spark_tables(sources: Mapping[str, Opened]) -> SparkEngine:
-    """Open several tables by their names in one engine, so that they can be joined; private ones by their schema alone.
+def open_spark_tables(sources: SourcesByName) -> SparkEngine:
+    """Open several tables of one session by their names in one engine, so that they can be joined.
 
-    They are in one session. Public tables are read, and kept as they are. The first name is the engine's.
+    Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
     """
-    return _opened(sources)
+    return _open(sources)
 
 
-def _opened(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
-    try:
-        with quiet():
+def _open(sources: SourcesByName) -> SparkEngine:
+    def open_quietly() -> SparkEngine:
+        with quiet_logs():
             return _engine(sources)
-    except TacitError:
-        raise
-    except Exception:  # noqa: BLE001, S110 - whatever Spark says
-        pass
-    raise SourceError(NOT_OPENED)  # outside of `except`, so that not even the context carries Spark's text
+
+    return guarded(open_quietly, NOT_OPENED, hint=CHECK_OPENING)
 
 
-def _engine(sources: Mapping[str, Opened] | Mapping[None, Opened]) -> SparkEngine:
-    found = {name: find(one.source, one.table, one.written) for name, one in sources.items()}
-    session = _one_session([session for session, _ in found.values()])
-    shown = {
-        name or one.name: _kept(session, one) if sources[name].public else one  # type: ignore[index]  # keys of its own
-        for name, (_, one) in found.items()
-    }
-    return SparkEngine(session, next(iter(shown)), shown)
+def _engine(sources: SourcesByName) -> SparkEngine:
+    tables = [
+        (name, source, open_one(source, partial(_find, source), NOT_OPENED, hint=CHECK_OPENING))
+        for name, source in sources.items()
+    ]
+    session = _only_session([session for _, _, (session, _) in tables])
+    opened: dict[str, SparkSource] = {}
+    for name, source, (_, table) in tables:
+        if source.public:
+            table = open_one(source, partial(_copy, session, table), NOT_OPENED, hint=CHECK_OPENING)  # noqa: PLW2901 - its copy
+        opened[source.own_name(table.name) if name is None else name] = replace(table, where=source.where)
+    return SparkEngine(session, next(iter(opened)), opened)
 
 
-def _one_session(sessions: Sequence[SparkSession]) -> SparkSession:
-    """Return the session of several sources; they are on one cluster, or refused."""
-    homes = {_home(session) for session in sessions}
-    if len(homes) > 1:
-        raise InvalidError("sources", "tables of several Spark clusters", "tables of one, which can be joined")
+def _find(source: Source) -> tuple[SparkSession, SparkSource]:
+    return with_fallback(source, lambda table: find_source(source.source, table, source.written))
+
+
+def _only_session(sessions: Sequence[SparkSession]) -> SparkSession:
+    """Return the session of several sources, or raise InvalidError if they are on several clusters."""
+    if len({_cluster(session) for session in sessions}) > 1:
+        raise InvalidError(
+            "Cannot join tables from different Spark clusters.",
+            argument="sources",
+            hint="Use one session for every table, or copy the public tables to the cluster of the private ones.",
+        )
     return sessions[0]
 
 
-def _home(session: SparkSession) -> object:
+def _cluster(session: SparkSession) -> object:
     if hasattr(session, "_jsparkSession"):
         return "classic"
-    client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - nothing public says it
+    client = session._client  # type: ignore[attr-defined] # noqa: SLF001 - there is no public way
     return client.host
 
 
-def _kept(session: SparkSession, shown: Shown) -> Shown:
-    """Return a public table as it is now: its rows are kept in memory, so that they stay what its policy says."""
-    made = own(session)
-    frame = reveal(shown, "kept", made)
+def _copy(session: SparkSession, source: SparkSource) -> SparkSource:
+    """Copy a public table into memory, so that its rows do not change after its policy was read from them."""
+    ours = new_session(session)
+    frame = create_view(source, "kept", ours)
     columns = [field.name for field in frame.schema.fields if SPARK.kind_of(field.dataType.simpleString())]
-    held = frame.select([frame[f"`{name.replace('`', '``')}`"] for name in columns])
-    with same_active():
-        return Shown(shown.name, frame=made.createDataFrame(held.toArrow(), schema=held.schema))
+    supported = frame.select([frame[quote_name(name, "`")] for name in columns])
+    with keep_active_session():
+        return SparkSource(source.name, frame=ours.createDataFrame(supported.toArrow(), schema=supported.schema))

@@ -1,17 +1,16 @@
-"""A plan as statements of SQL, for any engine: one meaning, and a dialect that says how an engine writes it.
+"""Plans as SQL statements, for any engine. The statements have one meaning; a dialect writes them for an engine.
 
-* `dialect`    what differs between engines
-* `words`      small words of SQL, as trees
-* `forms`      how the listed functions are written where engines agree
-* `letters`    small and capital letters, one to one
-* `rows`       row expressions as layers of SELECTs
-* `measures`   measures as integers of rows and of units
-* `keep`       which cells a unit keeps
-* `plan`       the whole statement
-* `bins`, `distinct`   the statement of a histogram, and of a count of different values
-* `found`      the same for groups that are found in the data
-* `shown`      what is measured of them once it is known which are shown
-* `joins`      the rows of a join, before the statement
-* `public`     what public tables hold
-* `engine`     an engine that runs such statements
+* `dialect`                what differs between engines
+* `builder`                pieces of SQL, as trees
+* `column_types`           types of columns, and casts
+* `functions`              the supported functions, where engines agree
+* `layers`                 row expressions as layers of SELECTs
+* `measures`               measures as integers of rows and of units
+* `contribution_bounding`  the cells that each unit keeps
+* `statement`              the whole statement of a plan, also of a count of distinct values
+* `histogram`              the statement of a measure with bins
+* `discovered_groups`      the statements of a plan whose groups are discovered in the data
+* `joins`                  the rows of a join, before the statement
+* `public_tables`          the policies of public tables, read from their rows
+* `engine`                 an engine that runs such statements
 """

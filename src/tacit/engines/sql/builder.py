@@ -1,4 +1,4 @@
-"""Small words of SQL, as sqlglot trees: operations stand in parentheses, and literals have a type."""
+"""Functions that build SQL as sqlglot trees. Operations are in parentheses, and literals have a type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ TYPES: Final[Mapping[Kind, str]] = MappingProxyType(
         "timestamp": "TIMESTAMP",
     }
 )
-"""How each kind is held."""
+"""The type of DuckDB in which each kind is stored."""
+
+
+def quote_name(name: str, mark: str = '"') -> str:
+    """Return an identifier in quotation marks, as SQL text.
+
+    >>> quote_name("Sales"), quote_name("we`ird", "`")
+    ('"Sales"', '`we``ird`')
+    """
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
 def column(name: str, table: str | None = None) -> SQL:
@@ -36,7 +45,7 @@ def column(name: str, table: str | None = None) -> SQL:
 
 
 def call(name: str, *arguments: SQL) -> SQL:
-    """Return a call of a function, written as it is."""
+    """Return a call of a function by its exact name."""
     return exp.Anonymous(this=name, expressions=[_free(argument) for argument in arguments])
 
 
@@ -45,26 +54,26 @@ def infix(operator: Callable[..., exp.Binary], left: SQL, right: SQL) -> SQL:
     return exp.Paren(this=operator(this=_free(left), expression=_free(right)))
 
 
-def chain(operator: Callable[..., exp.Binary], parts: Sequence[SQL]) -> SQL:
-    """Return many parts joined by an associative operator, as a tree that is as low as it can be.
+def chain(operator: Callable[..., exp.Binary], operands: Sequence[SQL]) -> SQL:
+    """Return operands joined by an associative operator, as a tree of the least height.
 
     >>> chain(exp.And, [column(name) for name in "abc"]).sql("duckdb")
     '(("a" AND "b") AND "c")'
     """
-    level = list(parts)
+    level = list(operands)
     while len(level) > 1:
-        pairs = [level[place : place + 2] for place in range(0, len(level), 2)]
+        pairs = [level[start : start + 2] for start in range(0, len(level), 2)]
         level = [infix(operator, *pair) if len(pair) > 1 else pair[0] for pair in pairs]
     return level[0]
 
 
 def cast(value: SQL, target: str) -> SQL:
-    """Return a cast that cannot fail, by what is known of the value."""
+    """Return a cast of a value that is known to fit."""
     return exp.Cast(this=_free(value), to=_type(target).copy())
 
 
 def try_cast(value: SQL, target: str) -> SQL:
-    """Return a cast that gives NULL where it fails."""
+    """Return a cast that gives NULL if it fails."""
     return exp.TryCast(this=_free(value), to=_type(target).copy())
 
 
@@ -85,22 +94,22 @@ def not_null(value: SQL) -> SQL:
 
 
 def whole(number: int, target: str = "BIGINT") -> SQL:
-    """Return a whole number of a type."""
+    """Return an integer of a type."""
     return exp.Cast(this=exp.Literal.number(str(number)), to=_type(target).copy())
 
 
 def real(number: float) -> SQL:
-    """Return a double, exactly: from text, since a literal with a point would be a decimal."""
+    """Return a double exactly. It is cast from text, because a literal with a point is a decimal."""
     return exp.Cast(this=exp.Literal.string(repr(number)), to=_type("DOUBLE").copy())
 
 
 def infinity() -> SQL:
-    """Return +inf, which all doubles but NaN are ≤ to; NaN is larger for every engine."""
+    """Return +inf: every double is at most +inf, except NaN, which all engines order after it."""
     return real(float("inf"))
 
 
 def literal(value: Value, kind: Kind) -> SQL:
-    """Return a constant of the question; NaN is NULL.
+    """Return a constant of the query; NaN becomes NULL.
 
     >>> literal("it's", "text").sql("duckdb"), literal(0.1, "real").sql("duckdb")
     ("CAST('it''s' AS TEXT)", "CAST('0.1' AS DOUBLE)")
@@ -116,25 +125,27 @@ def literal(value: Value, kind: Kind) -> SQL:
 
 
 def writable(text: str) -> str:
-    """Return a text that has an encoding, or raise InvalidError."""
+    """Return the text if it can be encoded in UTF-8; otherwise raise InvalidError."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidError("sql", "a text with half a surrogate pair", "a question in Unicode") from None
+        raise InvalidError(
+            "A text in the query is not valid Unicode: it contains half a surrogate pair.", argument="sql"
+        ) from None
     return text
 
 
 def product(factors: Sequence[SQL]) -> SQL:
-    """Return the product of some numbers, from the left."""
+    """Return the product of some numbers, multiplied from left to right."""
     return reduce(lambda left, right: infix(exp.Mul, left, right), factors)
 
 
 def powers(factor: Fraction) -> list[SQL]:
-    """Return a power of two as one double, or as several where one would not hold it."""
+    """Return a power of two as one double, or as several factors if one double cannot hold it."""
     exponent = factor.numerator.bit_length() - factor.denominator.bit_length()
-    parts = -(-abs(exponent) // 1000) or 1
-    shares = [exponent // parts + (place < exponent % parts) for place in range(parts)]
-    return [real(2.0**share) for share in shares]
+    count = -(-abs(exponent) // 1000) or 1
+    exponents = [exponent // count + (index < exponent % count) for index in range(count)]
+    return [real(2.0**share) for share in exponents]
 
 
 @cache
@@ -143,5 +154,5 @@ def _type(name: str) -> exp.DataType:
 
 
 def _free(node: SQL) -> SQL:
-    """Return a node that is not yet part of a tree: itself, or a copy."""
+    """Return the node itself if it has no parent, otherwise a copy."""
     return node if node.parent is None else node.copy()

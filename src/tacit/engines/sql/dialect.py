@@ -1,11 +1,11 @@
-"""What differs between engines: how types, casts, functions, exact integers and keyed hashes are written.
+"""The interface of a dialect: how an engine writes types, casts, functions, exact integers and keyed hashes.
 
-Statements are built in one language, whose types are called as DuckDB calls them; a dialect turns a tree into its own
-text. Whatever a dialect writes has to mean the same on every row:
+Statements are built as trees with the type names of DuckDB. A dialect turns a tree into its engine's text, which
+must have the same meaning on every row:
 
-* an integer is exact: BIGINT has 64 bits, HUGEINT holds at least ±2^126, and nothing is rounded on the way;
-* nothing fails on a row, and NULL passes through;
-* doubles follow IEEE 754, NaN being equal to itself and larger than all others.
+* an integer is exact: BIGINT has 64 bits, HUGEINT holds at least ±2^126, and no step rounds;
+* no row makes a statement fail, and NULL passes through;
+* doubles follow IEEE 754, except that NaN is equal to itself and larger than all others.
 """
 
 from __future__ import annotations
@@ -13,47 +13,51 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, call, infinity, infix, when
-from tacit.engines.sql.columns import Casts, Columns
+from tacit.engines.sql.column_types import Casts, ColumnTypes
+from tacit.errors import InvalidError
 from tacit.query.expressions import Kind
 
 if TYPE_CHECKING:
     from tacit.engines.sql.functions import Form
 
-Listed = Sequence[tuple[str, str, Kind]]
-"""Columns of a public list: the parameter that holds each, its name, and its kind."""
+ListColumns: TypeAlias = Sequence[tuple[str, str, Kind]]
+"""Columns of a public list: for each the parameter that holds its values, its name, and its kind."""
 
 
 class Dialect(ABC):
-    """How one engine writes what all engines do."""
+    """The SQL of one engine."""
 
     name: ClassVar[str]
-    """What sqlglot calls it."""
+    """The name of the dialect in sqlglot."""
 
-    held: ClassVar[str] = "MATERIALIZED "
-    """What stands before a part that is read twice."""
+    engine: ClassVar[str]
+    """The name of the engine in messages."""
+
+    materialized: ClassVar[str] = "MATERIALIZED "
+    """The keyword before a common table that is read twice."""
 
     after_layer: ClassVar[str] = ""
-    """What stands after a layer of computed columns, so that each is computed once."""
+    """A clause after a layer of computed columns, so that each column is computed once."""
 
     deepest: ClassVar[int | None] = None
-    """How many layers of computed columns the engine can take; None: any number."""
+    """The number of layers of computed columns that the engine supports; None if there is no limit."""
 
     types: ClassVar[Mapping[str, str]] = {}
-    """The types that are called otherwise than in DuckDB, by their names there."""
+    """The types that have another name than in DuckDB, by their names there."""
 
     most_bits: ClassVar[int] = 63
-    """Up to how many cells a unit's choice is made on words of bits; beyond that, cells are numbered (see `keep`)."""
+    """The largest number of cells for which a unit's cells are chosen by words of bits (`contribution_bounding`)."""
 
     forms: Mapping[str, Form]
-    """How every listed function is written."""
+    """How every supported function is written."""
 
-    columns: ClassVar[Columns]
-    """The engine's types, and its casts."""
+    columns: ClassVar[ColumnTypes]
+    """The engine's types and casts."""
 
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text"})
     """The kinds from which a cast writes its operand more than once."""
@@ -62,77 +66,77 @@ class Dialect(ABC):
 
     @property
     def casts(self) -> Casts:
-        """How casts are written, by the kinds from and to."""
+        """The casts, by the kinds from and to."""
         return self.columns.casts
 
     def kind_of(self, type_name: str) -> Kind | None:
-        """Return the kind of a type, or None if its columns cannot be used."""
+        """Return the kind of a type, or None if its columns are not supported."""
         return self.columns.kind_of(type_name)
 
     def read(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return a column of some type as a value of the kind that its policy says, or raise InvalidError.
+        """Return a column as a value of the kind that its policy declares, or raise InvalidError.
 
         A double may be NaN; see `may_be_nan`.
         """
         return self.columns.read(raw, type_name, kind)
 
-    def told_apart(self, raw: SQL, type_name: str) -> SQL:
-        """Return a column of text as text, of which no two different values are the same."""
+    def read_exact_text(self, raw: SQL, type_name: str) -> SQL:
+        """Return a column of text as text, such that different values stay different."""
         return self.read(raw, type_name, "text")
 
     def may_be_nan(self, type_name: str, kind: Kind) -> bool:
-        """Whether a column can hold NaN as the policy types it."""
+        """Return whether a column can hold NaN when it is read as a kind."""
         return self.columns.may_be_nan(type_name, kind)
 
     @abstractmethod
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
-        """Return the unit's column: the very value if the policy leaves its kind, so that no two units become one."""
+        """Return the unit's column, unconverted if the policy keeps its kind, so that no two units become equal."""
 
     @abstractmethod
-    def alike(self, one: tuple[SQL, str], two: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
-        """Return two units' columns, given with their types, so that they are equal just where the units are.
+    def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
+        """Return two unit columns, given with their types, such that they are equal exactly where the units are.
 
         Raises:
-            InvalidError: they cannot be compared without loss.
+            InvalidError: the types cannot be compared without loss.
         """
 
     # Text
 
     def text(self, tree: SQL) -> str:
         """Return a tree in this dialect."""
-        own = tree.transform(self._retyped) if self.types else tree
-        return own.sql(self.name, comments=False)
+        retyped = tree.transform(self._retyped) if self.types else tree
+        return retyped.sql(self.name, comments=False)
 
     def _retyped(self, node: SQL) -> SQL:
         if isinstance(node, exp.DataType):
-            called = self.types.get(node.sql("duckdb"))
-            if called is not None:
-                return exp.DataType.build(called, dialect=self.name)
+            type_name = self.types.get(node.sql("duckdb"))
+            if type_name is not None:
+                return exp.DataType.build(type_name, dialect=self.name)
         return node
 
     def type_of(self, name: str) -> str:
-        """Return what a type is called, by its name in DuckDB."""
+        """Return the engine's name for a type of DuckDB."""
         return self.text(exp.DataType.build(name, dialect="duckdb"))
 
-    def over(self, below: str, place: int, letter: str) -> str:
-        """Return what stands after FROM in the layer at a place, over what is below it; see `after_layer`.
+    def layer_source(self, below: str, level: int, prefix: str) -> str:
+        """Return the FROM clause of a layer, over the layer below; see `after_layer`.
 
-        No column below has a name that begins with the letter and an underscore.
+        No column below has a name that starts with the prefix and an underscore.
         """
-        del letter
-        return f"{below}{self.after_layer if place else ''}"
+        del prefix
+        return f"{below}{self.after_layer if level else ''}"
 
     def parameter(self, name: str) -> str:
-        """Return how a parameter is written."""
+        """Return a parameter as a statement writes it."""
         return f"${name}"
 
     @abstractmethod
-    def listed(self, columns: Listed, place: str, count: int) -> str:
-        """Return a SELECT of public lists of `count` values, beside each other, with their places from 0 on."""
+    def list_select(self, columns: ListColumns, position: str, count: int) -> str:
+        """Return a SELECT of parallel public lists of `count` values, with their positions from 0 on."""
 
-    def same(self, one: str, other: str) -> str:
-        """Return whether two values are equal or both NULL, written so that it can be hashed."""
-        return f"{one} IS NOT DISTINCT FROM {other}"
+    def null_safe_equal(self, left: str, right: str) -> str:
+        """Return whether two values are equal or both NULL, in a form that hash joins support."""
+        return f"{left} IS NOT DISTINCT FROM {right}"
 
     # Doubles and integers
 
@@ -146,7 +150,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
-        """Return ⌊value/step + ½⌋ as an integer of a type that holds twice as much; step is a power of two."""
+        """Return ⌊value/step + ½⌋ as an integer of a type that can hold twice as much; step is a power of two."""
 
     @abstractmethod
     def shifted(self, value: SQL, bits: int, target: str) -> SQL:
@@ -157,21 +161,31 @@ class Dialect(ABC):
         """Return a quotient of integers of a type, truncated toward zero; it fits 63 bits and the divisor is not 0."""
 
     def remainder(self, dividend: SQL, divisor: SQL) -> SQL:
-        """Return what a quotient of integers leaves."""
+        """Return the remainder of a division of integers."""
         return infix(exp.Mod, dividend, divisor)
 
-    def total(self, value: SQL, *, own: bool = False) -> SQL:
-        """Return an exact sum of integers; `own`: of one unit's rows, where NULL may stand for what is too large."""
-        del own
+    def total(self, value: SQL, *, one_unit: bool = False) -> SQL:
+        """Return an exact sum of integers; with `one_unit`, of one unit's rows, where NULL may replace a large sum."""
+        del one_unit
         return call("SUM", value)
 
-    def bounded(self, value: SQL, most: int, *, own: bool = False) -> SQL:
-        """Return an exact sum of integers none of which is larger in size than `most`; `own` as above."""
+    def bounded(self, value: SQL, most: int, *, one_unit: bool = False) -> SQL:
+        """Return an exact sum of integers whose absolute values are at most `most`; `one_unit` as above."""
         del most
-        return self.total(value, own=own)
+        return self.total(value, one_unit=one_unit)
 
     # Hashes
 
     @abstractmethod
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns under the parameters h0 and h1, the keys."""
+
+
+def different_unit_types(left: str, right: str) -> InvalidError:
+    """Return the error for a join of private tables whose unit columns cannot be compared without loss."""
+    return InvalidError(
+        f"Cannot join private tables whose unit columns have the types {left} and {right}: "
+        "they cannot be compared exactly.",
+        argument="sql",
+        hint="Ask the data steward to store the unit columns with one type.",
+    )

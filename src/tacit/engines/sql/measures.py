@@ -1,23 +1,24 @@
-"""Measures as integers, of rows and of units, in SQL; and why nothing overflows.
+"""Measures as SQL: the integer of a row and of a unit, with a proof that nothing overflows.
 
-**Rows.** With W = high - low, a row has the whole number d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For
-doubles ⌊y + ½⌋ is ⌊(⌊2y⌋ + 1)/2⌋, where 2y = value·(2/step) is exact, being scaled by a power of two (and where it
-underflows, it rounds to 0 either way); y + ½ in doubles would not be exact. Values are tested against doubles that are
-not inside the ends, so what is cast to an integer has at most the size of 2·max(|low|, |high|)·(1 + 2^-52): 32 bits
-below 2^29, 64 up to 2^60, else 128.
+**Rows.** Let W = high - low. A row has the integer d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For doubles
+⌊y + ½⌋ is computed as ⌊(⌊2y⌋ + 1)/2⌋. There 2y = value·(2/step) is exact, because it is scaled by a power of two; if it
+underflows, the result is 0 either way. y + ½ in doubles would not be exact. Values are first compared with doubles that
+are not inside the ends. So a number that is cast to an integer is at most 2·max(|low|, |high|)·(1 + 2^-52) in absolute
+value: it fits 32 bits if the ends are below 2^29, 64 bits if they are at most 2^60, and 128 bits otherwise.
 
-**Units.** Over a unit's n rows in a cell, v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, and v₀ = sign·low + offset,
-the v of low. Let M = max|v|, so that |v₀| ≤ M and W ≤ 2M if sign ≠ 0, and F = M·max_rows·2^fraction_bits ≤ 2^62 (what
-is larger is refused). If absent values count too, p of the n rows have a value, V = sign·S + v₀·p + absent·(n - p), and
-|absent| ≤ M: no step is larger. Then
+**Units.** Let a unit have n rows in a cell. Its v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, where
+v₀ = sign·low + offset is the v of low. Let M = max|v|, so that |v₀| ≤ M, and W ≤ 2M if sign ≠ 0. Let
+F = M·max_rows·2^fraction_bits ≤ 2^62; `check` refuses larger ones. If absent values count too, p of the n rows have a
+value, V = sign·S + v₀·p + absent·(n - p), and |absent| ≤ M, so that no intermediate result is larger. Then
 
-* n ≤ max_rows: V·2^fraction_bits, all steps within 3F; in 64 bits if F ≤ 2^60, else in 128;
-* n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all steps within 3·2^60;
-* otherwise the same in 128 bits, all steps within 3·n·F < 2^127 for n < 2^63, which is all that COUNT can say.
+* if n ≤ max_rows: V·2^fraction_bits, all intermediate results within 3F; in 64 bits if F ≤ 2^60, else in 128;
+* if n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all intermediate results within 3·2^60;
+* otherwise the same in 128 bits, all intermediate results within 3·n·F < 2^127 for n < 2^63, the range of COUNT.
 
 `//` truncates toward zero. S and the sum over units are exact in every dialect: at most 2^63 units of at most 2^62.
-If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the sum of min(n, max_rows) is
-asked for, and the rest is done in Python. If every row is its own unit, the sums of d and of rows are, likewise.
+If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the statement returns the sum of
+min(n, max_rows), and Python does the rest. If every row is a unit, the statement likewise returns the sums of d and of
+rows.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from tacit.query.plan import Measure
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
 _NEAR, _MOST, _BEYOND = 2**60, 2**62, 2**64
 FARTHEST = 2**120
-"""As far from 0, in steps, as a grid may reach."""
+"""The largest distance of a grid's end from 0, in steps."""
 
 _HALF = Fraction(1, 2)
 _LAST = float_info.max
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """What rows are asked of a value: its whole number d on this grid."""
+class MeasureGrid:
+    """A value, and the grid on which each row has the integer d."""
 
     value: Expression
     step: Fraction
@@ -54,15 +55,15 @@ class Grid:
     high: int
 
 
-def grid_of(measure: Measure) -> Grid | None:
-    """Return the grid of a measure; None if presence alone counts."""
+def grid_of(measure: Measure) -> MeasureGrid | None:
+    """Return the grid of a measure, or None if only the presence of a value counts."""
     if measure.value is None or measure.per == "unit" or measure.low == measure.high or not measure.sign:
         return None
-    return Grid(measure.value, measure.step, measure.low, measure.high)
+    return MeasureGrid(measure.value, measure.step, measure.low, measure.high)
 
 
 def presence_of(measure: Measure) -> Expression | None:
-    """Return the expression that must not be NULL for a row to count, the simplest that says the same; None: all count.
+    """Return the simplest expression that is NULL exactly where a row does not count, or None if all rows count.
 
     >>> from tacit.query.expressions import Column
     >>> x, one = Column("x", "real"), Constant(1, "integer")
@@ -83,15 +84,21 @@ def presence_of(measure: Measure) -> Expression | None:
 
 
 def check(measure: Measure, max_rows: int) -> None:
-    """Raise InvalidError if a measure is outside of what the proof above covers."""
+    """Raise InvalidError if the proof above does not cover a measure."""
     step = measure.step
     if step <= 0 or not (_is_power(step.numerator) and _is_power(step.denominator)):
-        raise InvalidError("step", str(step), "a power of two")
+        raise InvalidError(f"step must be a power of two, not {step}.", argument="step")
     if measure.low > measure.high or max(abs(measure.low), abs(measure.high)) > FARTHEST:
-        raise InvalidError("bounds", "an empty or a far too large range of steps", "an increasing range of steps")
+        raise InvalidError(
+            "The range of steps is empty or too large.",
+            argument="bounds",
+            hint="Use increasing bounds within ±2^120 steps.",
+        )
     if _largest(measure) * max_rows << measure.fraction_bits > _MOST:
         raise InvalidError(
-            "reach", "more than 2^62 steps for one unit", "at most 2^62 steps: narrower bounds or fewer rows"
+            "One unit could contribute more than 2^62 steps to this measure.",
+            argument="reach",
+            hint="Use narrower bounds or a smaller max_rows.",
         )
 
 
@@ -103,10 +110,10 @@ def _largest(measure: Measure) -> int:
     return 1 if measure.per == "unit" else max(map(abs, measure.extremes))
 
 
-def on_grid(value: SQL, grid: Grid, dialect: Dialect) -> SQL:
-    """Return d for a value, given by its name: NULL where the value is NULL or NaN."""
+def on_grid(value: SQL, grid: MeasureGrid, dialect: Dialect) -> SQL:
+    """Return d of a named value; it is NULL if the value is NULL or NaN."""
     if grid.value.kind not in ("integer", "real", "boolean"):
-        raise InvalidError("measure", f"a sum of a {grid.value.kind}", "a sum of numbers")
+        raise InvalidError(f"Cannot sum values of kind {grid.value.kind}, only numbers.", argument="measure")
     width = grid.high - grid.low
     target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
     if grid.value.kind == "real":
@@ -115,19 +122,20 @@ def on_grid(value: SQL, grid: Grid, dialect: Dialect) -> SQL:
         whole_value = dialect.casts["boolean", "integer"](value) if grid.value.kind == "boolean" else value
         value = cast(whole_value, _integer_type(grid))
         first, last, inner, over = _integer_steps(value, grid, dialect)
-    inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, since most rows pass it
+    inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, because most rows pass it
     below = (infix(exp.LT, value, first), whole(0, target))
     return when((inside, cast(inner, target)), below, (over, whole(width, target)))
 
 
 _Steps = tuple[SQL, SQL, SQL, SQL]
-"""The ends; d of a value that is at them or between them; and whether a value is above, none of which NULL is."""
+"""The two ends, d of a value between them, and whether a value is above; no test is true for NULL."""
 
 
-def _integer_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
-    """Return the steps of whole numbers; the ends are those between which all steps are, as far as 64 bits reach.
+def _integer_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
+    """Return the steps of integers. The ends are the first and last integer inside the range, within 64 bits.
 
-    Steps larger than 2^64 make 0 of every number of 64 bits; of steps smaller than 2^-120 only 0 is between the ends.
+    If the step is larger than 2^64, every 64-bit integer is at step 0. If it is smaller than 2^-120, only 0 is between
+    the ends.
     """
     target, up, down = _integer_type(grid), grid.step.denominator, grid.step.numerator
     first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
@@ -143,18 +151,18 @@ def _integer_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
 
 
 def _within_reach(end: int) -> int:
-    """Return an end, or one that is beyond all 64-bit numbers like it."""
+    """Return an end, cut to a number just beyond the 64-bit integers."""
     return min(max(end, -_BEYOND), _BEYOND)
 
 
-def _integer_type(grid: Grid) -> str:
-    """Return the type that holds a whole number at or between the ends, the ends, and its steps."""
+def _integer_type(grid: MeasureGrid) -> str:
+    """Return the type that holds the ends, the integers between them, and their steps."""
     ends = (max(abs(grid.low), abs(grid.high)) + 1) * max(grid.step, Fraction(1))
     return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
 
 
-def _real_steps(value: SQL, grid: Grid, dialect: Dialect) -> _Steps:
-    """Return the steps of doubles: those of the ends are low and high, unless no double is there, when d is clamped."""
+def _real_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
+    """Return the steps of doubles. The ends have the steps low and high; if no double is there, d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
     target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
     first, last = grid.low * grid.step, grid.high * grid.step
@@ -170,7 +178,7 @@ def _less(steps: SQL, low: int, target: str) -> SQL:
 
 
 def _outward(end: Fraction, side: float) -> float:
-    """Return the double nearest to an end that is not inside of it; or the last double, so that ±inf is beyond it."""
+    """Return the nearest double that is not inside an end, or the last double, so that ±inf is beyond it."""
     if abs(end) > _LAST:
         return _LAST if end > 0 else -_LAST
     near = float(end)
@@ -180,23 +188,23 @@ def _outward(end: Fraction, side: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Where a unit's sums stand: the names of its rows that count, of those with a value, and of the sum of their d."""
+    """The columns of a unit's sums: its rows, its rows with a value, and the sum of their d."""
 
     rows: SQL
-    there: SQL
+    present: SQL
     steps: SQL | None
 
 
 Share = tuple[SQL, int]
-"""A sum over the (unit, cell) pairs of a cell, and the factor with which it goes into a measure."""
+"""A sum over the (unit, cell) pairs of a cell, and its factor in a measure."""
 
 
 def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
-    """Return a measure where every row is its own unit, from sums over a cell's rows."""
+    """Return a measure from sums over a cell's rows, if every row is a unit."""
     if measure.per == "unit":
         return [(dialect.total(tally.rows), 1)]
     absent = measure.absent or 0
-    shares = [(dialect.total(tally.there), (_first(measure) - absent) << measure.fraction_bits)]
+    shares = [(dialect.total(tally.present), (_first(measure) - absent) << measure.fraction_bits)]
     if absent:
         shares.append((dialect.total(tally.rows), absent << measure.fraction_bits))
     if tally.steps is not None:
@@ -207,8 +215,8 @@ def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
 def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> list[Share]:
     """Return a measure from the sums of each unit in each cell."""
     if measure.per == "unit":
-        there = infix(exp.GT, tally.rows, whole(0))
-        return [(dialect.bounded(when((there, whole(1))), 1), 1)]
+        is_present = infix(exp.GT, tally.rows, whole(0))
+        return [(dialect.bounded(when((is_present, whole(1))), 1), 1)]
     if tally.steps is None and measure.absent is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
         return [(dialect.bounded(rows, max_rows), _first(measure) << measure.fraction_bits)]
@@ -222,27 +230,27 @@ def _first(measure: Measure) -> int:
 
 
 def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> SQL:
-    """Return the unit's integer: V·2^fraction_bits, or as much of it as max_rows rows may have."""
+    """Return the unit's integer: V·2^fraction_bits, scaled down to max_rows rows if it has more."""
     rows, most = tally.rows, _largest(measure) * max_rows << measure.fraction_bits
     target = _BIGINT if most <= _NEAR else _HUGEINT
     plain = _times(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
     branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
     few = _NEAR // max(most, 1)
     if few > max_rows:
-        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, (_BIGINT, dialect))))
-    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, (_HUGEINT, dialect)), target))
+        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, _BIGINT, dialect)))
+    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT, dialect), target))
 
 
 def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
-    """Return V; where no row has a value the sum of d is NULL, and so is V, unless absent values count."""
+    """Return V. If no row has a value, the sum of d and V are NULL, unless absent values count."""
     steps = tally.steps if tally.steps is None or measure.absent is None else call("COALESCE", tally.steps, whole(0))
-    factors = [(steps, measure.sign), (tally.there, _first(measure))]
-    parts = [_times(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
+    factors = [(steps, measure.sign), (tally.present, _first(measure))]
+    terms = [_times(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
     if measure.absent:
-        parts.append(_times(cast(infix(exp.Sub, tally.rows, tally.there), target), measure.absent, target))
-    total = parts[0] if parts else whole(0, target)
-    for part in parts[1:]:
-        total = infix(exp.Add, total, part)
+        terms.append(_times(cast(infix(exp.Sub, tally.rows, tally.present), target), measure.absent, target))
+    total = terms[0] if terms else whole(0, target)
+    for term in terms[1:]:
+        total = infix(exp.Add, total, term)
     return total
 
 
@@ -250,7 +258,6 @@ def _times(value: SQL, factor: int, target: str) -> SQL:
     return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
 
 
-def _capped(measure: Measure, tally: Tally, max_rows: int, held: tuple[str, Dialect]) -> SQL:
-    target, dialect = held
-    kept = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
-    return dialect.quotient(kept, cast(tally.rows, target), target)
+def _capped(measure: Measure, tally: Tally, max_rows: int, target: str, dialect: Dialect) -> SQL:
+    scaled = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
+    return dialect.quotient(scaled, cast(tally.rows, target), target)

@@ -1,282 +1,347 @@
 """A plan as one statement that returns exact integers.
 
-    layers   the table's rows, with all that the question computes from them            (`rows`)
-    located  the rows that count (a unit, listed keys, WHERE true): u, cell, d of each grid, and what must be there
-    kept     the cells that each unit keeps, where it may not keep all                  (`keep`)
-    pairs    by (unit, cell): how many rows, and the sums of d
-    answer   by cell: the sums over units of each unit's integers                       (`measures`)
+    layers   the table's rows, with all values that the query computes from them                       (`layers`)
+    located  the rows that count (a unit, listed keys, WHERE true): u, cell, d of each grid, and presence columns
+    kept     the cells that each unit keeps, if it may not keep all                       (`contribution_bounding`)
+    pairs    by (unit, cell): the number of rows, and the sums of d
+    answer   by cell: the sums over units of each unit's integers                                    (`measures`)
 
-Keys become codes by joins with the public lists, which are parameters: of equal types, exact, NULL only where it is
-listed. A cell is one number, the codes in mixed radix. Units are grouped by their exact value. For the choice `located`
-is read twice, so it is held in memory; where a unit may keep all cells, nothing is chosen. Where every row is its own
-unit, rows are summed by their keys, and the sums joined with the lists: DuckDB groups dictionaries of text faster than
-it joins them.
+Keys become codes by joins with the public lists, which are parameters. The joins compare values of equal types exactly;
+NULL matches only where the list has it. A cell is one number: the codes in mixed radix. Units are grouped by their
+exact values. The choice of cells reads `located` twice, so it is materialized; if a unit may keep all cells, nothing is
+chosen. If every row is a unit, rows are summed by their keys, and the sums are joined with the lists: DuckDB groups
+dictionaries of text faster than it joins them.
 
 Measured as CPU time over that of the plain `GROUP BY unit, key` in the same run, 10 million rows, a million units, 50
 text keys, count, sum and average bounded to 3 groups of 5 rows, from a DuckDB file and from Parquet: integer units
 1.1 to 1.4, text units 1.2 to 1.5, each row a unit 2.3 and 1.7 times `GROUP BY key`. For the codes, `list_position` and
-CASE took longer than the join from 50 keys on; and VALUES takes 5 s to parse for 100,000 keys, for which a list as a
-parameter takes 0.2 s.
+CASE took longer than the join from 50 keys on. VALUES takes 5 s to parse for 100,000 keys; a list as a parameter takes
+0.2 s.
+
+**A count of distinct values** (a measure with `per="value"`) has a statement of another form:
+
+    located         as above, with the value as v: NULL if it is NaN, and 0.0 for -0.0
+    kept or chosen  the cells that each unit keeps, by the same hashes of the same rows as for any other measure,
+                    including rows without a value
+    brought         of the distinct values that a unit has in a kept cell, the max_rows with the largest hashes
+    answer          by cell: the number of distinct values in `brought`
+
+The hash is keyed and covers the unit, the cell and the value; ties are broken by the value itself. So a unit brings
+exactly min(max_rows, its distinct values), and which ones depends only on its own rows and the key.
+`query.aggregates.count_distinct` proves the sensitivity. If every row is a unit, nothing is chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import SQL, cast, column, infix, not_null, real, when, whole, writable
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.layers import Rows
-from tacit.engines.sql.measures import Grid, Share, Tally
+from tacit.engines.sql.layers import Layers
+from tacit.engines.sql.measures import MeasureGrid, Share, Tally
 from tacit.errors import InvalidError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Key, Measure, Plan
 
 SOURCE = "data"
-"""The view through which a statement sees the table."""
+"""The view through which a statement reads the table."""
+
+CommonTables: TypeAlias = list[tuple[str, str, str]]
+"""The common tables of a WITH clause: each with its name, MATERIALIZED or nothing, and its SQL."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, its parameters, and how its columns make up the measures: for each, (column, factor) to add up."""
+    """A statement, its parameters, and for each measure the (column, factor) pairs whose products add up to it."""
 
     sql: str
     parameters: Mapping[str, Sequence[Value]]
     shares: tuple[tuple[tuple[int, int], ...], ...]
     cells: int
     draws: bool
-    """Whether cells are chosen, so that there are two more parameters, the keys h0 and h1 of the hash."""
+    """True if cells are chosen, so that the statement has two more parameters, the keys h0 and h1 of the hash."""
 
     def read(self, rows: Sequence[Sequence[int | None]]) -> list[list[int]]:
-        """Return the measures' integers from the rows (cell, sums …) that the statement gave; what is absent is 0."""
-        found = {row[0]: row for row in rows}
-        return [[added_up(found.get(cell, ()), shares) for cell in range(self.cells)] for shares in self.shares]
+        """Return the measures' integers from the rows (cell, sums …) of the statement; a missing cell is 0."""
+        by_cell = {row[0]: row for row in rows}
+        return [[weighted_sum(by_cell.get(cell, ()), shares) for cell in range(self.cells)] for shares in self.shares]
 
 
-def added_up(row: Sequence[int | None], shares: Sequence[tuple[int, int]]) -> int:
-    """Return a measure's integer from a row of sums; of no row it is 0."""
-    return sum((row[place] or 0) * factor for place, factor in shares) if row else 0
+def weighted_sum(row: Sequence[int | None], shares: Sequence[tuple[int, int]]) -> int:
+    """Return a measure's integer from a row of sums, or 0 if there is no row."""
+    return sum((row[index] or 0) * factor for index, factor in shares) if row else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What rows are asked for: d on some grids, and whether some expressions are there, each with its column's name."""
+class MeasureColumns:
+    """The columns that measures need of each row: d on some grids, and whether some expressions are present."""
 
-    grids: Mapping[Grid, str]
+    grids: Mapping[MeasureGrid, str]
     present: Mapping[Expression, str]
 
-    def places(self, measure: Measure) -> tuple[str | None, str | None]:
-        """Return the column to count the rows of (None: all rows), and that to add up (None: nothing)."""
+    def names(self, measure: Measure) -> tuple[str | None, str | None]:
+        """Return the column whose values are counted (None: all rows) and the column that is summed (None: nothing)."""
         grid, value = measures.grid_of(measure), measures.presence_of(measure)
         return (None if value is None else self.present[value]), (None if grid is None else self.grids[grid])
 
 
 def statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
     """Return the statement of a plan over a source with these columns and types, or raise InvalidError."""
-    asked = [measure for bundle in plan.bundles for measure in bundle.measures]
-    for measure in asked:
+    requested = [measure for bundle in plan.bundles for measure in bundle.measures]
+    for measure in requested:
         measures.check(measure, max_rows_of(plan, measure))
-    wanted = wanted_of(asked)
-    parts, last = (_by_row if plan.table.unit is None else _by_unit)(plan, types, wanted, asked, dialect)
-    shares = [shares_of(plan, measure, wanted.places(measure), dialect) for measure in asked]
-    texts = dict.fromkeys(dialect.text(sql) for one in shares for sql, _ in one)
-    columns = {text: place for place, text in enumerate(texts, 1)}
-    sql = f"WITH {written(parts)}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
-    added = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in one) for one in shares)
-    return Statement(sql, lists_of(plan), added, plan.listed, chooses(plan))
+    needed = measure_columns(requested)
+    tables, last = (_by_row if plan.table.unit is None else _by_unit)(plan, types, needed, requested, dialect)
+    shares = [shares_of(plan, measure, needed.names(measure), dialect) for measure in requested]
+    texts = dict.fromkeys(dialect.text(sql) for terms in shares for sql, _ in terms)
+    columns = {text: index for index, text in enumerate(texts, 1)}
+    sql = f"WITH {with_clause(tables)}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
+    indexed = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in terms) for terms in shares)
+    return Statement(sql, key_lists(plan), indexed, plan.listed, chooses_cells(plan))
 
 
-def lists_of(plan: Plan) -> dict[str, Sequence[Value]]:
+def is_distinct(plan: Plan) -> bool:
+    """Return whether a plan is one count of distinct values."""
+    return plan.bundles[0].measures[0].per == "value"
+
+
+def distinct_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
+    """Return the statement of a plan with one count of distinct values, or raise InvalidError."""
+    measure = plan.bundles[0].measures[0]
+    measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
+    no_columns = MeasureColumns({}, {})
+    tables = located_rows(plan, types, no_columns, dialect, coded=True, counted=counted_value(measure))
+    tables += [("brought", "", "SELECT cell, v FROM located")] if plan.table.unit is None else []
+    tables = tables if plan.table.unit is None else _brought(plan, tables, dialect)
+    sql = f"WITH {with_clause(tables)}\nSELECT cell, COUNT(DISTINCT v) FROM brought GROUP BY cell"
+    return Statement(sql, key_lists(plan), (((1, 1),),), plan.listed, plan.table.unit is not None)
+
+
+def counted_value(measure: Measure) -> Expression:
+    """Return the value whose distinct values are counted, or raise InvalidError."""
+    if measure.value is None:
+        raise InvalidError("A count of distinct values needs a value.", argument="measure")
+    return measure.value
+
+
+def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables:
+    """Return the common tables, which end in `located`, with the choice of cells and of values added."""
+    source = "located"
+    if chooses_cells(plan) and plan.listed <= dialect.most_bits:
+        tables, source = keep_by_words(plan, tables, dialect)
+    elif chooses_cells(plan):
+        *before, (name, _, sql) = tables
+        pairs = ("pairs", "", "SELECT DISTINCT u, cell FROM located")
+        chosen = ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))
+        tables = [*before, (name, dialect.materialized, sql), pairs, chosen]
+        source = "located JOIN chosen USING (u, cell)"
+    return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(plan.table.rows, source, dialect))]
+
+
+def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
     """Return the parameters that hold the public lists of keys."""
-    return {f"k{place}": key.values for place, key in enumerate(plan.keys) if key.values is not None}
+    return {f"k{index}": key.values for index, key in enumerate(plan.keys) if key.values is not None}
 
 
-def chooses(plan: Plan) -> bool:
-    """Whether units may have to give up cells."""
+def chooses_cells(plan: Plan) -> bool:
+    """Return whether a unit may be in more cells than it may keep."""
     return plan.table.unit is not None and plan.groups < plan.listed
 
 
-def written(parts: Parts) -> str:
-    """Return the parts of a statement after WITH."""
-    return ",\n".join(f"{name} AS {held}({sql})" for name, held, sql in parts)
+def with_clause(tables: CommonTables) -> str:
+    """Return common tables as SQL, without the keyword WITH."""
+    return ",\n".join(f"{name} AS {materialized}({sql})" for name, materialized, sql in tables)
 
 
-def wanted_of(asked: Sequence[Measure]) -> Wanted:
-    """Return what rows are asked for by some measures."""
-    grids = _named("d", (measures.grid_of(measure) for measure in asked))
+def measure_columns(requested: Sequence[Measure]) -> MeasureColumns:
+    """Return the columns that some measures need of each row."""
+    grids = _numbered("d", (measures.grid_of(measure) for measure in requested))
     present: dict[Expression, str] = {}
-    for measure in asked:  # d is there just where its value is
+    for measure in requested:  # d is NULL exactly where its value is
         grid, value = measures.grid_of(measure), measures.presence_of(measure)
         if grid is not None and value is not None:
             present.setdefault(value, grids[grid])
-    others = (measures.presence_of(measure) for measure in asked)
-    return Wanted(grids, present | _named("p", (value for value in others if value not in present)))
+    others = (measures.presence_of(measure) for measure in requested)
+    return MeasureColumns(grids, present | _numbered("p", (value for value in others if value not in present)))
 
 
-def _named(letter: str, things: Iterable[T | None]) -> dict[T, str]:
-    """Give each different thing a name."""
-    found = dict.fromkeys(thing for thing in things if thing is not None)
-    return {thing: f"{letter}{place}" for place, thing in enumerate(found)}
-
-
-Parts = list[tuple[str, str, str]]
-"""Each with its name, MATERIALIZED or nothing, and its SQL."""
+def _numbered(letter: str, items: Iterable[T | None]) -> dict[T, str]:
+    """Give each distinct item a name: the letter and a number."""
+    distinct = dict.fromkeys(item for item in items if item is not None)
+    return {item: f"{letter}{index}" for index, item in enumerate(distinct)}
 
 
 def _by_row(
-    plan: Plan, types: Mapping[str, str], wanted: Wanted, asked: Sequence[Measure], dialect: Dialect
-) -> tuple[Parts, str]:
-    """Return the parts where every row is its own unit, and what the answer is made from: sums by cell."""
-    parts = located(plan, types, wanted, dialect, coded=False)
-    by = [f"g{place}" for place in range(len(plan.keys))]
-    parts.append(("sums", "", sums_by(by, wanted, asked, "located", dialect)))
-    return parts, f"(SELECT {dialect.text(cell_of(plan))} AS cell, sums.* FROM sums{key_joins(plan, dialect)}) AS found"  # noqa: S608 - all of it is ours
+    plan: Plan, types: Mapping[str, str], needed: MeasureColumns, requested: Sequence[Measure], dialect: Dialect
+) -> tuple[CommonTables, str]:
+    """Return the common tables, and the source of the answer, if every row is a unit: sums by cell."""
+    tables = located_rows(plan, types, needed, dialect, coded=False)
+    by = [f"g{index}" for index in range(len(plan.keys))]
+    tables.append(("sums", "", sums_by(by, needed, requested, "located", dialect)))
+    cell = dialect.text(cell_of(plan))
+    return tables, f"(SELECT {cell} AS cell, sums.* FROM sums{key_joins(plan, dialect)}) AS found"  # noqa: S608 - built here
 
 
 def key_joins(plan: Plan, dialect: Dialect) -> str:
-    """Return the joins of columns g0 … with the public lists of keys; an open key has none."""
+    """Return the joins of columns g0 … with the public lists of keys; a key without a list has no join."""
     return "".join(
-        f" JOIN key{place} ON {equal(f'g{place}', f'k{place}', key, dialect)}"
-        for place, key in enumerate(plan.keys)
+        f" JOIN key{index} ON {key_test(f'g{index}', f'k{index}', key, dialect)}"
+        for index, key in enumerate(plan.keys)
         if key.values is not None
     )
 
 
 def _by_unit(
-    plan: Plan, types: Mapping[str, str], wanted: Wanted, asked: Sequence[Measure], dialect: Dialect
-) -> tuple[Parts, str]:
-    """Return the parts where units have rows, and what the answer is made from: sums by unit and cell."""
+    plan: Plan, types: Mapping[str, str], needed: MeasureColumns, requested: Sequence[Measure], dialect: Dialect
+) -> tuple[CommonTables, str]:
+    """Return the common tables, and the source of the answer, if a column names the unit: sums by unit and cell."""
     by_word = plan.listed <= dialect.most_bits
-    parts = located(plan, types, wanted, dialect, coded=True)
+    tables = located_rows(plan, types, needed, dialect, coded=True)
     source = "located"
-    if chooses(plan) and by_word:
-        parts, source = kept_by_word(plan, parts, dialect)
-    parts.append(("pairs", "", sums_by(["u", "cell"], wanted, asked, source, dialect)))
-    if chooses(plan) and not by_word:
-        return [*parts, ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))], "chosen"
-    return parts, "pairs"
+    if chooses_cells(plan) and by_word:
+        tables, source = keep_by_words(plan, tables, dialect)
+    tables.append(("pairs", "", sums_by(["u", "cell"], needed, requested, source, dialect)))
+    if chooses_cells(plan) and not by_word:
+        return [*tables, ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))], "chosen"
+    return tables, "pairs"
 
 
-def kept_by_word(plan: Plan, parts: Parts, dialect: Dialect) -> tuple[Parts, str]:
-    """Return the parts, of which `located` is the last, with those of the choice, and the rows that are kept."""
-    *before, (name, _, sql) = parts
+def keep_by_words(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[CommonTables, str]:
+    """Return the common tables, which end in `located`, with those of the choice added, and the source of kept rows."""
+    *before, (name, _, sql) = tables
     words = [(word, "", text) for word, text in contribution_bounding.words(plan.groups, plan.listed, dialect)]
-    return [*before, (name, dialect.held, sql), *words], contribution_bounding.KEPT
+    return [*before, (name, dialect.materialized, sql), *words], contribution_bounding.KEPT
 
 
-def _codes(place: int, key: Key, dialect: Dialect) -> str:
-    """Return a public list of values with their numbers."""
+def _codes(index: int, key: Key, dialect: Dialect) -> str:
+    """Return a SELECT of a public list of values with their codes."""
     if len(set(key.listed)) < len(key.listed):
-        raise InvalidError("keys", "a value twice", "lists of different values")
+        raise InvalidError(
+            "A list of keys contains a value twice.", argument="keys", hint="List each of the different values once."
+        )
     for value in key.listed:
         if isinstance(value, str):
-            writable(value)  # of half a surrogate pair engines make what they like
-    columns = [(f"k{place}", f"k{place}", key.expression.kind)]
-    return dialect.listed(columns, f"c{place}", len(key.listed))
+            writable(value)  # engines differ in how they read half a surrogate pair
+    columns = [(f"k{index}", f"k{index}", key.expression.kind)]
+    return dialect.list_select(columns, f"c{index}", len(key.listed))
 
 
-def located(
+def located_rows(
     plan: Plan,
     types: Mapping[str, str],
-    wanted: Wanted,
+    needed: MeasureColumns,
     dialect: Dialect,
     *,
     coded: bool,
     counted: Expression | None = None,
-) -> Parts:
-    """Return the lists of keys, the layers, and over them the rows that count, with their cell's code or their keys.
+) -> CommonTables:
+    """Return the common tables up to `located`: the lists of keys, the layers, and the rows that count.
 
-    `counted` is a value to tell apart, v; -0.0 is 0.0 there, and in open keys.
+    With `coded`, a row has the number of its cell, otherwise its keys. `counted` is the value, v, whose distinct values
+    are counted. In v and in keys without a list, -0.0 becomes 0.0.
     """
-    values = [grid.value for grid in wanted.grids] + [*wanted.present] + [key.expression for key in plan.keys]
+    values = [grid.value for grid in needed.grids] + [*needed.present] + [key.expression for key in plan.keys]
     values += [] if counted is None else [counted]
-    rows = Rows(dialect, types, values if plan.where is None else [*values, plan.where])
-    columns = {name: measures.on_grid(rows.raw_value(grid.value), grid, dialect) for grid, name in wanted.grids.items()}
-    for value, name in wanted.present.items():
+    layers = Layers(dialect, types, values if plan.where is None else [*values, plan.where])
+    columns = {
+        name: measures.on_grid(layers.raw_value(grid.value), grid, dialect) for grid, name in needed.grids.items()
+    }
+    for value, name in needed.present.items():
         if name not in columns:
-            columns[name] = when((not_null(rows.value(value)), exp.true()))
+            columns[name] = when((not_null(layers.value(value)), exp.true()))
     if counted is not None:
-        columns["v"] = _one_zero(rows.value(counted), counted)
-    tests = [] if plan.where is None else [rows.value(plan.where)]
-    keys = [rows.value(key.expression) for key in plan.keys]
+        columns["v"] = _positive_zero(layers.value(counted), counted)
+    tests = [] if plan.where is None else [layers.value(plan.where)]
+    keys = [layers.value(key.expression) for key in plan.keys]
     if plan.table.unit is not None:
-        columns["u"] = rows.unit(plan.table.unit, plan.table.columns[plan.table.unit].kind)
+        columns["u"] = layers.unit(plan.table.unit, plan.table.columns[plan.table.unit].kind)
         tests.append(not_null(columns["u"]))
-    columns |= {"cell": cell_of(plan)} if coded else {f"g{place}": one for place, one in enumerate(_shown(plan, keys))}
-    columns = columns or {"there": exp.true()}  # where only rows are counted, a row is enough
-    layers = rows.selects(SOURCE)
-    named = ", ".join(f"{dialect.text(sql)} AS {name}" for name, sql in columns.items())
+    columns |= {"cell": cell_of(plan)} if coded else _key_columns(plan, keys)
+    columns = columns or {"there": exp.true()}  # if only rows are counted, a row needs no column
     joins = "".join(
-        f" JOIN key{place} ON {equal(dialect.text(keys[place]), f'k{place}', key, dialect)}"
-        for place, key in enumerate(plan.keys if coded else ())
+        f" JOIN key{index} ON {key_test(dialect.text(keys[index]), f'k{index}', key, dialect)}"
+        for index, key in enumerate(plan.keys if coded else ())
     )
-    where = f" WHERE {' AND '.join(map(dialect.text, tests))}" if tests else ""
-    select = f"SELECT {named} FROM {layers[-1][0]}{joins}{where}"  # noqa: S608 - all of it is ours
+    selects = layers.selects(SOURCE)
+    located = _select(columns, tests, f"{selects[-1][0]}{joins}", dialect)
     lists = [
-        (f"key{place}", "", _codes(place, key, dialect))
-        for place, key in enumerate(plan.keys)
+        (f"key{index}", "", _codes(index, key, dialect))
+        for index, key in enumerate(plan.keys)
         if key.values is not None
     ]
-    return [*lists, *((name, "", layer) for name, layer in layers), ("located", "", select)]
+    return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
 
 
-def _shown(plan: Plan, keys: Sequence[SQL]) -> list[SQL]:
-    """Return the keys as they are shown: which of two zeros comes first is for no answer to tell."""
-    return [
-        _one_zero(value, key.expression) if plan.open else value for value, key in zip(keys, plan.keys, strict=True)
-    ]
+def _select(columns: Mapping[str, SQL], tests: Sequence[SQL], source: str, dialect: Dialect) -> str:
+    items = ", ".join(f"{dialect.text(sql)} AS {name}" for name, sql in columns.items())
+    where = f" WHERE {' AND '.join(map(dialect.text, tests))}" if tests else ""
+    return f"SELECT {items} FROM {source}{where}"  # noqa: S608 - built here
 
 
-def _one_zero(value: SQL, of: Expression) -> SQL:
-    if of.kind != "real":
+def _key_columns(plan: Plan, keys: Sequence[SQL]) -> dict[str, SQL]:
+    """Return the columns g0 … of the keys.
+
+    In a plan with discovered groups, -0.0 becomes 0.0: the order of rows must not decide which of the two is released.
+    """
+    return {
+        f"g{index}": _positive_zero(value, key.expression) if plan.open else value
+        for index, (value, key) in enumerate(zip(keys, plan.keys, strict=True))
+    }
+
+
+def _positive_zero(value: SQL, expression: Expression) -> SQL:
+    if expression.kind != "real":
         return value
     return when((infix(exp.EQ, value, real(0.0)), real(0.0)), otherwise=value)
 
 
-def equal(one: str, other: str, key: Key, dialect: Dialect) -> str:
-    """Return whether a row's key is one of its list, NULL only where that is listed."""
-    return dialect.same(one, other) if None in key.listed else f"{one} = {other}"
+def key_test(value: str, listed: str, key: Key, dialect: Dialect) -> str:
+    """Return the test that a row's key equals a value of the list; NULL matches only if the list has NULL."""
+    return dialect.null_safe_equal(value, listed) if None in key.listed else f"{value} = {listed}"
 
 
 def cell_of(plan: Plan) -> SQL:
-    """Return the number of a row's cell, the first key's code counting most; without keys it is 0."""
+    """Return the number of a row's cell: the first key's code counts most, and without keys it is 0."""
     number = whole(0)
-    for place, key in enumerate(plan.keys):
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), column(f"c{place}"))
+    for index, key in enumerate(plan.keys):
+        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), column(f"c{index}"))
     return cast(number, "UTINYINT" if plan.listed <= 2**8 else "USMALLINT" if plan.listed <= 2**16 else "UINTEGER")
 
 
-def sums_by(by: Sequence[str], wanted: Wanted, asked: Sequence[Measure], source: str, dialect: Dialect) -> str:
-    """Return, for each group of rows, the numbers of rows and the sums of d that the measures need."""
+def sums_by(
+    by: Sequence[str], needed: MeasureColumns, requested: Sequence[Measure], source: str, dialect: Dialect
+) -> str:
+    """Return a SELECT with the numbers of rows and the sums of d that the measures need, for each group of rows."""
     sums: dict[str, str] = {}
-    widths = {name: grid.high - grid.low for grid, name in wanted.grids.items()}
-    for measure in asked:
-        counted, added = wanted.places(measure)
+    widths = {name: grid.high - grid.low for grid, name in needed.grids.items()}
+    for measure in requested:
+        counted, summed = needed.names(measure)
         sums[f"n{counted or ''}"] = f"COUNT({counted or '*'})"
         if measure.absent is not None:
             sums["n"] = "COUNT(*)"
-        if added is not None:
-            sums[f"s{added}"] = dialect.text(dialect.bounded(column(added), widths[added], own="u" in by))
-    listed = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
-    return f"SELECT {', '.join(listed)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - all of it is ours
+        if summed is not None:
+            sums[f"s{summed}"] = dialect.text(dialect.bounded(column(summed), widths[summed], one_unit="u" in by))
+    items = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
+    return f"SELECT {', '.join(items)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - built here
 
 
-def shares_of(plan: Plan, measure: Measure, places: tuple[str | None, str | None], dialect: Dialect) -> list[Share]:
-    """Return the sums that make up a measure."""
-    counted, added = places
-    there, steps = column(f"n{counted or ''}"), None if added is None else column(f"s{added}")
-    tally = Tally(there if measure.absent is None else column("n"), there, steps)
+def shares_of(plan: Plan, measure: Measure, names: tuple[str | None, str | None], dialect: Dialect) -> list[Share]:
+    """Return the sums that add up to a measure."""
+    counted, summed = names
+    present, steps = column(f"n{counted or ''}"), None if summed is None else column(f"s{summed}")
+    tally = Tally(present if measure.absent is None else column("n"), present, steps)
     if plan.table.unit is None:
         return measures.of_row(measure, tally, dialect)
     return measures.of_unit(measure, tally, max_rows_of(plan, measure), dialect)
 
 
 def max_rows_of(plan: Plan, measure: Measure) -> int:
-    """Return as how many rows a unit counts in a cell; 1 where that is not asked."""
+    """Return the number of rows that a unit may count as in a cell, or 1 if the measure counts units."""
     return 1 if plan.table.unit is None or measure.per == "unit" else plan.table.rows

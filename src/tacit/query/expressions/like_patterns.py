@@ -5,7 +5,7 @@ backtracking: the first occurrence of a part between two % is as good as any lat
 the later one also follows the first. Some engines' own matchers try all occurrences, in O(n^k) steps for k wildcards,
 so a query could run for hours if one chosen row is present. Patterns that are `is_plain` are linear in every supported
 version of DuckDB: it searches for fixed parts one after the other, and a single % leaves it only one choice. Other
-patterns become an expression of `engines.sql.like`.
+patterns become an expression of `engines.sql.functions`.
 
 Two limits hold on all engines, and tacit checks them before it charges. A pattern has at most MOST_RUNS runs, because
 some matchers recurse once for each run and fail if their stack is full. A pattern that is not plain has at most

@@ -1,7 +1,7 @@
-"""What is public about a private table: whose privacy, how far a unit may reach, types, bounds, keys, what is hidden.
+"""The policy of a table: the privacy unit, contribution bounds, and the types, bounds, keys and hidden columns.
 
-A policy is written by the data's steward. Nothing in it is ever read from the data; types come from the
-source's schema or from the steward.
+The data steward writes it. Nothing in the policy of a private table is read from its rows; types come from the source's
+schema or from the steward.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from tacit.errors import InvalidError
+from tacit.errors import InternalError, InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 
@@ -24,7 +24,7 @@ class _Row:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """As it is written."""
+        """Return the name that users write."""
         return "tacit.ROW"
 
 
@@ -33,10 +33,10 @@ ROW: Final = _Row()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPolicy:
-    """What is public about one column; bounds for numbers, keys for what may be grouped by.
+    """The public facts about one column: its kind, bounds of numbers, keys to group by.
 
-    `days` are the bounds of dates: the first and the last day. They say which keys there are; nothing is clamped.
-    `copies` is known of public tables alone: the largest number of rows that share one value of the column.
+    `days` are the bounds of dates: the first and the last day. They determine the keys; no date is clipped to them.
+    `copies` is known for public tables only: the largest number of rows that share one value of the column.
     """
 
     kind: Kind
@@ -48,19 +48,19 @@ class ColumnPolicy:
 
     @property
     def unique(self) -> bool:
-        """Whether no value of a public table's column stands twice."""
+        """True if no value occurs twice in the column of a public table."""
         return self.copies is not None and self.copies <= 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePolicy:
-    """What is public about one table.
+    """The public facts about one table.
 
-    `unit` is the column whose values name the privacy units, or None where each row is one. A unit reaches at
-    most `max_groups` groups and counts as at most `max_rows` rows in each. `columns` holds every column that
-    may be named, by its exact name; the unit column is among them. A `public` table is nobody's: it can be joined,
-    its rows have no privacy to keep, and `size` is their number. Columns whose types cannot be used are `unusable`,
-    and not among `columns`. The policy of a join is that of its first table, with all tables' columns.
+    `unit` is the column whose values name the privacy units, or None if each row is one unit. A unit counts in at most
+    `max_groups` groups, and as at most `max_rows` rows in each. `columns` has every column that a query can use, by its
+    exact name, including the unit column. A `public` table belongs to no unit: it can be joined, its rows are not
+    protected, and `size` is their number. Columns whose types cannot be used are in `unusable`, not in `columns`. The
+    policy of a join is that of its first table, with the columns of all tables.
     """
 
     name: str
@@ -74,24 +74,26 @@ class TablePolicy:
     unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Require the size of a public table: it bounds how many of its rows can match one private row."""
+        """Check that a public table has a size: it bounds the number of its rows that match one private row."""
         if self.public and self.size is None:
-            raise ValueError("the size of a public table is missing")
+            raise InternalError(f"The public table {self.name!r} has no size.")
 
     @property
     def groups(self) -> int:
-        """`max_groups`, for a question that needs it."""
-        return _needed("max_groups", self.max_groups, "in how many groups of one answer a unit may count")
+        """`max_groups`, for a query that needs it."""
+        return _needed("max_groups", self.max_groups, "the largest number of groups in which a unit counts")
 
     @property
     def rows(self) -> int:
-        """`max_rows`, for a question that needs it."""
-        return _needed("max_rows", self.max_rows, "as how many rows a unit may count in one group")
+        """`max_rows`, for a query that needs it."""
+        return _needed("max_rows", self.max_rows, "the largest number of rows as which a unit counts in one group")
 
 
-def _needed(name: str, given: int | None, meaning: str) -> int:
-    if given is None:
+def _needed(name: str, bound: int | None, meaning: str) -> int:
+    if bound is None:
         raise InvalidError(
-            name, "none", f"said to tacit.open or in the policy, since this question needs it: {meaning}"
+            f"This query needs {name}: {meaning}.",
+            argument=name,
+            hint=f"Pass {name}= to tacit.open or add it to the policy.",
         )
-    return given
+    return bound

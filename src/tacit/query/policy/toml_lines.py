@@ -1,6 +1,6 @@
-"""On which line of a TOML text each key and each element of an array stands; tomllib does not say.
+"""The line of each key and each array element in a TOML text, which tomllib does not report.
 
-One pass over a text that tomllib has accepted already, so nothing is checked twice.
+This is one pass over a text that tomllib has accepted, so it checks nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from tacit.safe_text import visible
 
-Path: TypeAlias = tuple[str | int, ...]
-"""Keys and places from the root of the document, such as ("tables", "visits", "columns", "cost", "bounds", 1)."""
+KeyPath: TypeAlias = tuple[str | int, ...]
+"""Keys and indices from the root of the document, such as ("tables", "visits", "columns", "cost", "bounds", 1)."""
 
 _TOKEN = re.compile(
     r'''
@@ -39,10 +39,10 @@ class _Token(NamedTuple):
 _END = _Token("", 0)
 
 
-def locate(text: str) -> dict[Path, int]:
+def locate(text: str) -> dict[KeyPath, int]:
     r"""Return the line, from 1, of every key and array element of a text that is valid TOML.
 
-    A table that is both implied by a longer name and written out is where it is written out.
+    If a table is both implied by a longer name and written out, its line is where it is written out.
 
     >>> locate('a.b = [1,\n  2]\n["c d"]')
     {('a',): 1, ('a', 'b'): 1, ('a', 'b', 0): 1, ('a', 'b', 1): 2, ('c d',): 3}
@@ -52,8 +52,8 @@ def locate(text: str) -> dict[Path, int]:
     return scan.implied | scan.named
 
 
-def line_of(lines: Mapping[Path, int], path: Path) -> int:
-    """Return the line of a path, or of the innermost part of it that is written; 1 if none is.
+def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
+    """Return the line of a path, or of its longest prefix that is written; 1 if no prefix is.
 
     >>> line_of({("a",): 3}, ("a", "missing"))
     3
@@ -64,10 +64,10 @@ def line_of(lines: Mapping[Path, int], path: Path) -> int:
     return 1
 
 
-def spell(path: Path) -> str:
-    """Return a path as TOML writes it, with the places of array elements in brackets.
+def dotted_key(path: KeyPath) -> str:
+    """Return a path as TOML writes it, with the indices of array elements in brackets.
 
-    >>> spell(("tables", "my visits", "keys", 2))
+    >>> dotted_key(("tables", "my visits", "keys", 2))
     'tables."my visits".keys[2]'
     """
     parts = [f"[{part}]" if isinstance(part, int) else f".{quoted(part)}" for part in path]
@@ -75,7 +75,7 @@ def spell(path: Path) -> str:
 
 
 def quoted(name: str) -> str:
-    r"""Return a key as TOML writes it: bare where it may be, else in quotes.
+    r"""Return a key as TOML writes it: bare if possible, else in quotes.
 
     >>> print(quoted("cost"), quoted('a "b"'))
     cost "a \"b\""
@@ -110,25 +110,25 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _names(token: str) -> list[str]:
-    """Return the parts of a key that one token holds: of `a.b` two, of `.` none, of a string one."""
+    """Return the parts of a key in one token: two for `a.b`, one for a string, an empty list for `.`."""
     if token[0] in "\"'":
         return [tomllib.loads(f"key = {token}")["key"]]
     return [part for part in token.split(".") if part]
 
 
 class _Scan:
-    """A recursive descent, no deeper than tomllib's own."""
+    """A recursive-descent parser, not deeper than tomllib's."""
 
     def __init__(self, text: str) -> None:
-        self.named: dict[Path, int] = {}
-        self.implied: dict[Path, int] = {}
+        self.named: dict[KeyPath, int] = {}
+        self.implied: dict[KeyPath, int] = {}
         self._tokens = _tokens(text)
         self._now = next(self._tokens, _END)
-        self._last: dict[Path, int] = {}  # of each array of tables, the place of its last element
+        self._last: dict[KeyPath, int] = {}  # the index of the last element of each array of tables
 
     def document(self) -> None:
-        """Read all of it."""
-        head: Path = ()
+        """Read the whole document."""
+        head: KeyPath = ()
         while self._now is not _END:
             if self._now.text == "\n":
                 self._take()
@@ -141,12 +141,12 @@ class _Scan:
         token, self._now = self._now, next(self._tokens, _END)
         return token
 
-    def _note(self, head: Path, key: Path, line: int) -> None:
+    def _note(self, head: KeyPath, key: KeyPath, line: int) -> None:
         for end in range(1, len(key)):
             self.implied.setdefault(head + key[:end], line)
         self.named.setdefault(head + key, line)
 
-    def _header(self) -> Path:
+    def _header(self) -> KeyPath:
         line = self._take().line
         many = self._now.text == "["
         if many:
@@ -161,47 +161,47 @@ class _Scan:
         self._take()
         return path
 
-    def _inside_arrays(self, key: Path) -> Path:
-        """Return the path that a header means: within an array of tables it is about the last element."""
-        path: Path = ()
+    def _inside_arrays(self, key: KeyPath) -> KeyPath:
+        """Return the path of a header: inside an array of tables it continues the last element."""
+        path: KeyPath = ()
         for part in key[:-1]:
             path += (part,)
             if path in self._last:
                 path += (self._last[path],)
         return path + key[-1:]
 
-    def _key(self) -> Path:
+    def _key(self) -> KeyPath:
         parts: list[str] = []
         while self._now.text not in ("=", "]"):
             parts += _names(self._take().text)
         return tuple(parts)
 
-    def _pair(self, head: Path) -> None:
+    def _pair(self, head: KeyPath) -> None:
         line, key = self._now.line, self._key()
         self._note(head, key, line)
         self._take()
         self._value(head + key)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         match self._take().text:
             case "[":
                 self._array(path)
             case "{":
                 self._inline_table(path)
 
-    def _array(self, path: Path) -> None:
-        place = 0
+    def _array(self, path: KeyPath) -> None:
+        index = 0
         while self._now.text != "]":
             if self._now.text in (",", "\n"):
                 self._take()
                 continue
-            element = (*path, place)
+            element = (*path, index)
             self.named[element] = self._now.line
             self._value(element)
-            place += 1
+            index += 1
         self._take()
 
-    def _inline_table(self, path: Path) -> None:
+    def _inline_table(self, path: KeyPath) -> None:
         while self._now.text != "}":
             if self._now.text in (",", "\n"):
                 self._take()

@@ -24,7 +24,7 @@ from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expressi
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.expressions.time import DAYS_AND_LONGER
 from tacit.query.policy import TablePolicy
-from tacit.query.policy.columns import read_keys
+from tacit.query.policy.column_values import read_keys
 from tacit.query.refusals import refused
 
 _MOST_COMBINATIONS = 100_000
@@ -54,11 +54,7 @@ def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequen
     (0.0, 10.0, 20.0, 30.0, 40.0)
     """
     if listed is not None:
-        try:
-            return read_keys(listed, expression.kind)
-        except InvalidError as error:
-            message = f"The keys of {show_name(name)} are not valid: {error.message}"
-            raise InvalidError(message, argument="keys", hint=error.hint) from None
+        return read_keys(listed, expression.kind, f"keys of {show_name(name)}")
     if isinstance(expression, Column) and (keys := table.columns[expression.name].keys) is not None:
         return keys
     named = _named_parts(expression)

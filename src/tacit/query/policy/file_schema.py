@@ -1,7 +1,7 @@
-"""The shape of a policy file: every key, what to write there, and an example. The reference is tested against it.
+"""The keys of a policy file, each with a description and an example. A test compares the reference page with them.
 
-Only shapes and single values are checked here. What depends on several keys is for `policy_file`, which must report all
-mistakes at once, while a model that fails skips what comes after its fields.
+The models check shapes and single values only. Rules about several keys are in `file_checks`: all mistakes must be
+reported at once, and a model stops at the fields that fail.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import positive, to_fraction
 from tacit.query.expressions import Kind
-from tacit.query.policy.columns import MOST_REACH
+from tacit.query.policy.column_values import MOST_REACH
 
 _PROBABILITY = "a number from 0 to less than 1"
 _SOURCE = (
@@ -27,20 +27,20 @@ _SOURCE = (
 _REACH = f"a whole number from 1 to {MOST_REACH:,}"
 
 
-def _amount(given: object) -> Fraction:
-    return positive(given, "budget")
+def _amount(value: object) -> Fraction:
+    return positive(value, "budget")
 
 
-def _delta(given: object) -> Fraction:
-    delta = to_fraction(given, "delta", _PROBABILITY)
+def _delta(value: object) -> Fraction:
+    delta = to_fraction(value, "delta", _PROBABILITY)
     if not 0 <= delta < 1:
-        raise InvalidError("delta", show(given), _PROBABILITY)
+        raise bad_value("delta", value, _PROBABILITY)
     return delta
 
 
 _Amount: TypeAlias = Annotated[Fraction, PlainValidator(_amount)]
 _Delta: TypeAlias = Annotated[Fraction, PlainValidator(_delta)]
-_Text: TypeAlias = Annotated[str, Field(min_length=1)]
+_NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 _Whole: TypeAlias = Annotated[int, Field(ge=1, le=MOST_REACH)]
 
 
@@ -49,7 +49,7 @@ class _Model(BaseModel):
 
 
 class BudgetModel(_Model):
-    """What may be spent in all."""
+    """A budget."""
 
     epsilon: _Amount | None = Field(None, description="a finite number > 0", examples=["epsilon = 1.0"])
     delta: _Delta | None = Field(None, description=_PROBABILITY, examples=["delta = 1e-6"])
@@ -57,7 +57,7 @@ class BudgetModel(_Model):
 
 
 class ColumnModel(_Model):
-    """What is public about a column."""
+    """The declaration of a column."""
 
     type: Kind | None = Field(
         None, description="integer, real, text, boolean, date or timestamp, in quotes", examples=['type = "real"']
@@ -72,18 +72,18 @@ class ColumnModel(_Model):
 
 
 class TableModel(_Model):
-    """What is public about a table."""
+    """The declaration of a private table."""
 
-    source: _Text = Field(
+    source: _NonEmpty = Field(
         description=_SOURCE,
         examples=['source = "visits.parquet"'],
     )
-    table: _Text | None = Field(
+    table: _NonEmpty | None = Field(
         None, description="the table's name in its database, in quotes", examples=['table = "visits"']
     )
-    unit: _Text | None = Field(
+    unit: _NonEmpty | None = Field(
         None,
-        description="the column that says whose row it is, in quotes (or, without a unit, each_row = true)",
+        description="the column whose value identifies the unit of a row, in quotes (or each_row = true instead)",
         examples=['unit = "patient_id"'],
     )
     each_row: bool = Field(default=False, description="true or false", examples=["each_row = true"])
@@ -97,7 +97,7 @@ class TableModel(_Model):
 
 
 class PublicColumnModel(_Model):
-    """How a column of a public table is read."""
+    """The declaration of a column of a public table."""
 
     type: Kind | None = Field(
         None, description="integer, real, text, boolean, date or timestamp, in quotes", examples=['type = "integer"']
@@ -105,13 +105,13 @@ class PublicColumnModel(_Model):
 
 
 class PublicModel(_Model):
-    """A table that is not private."""
+    """The declaration of a public table."""
 
-    source: _Text = Field(
+    source: _NonEmpty = Field(
         description=_SOURCE,
         examples=['source = "regions.csv"'],
     )
-    table: _Text | None = Field(
+    table: _NonEmpty | None = Field(
         None, description="the table's name in its database, in quotes", examples=['table = "regions"']
     )
     columns: dict[str, PublicColumnModel] = Field(
@@ -128,16 +128,18 @@ class PolicyModel(_Model):
         description="a table with epsilon or rho, and delta with either",
         examples=["budget = { epsilon = 1.0, delta = 1e-6 }"],
     )
-    ledger: _Text | None = Field(
+    ledger: _NonEmpty | None = Field(
         None,
         description="the path of a file, or a postgresql:// URL, in quotes",
         examples=['ledger = "clinic.ledger"'],
     )
-    data_version: _Text | None = Field(
+    data_version: _NonEmpty | None = Field(
         None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
     )
     analysts: dict[str, BudgetModel] = Field(
-        default_factory=dict, description="budgets of analysts, under that of all", examples=["[analysts.ann]"]
+        default_factory=dict,
+        description="budgets of single analysts, under the budget of all",
+        examples=["[analysts.ann]"],
     )
     neighbours: Neighbours = Field(
         default="add/remove",
@@ -148,7 +150,7 @@ class PolicyModel(_Model):
         description="at least one table", examples=["[tables.visits]"]
     )
     public: dict[str, PublicModel] = Field(
-        default_factory=dict, description="tables that are not private", examples=["[public.regions]"]
+        default_factory=dict, description="public tables", examples=["[public.regions]"]
     )
 
 
@@ -164,7 +166,7 @@ _MODELS: Final[dict[str, type[_Model]]] = {
 
 
 def plain(model: BaseModel) -> dict[str, object]:
-    """Return a model's values by key, defaults included; not by pydantic's own dump, which rewrites rationals."""
+    """Return a model's values by key, with defaults. pydantic's dump would rewrite rationals."""
     return {name: _plain(getattr(model, name)) for name in type(model).model_fields}
 
 
@@ -174,13 +176,13 @@ def _plain(value: object) -> object:
     return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
-def keys_of(where: str) -> tuple[str, ...]:
-    """Return the keys that may stand under a place of the file, such as "tables.NAME."; none if it is no table."""
+def keys_below(where: str) -> tuple[str, ...]:
+    """Return the keys that a table of the file may have, such as those of "tables.NAME."; empty for other values."""
     return tuple(_MODELS[where].model_fields) if where in _MODELS else ()
 
 
-def _wanted() -> dict[str, tuple[str, str]]:
-    found = {
+def _describe_keys() -> dict[str, tuple[str, str]]:
+    keys = {
         "tables.NAME": ("a table", "[tables.visits]"),
         "tables.NAME.columns.NAME": ("a table", "cost = { bounds = [0, 20_000] }"),
         "analysts.NAME": ("a table", "[analysts.ann]"),
@@ -189,19 +191,19 @@ def _wanted() -> dict[str, tuple[str, str]]:
     }
     for where, model in _MODELS.items():
         for name, info in model.model_fields.items():
-            found[where + name] = (info.description or "", str((info.examples or [""])[0]))
-    return found
+            keys[where + name] = (info.description or "", str((info.examples or [""])[0]))
+    return keys
 
 
-WANTED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(_wanted())
-"""For every place of the file, what to write there and an example."""
+KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(_describe_keys())
+"""For every key of the file, a description of its value and an example."""
 
 
-def place(path: tuple[str | int, ...]) -> str:
-    """Return a path with the steward's own names left out, as `WANTED` lists it.
+def general_key(path: tuple[str | int, ...]) -> str:
+    """Return a path with NAME in place of the steward's names, as in `KEYS`.
 
-    >>> place(("tables", "visits", "columns", "cost", "bounds"))
+    >>> general_key(("tables", "visits", "columns", "cost", "bounds"))
     'tables.NAME.columns.NAME.bounds'
     """
     names = (1, 3) if path[:1] in (("tables",), ("public",)) else ()
-    return ".".join("NAME" if at in names else str(part) for at, part in enumerate(path))
+    return ".".join("NAME" if index in names else str(part) for index, part in enumerate(path))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies import CLINIC, SCHEMA, Folder
+from tacit.query.policy.build import build
 from tacit.query.policy.file import load
 from tacit.query.policy.mistakes import PolicyError
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Folder:
         ("{ eps = 1 }", "budget.eps", "did you mean 'epsilon'?"),
         ("{ mu = 1 }", "budget.mu", "there are 'epsilon', 'delta' and 'rho'"),
         ("{ epsilon = 0 }", "budget.epsilon", "a finite number > 0"),
-        ("{ epsilon = -1.5 }", "budget.epsilon", "but got -1.5"),
+        ("{ epsilon = -1.5 }", "budget.epsilon", "not -1.5"),
         ("{ epsilon = inf }", "budget.epsilon", "a finite number > 0"),
         ("{ epsilon = nan }", "budget.epsilon", "a finite number > 0"),
         ("{ epsilon = true }", "budget.epsilon", "a finite number > 0"),
@@ -44,15 +45,15 @@ def folder(tmp_path: Path) -> Folder:
     ],
 )
 def test_a_budget_is_one_of_four(folder: Folder, budget: str, where: str, part: str) -> None:
-    ((line, found, message),) = folder.wrong(CLINIC.replace("{ epsilon = 3.0, delta = 1e-6 }", budget))
-    assert (line, found) == (2, where)
+    ((line, reported, message),) = folder.wrong(CLINIC.replace("{ epsilon = 3.0, delta = 1e-6 }", budget))
+    assert (line, reported) == (2, where)
     assert part in message
 
 
-SINGLE = [  # a line of the clinic, what stands there instead, where the mistake is, and part of its text
+SINGLE = [  # a line of the clinic, its replacement, the place of the mistake, and part of its text
     (3, "ledger = 5", "ledger", "the path of a file"),
     (3, 'ledger = ""', "ledger", "is not filled in yet"),
-    (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not hold a password"),
+    (3, 'ledger = "postgresql://a:geheim@db/x"', "ledger", "must not contain a password"),
     (3, 'ledger = "${LEDGER}"', "ledger", "the environment variable LEDGER, which is not set"),
     (4, 'neighbours = "add"', "neighbours", '"add/remove" or "change one"'),
     (4, 'neighbors = "add/remove"', "neighbors", "did you mean 'neighbours'?"),
@@ -60,14 +61,14 @@ SINGLE = [  # a line of the clinic, what stands there instead, where the mistake
     (6, "[tables.visits]\nmax_group = 1", "tables.visits.max_group", "did you mean 'max_groups'?"),
     (7, "source = 5", "tables.visits.source", "the path of a Parquet"),
     (7, "", "tables.visits.source", "is required: write the path"),
-    (7, 'source = "postgresql://a:geheim@db"', "tables.visits.source", "must not hold a password"),
+    (7, 'source = "postgresql://a:geheim@db"', "tables.visits.source", "must not contain a password"),
     (7, 'source = "${A B}"', "tables.visits.source", "as ${NAME}"),
     (7, 'source = "x"\ntable = ""', "tables.visits.table", "is not filled in yet"),
     (8, "", "tables.visits.unit", 'such as unit = "patient_id", or each_row = true'),
     (8, "each_row = false", "tables.visits.unit", "there is no default"),
     (8, 'each_row = "yes"', "tables.visits.each_row", "true or false"),
     (8, 'each_row = true\nunit = "x"', "tables.visits.each_row", "keep one of the two"),
-    (8, "unit = 5", "tables.visits.unit", "the column that says whose row it is"),
+    (8, "unit = 5", "tables.visits.unit", "the column whose value identifies the unit"),
     (8, 'unit = ""', "tables.visits.unit", "is not filled in yet"),
     (9, "max_groups = 0", "tables.visits.max_groups", "a whole number from 1"),
     (9, "max_groups = 2.0", "tables.visits.max_groups", "a whole number from 1"),
@@ -104,19 +105,19 @@ def test_each_mistake_is_told_alone_and_with_its_line(
 ) -> None:
     lines = CLINIC.splitlines()
     lines[number - 1] = instead
-    ((line, found, message),) = folder.wrong("\n".join(lines))
-    assert found == where
+    ((line, reported, message),) = folder.wrong("\n".join(lines))
+    assert reported == where
     assert part in message
     assert "geheim" not in message
     key = where.rpartition(".")[2]
     written = [
-        number + place for place, text in enumerate(instead.splitlines()) if re.search(rf"\b{key}\b( =|])", text)
+        number + index for index, text in enumerate(instead.splitlines()) if re.search(rf"\b{key}\b( =|])", text)
     ]
-    assert line == (written or [6])[0]  # what is missing stands at its table
+    assert line == (written or [6])[0]  # a missing key has the line of its table
 
 
 def test_all_mistakes_come_at_once_in_the_order_of_the_lines(folder: Folder) -> None:
-    found = folder.wrong(
+    reported = folder.wrong(
         """\
 budget = { epsilon = -1, rho = 1 }
 ledger = "postgresql://a:geheim@${HOST}/x"
@@ -140,7 +141,7 @@ unit = "u"
 max_rows = 1
 """
     )
-    assert [(line, where) for line, where, _ in found] == [
+    assert [(line, where) for line, where, _ in reported] == [
         (1, "budget.epsilon"),
         (1, "budget"),
         (2, "ledger"),
@@ -221,8 +222,8 @@ def test_every_spelling_of_a_key_has_its_line(folder: Folder, text: str) -> None
     ],
 )
 def test_what_is_no_toml_is_told_with_its_line(folder: Folder, text: str | bytes, line: int, part: str) -> None:
-    ((found, where, message),) = folder.wrong(text)
-    assert (found, where) == (line, "the file")
+    ((reported, where, message),) = folder.wrong(text)
+    assert (reported, where) == (line, "the file")
     assert part in message
 
 
@@ -236,13 +237,13 @@ def test_a_file_of_comments_lacks_what_is_required(folder: Folder) -> None:
 def test_tables_of_the_wrong_shape_are_refused(folder: Folder) -> None:
     budget = "budget = { rho = 1 }\n"
     for text, where in (("tables = 5", "tables"), ("[tables]\nx = 5", "tables.x"), ("[[tables.x]]", "tables.x")):
-        assert [found for _, found, _ in folder.wrong(budget + text)] == [where]
+        assert [reported for _, reported, _ in folder.wrong(budget + text)] == [where]
     rest = '[tables.x]\nsource = "x"\neach_row = true\n'
     for text in ("columns = 5", "[[tables.x.columns]]\n"):
-        assert [found for _, found, _ in folder.wrong(budget + rest + text)] == ["tables.x.columns"]
-    ((_, found, message),) = folder.wrong(budget + rest.replace("tables.x", 'tables."a\\nb"'))
-    assert found.startswith('tables."a')
-    assert "printed" in message
+        assert [reported for _, reported, _ in folder.wrong(budget + rest + text)] == ["tables.x.columns"]
+    ((_, reported, message),) = folder.wrong(budget + rest.replace("tables.x", 'tables."a\\nb"'))
+    assert reported.startswith('tables."a')
+    assert "printable" in message
 
 
 def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) -> None:
@@ -251,10 +252,10 @@ def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) ->
     )
     table = folder.opened(text.replace('"patient_id"', '"patient"')).tables["visits"]
     with pytest.raises(PolicyError) as caught:
-        table.build({**SCHEMA, "Ward": "text"})
+        build(table, {**SCHEMA, "Ward": "text"})
     assert [tuple(mistake) for mistake in caught.value.mistakes] == [
         (6, "tables.visits", "must not have columns that differ only by case, but has 'ward' and 'Ward'; rename one"),
-        (8, "tables.visits.unit", "must be a column, but there is no 'patient'; did you mean 'patient_id'?"),
+        (8, "tables.visits.unit", "must be a column, but there is no column 'patient'; did you mean 'patient_id'?"),
         (13, "tables.visits.columns.costs", "is about a column that does not exist; did you mean 'cost'?"),
         (15, "tables.visits.columns.nmae", "is about a column that does not exist; did you mean 'name'?"),
         (
@@ -262,7 +263,7 @@ def test_mistakes_that_only_the_schema_shows_have_their_lines(folder: Folder) ->
             "tables.visits.columns.day.bounds",
             (
                 "must be two dates, the earlier one first, such as 2020-01-01 and 2021-12-31, "
-                "since the column is of kind date or timestamp, but got (0, 1)"
+                "because the column is of kind date or timestamp, not (0, 1)"
             ),
         ),
     ]
@@ -272,7 +273,7 @@ def test_an_unknown_column_is_told_once_however_much_is_said_of_it(folder: Folde
     columns = "[tables.visits.columns.costs]\ntype = 'real'\nbounds = [0, 1]\nkeys = [1]\n"
     table = folder.opened(CLINIC[: CLINIC.index("[tables.visits.columns]")] + columns).tables["visits"]
     with pytest.raises(PolicyError) as caught:
-        table.build(SCHEMA)
+        build(table, SCHEMA)
     assert len(caught.value.mistakes) == 1
 
 
@@ -282,7 +283,7 @@ def test_thousands_of_mistakes_are_all_listed(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "analyst", "said"),
+    ("budget", "analyst", "text"),
     [
         ("epsilon = 1", "rho = 1", "must be in epsilon, as the budget of all is"),
         ("rho = 1", "epsilon = 1", "must be in rho, as the budget of all is"),
@@ -292,10 +293,10 @@ def test_thousands_of_mistakes_are_all_listed(folder: Folder) -> None:
     ],
 )
 def test_an_analysts_budget_is_one_and_in_the_currency_of_all(
-    tmp_path: Path, budget: str, analyst: str, said: str
+    tmp_path: Path, budget: str, analyst: str, text: str
 ) -> None:
     file = tmp_path / "p.toml"
     table = '[tables.x]\nsource = "x.csv"\nunit = "u"\n'
     file.write_text(f"budget = {{ {budget} }}\n{table}[analysts.ann]\n{analyst}\n", encoding="utf-8")
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=text):
         load(file)
