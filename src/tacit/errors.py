@@ -13,6 +13,7 @@
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   └── LedgerError              the ledger cannot be read or written, or is corrupt
+    │       └── CommitError              a commit failed: the last record may or may not be stored
     └── InternalError            a bug in tacit
 
 A message is a fact; a hint says what to do next. Messages repeat parameters that the caller chose, never a value of
@@ -186,6 +187,10 @@ class SourceError(TacitError):
 
 class LedgerError(SourceError):
     """The ledger cannot be read or written, or is corrupt; no query was answered."""
+
+
+class CommitError(LedgerError):
+    """The ledger failed while it committed a record, which may or may not be stored. `unspent` is never set."""
 
 
 class NoSourceError(InvalidError, SourceError):
