@@ -27,7 +27,7 @@ def written(site: Site) -> list[str]:
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 def test_an_import_is_an_equal_ledger(site: Site, sites: Sites, target: str) -> None:
-    lines = "\n".join(written(site)).splitlines()  # no line has anything that splits it
+    lines = "\n".join(written(site)).splitlines()  # no line contains a line break
     location = sites(target).location
     report = load([*lines, "", "\n"], location)
     assert (report.holds, report.records) == (True, 6)
@@ -38,7 +38,7 @@ def test_an_import_is_an_equal_ledger(site: Site, sites: Sites, target: str) -> 
         assert sorted(map(canonical, rows)) == sorted(map(canonical, two.derived()[name]))
     assert one.entries() == two.entries()
     moved = open_ledger(location, ONE, "add/remove", version="v1")
-    assert moved.charge(again("a")).answer == '[7, "ü\u2028"]\n'  # what was free is free
+    assert moved.charge(again("a")).answer == '[7, "ü\u2028"]\n'  # the repeat is still free
     assert moved.charge(ask()).number == 6
     assert verify(moved).holds
     for ledger in (one, two, moved):
@@ -50,7 +50,7 @@ def test_an_import_needs_an_empty_place(site: Site, sites: Sites, tmp_path: Path
     with pytest.raises(LedgerError, match=r"already exists.*Nothing was written"):
         load(lines, site.location)
     notes = tmp_path / "notes.txt"
-    notes.write_text("my notes, long enough to be no database " * 100)
+    notes.write_text("my notes, too long to look like a database " * 100)
     with pytest.raises(LedgerError, match="another format"):
         load(lines, notes)
     assert notes.read_text().startswith("my notes")

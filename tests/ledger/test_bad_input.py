@@ -1,4 +1,4 @@
-"""Sites, files, servers, names and amounts that are not what they must be: said clearly, and nothing is lost."""
+"""Invalid locations, files, servers, names and amounts: the message is clear, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_one_that_another_program_holds(file: Site, monkeypatch: pytest.MonkeyPa
         with pytest.raises(LedgerError, match=r"locked by another program, .* within 0\.1 s") as caught:
             ledger.charge(ask())
         assert caught.value.unspent
-        assert ledger.spent.loss == 0  # looking goes on
+        assert ledger.spent.loss == 0  # reading still works
         other.execute("COMMIT")
     ledger.charge(ask())
 
@@ -173,7 +173,7 @@ def test_a_row_that_another_connection_holds(sites: Sites, monkeypatch: pytest.M
     ledger, holder = site.open(), site.open()
     with holder._store.reading() as connection:
         connection.exec_driver_sql("SELECT 1")
-        assert ledger.charge(ask()).number == 1  # who reads stops nobody
+        assert ledger.charge(ask()).number == 1  # readers do not block
     with holder._store.writing() as connection:
         connection.exec_driver_sql("SELECT 1 FROM tacit_head FOR UPDATE")
         monkeypatch.setattr(storage, "WAIT", 0.1)
@@ -190,7 +190,7 @@ def test_who_stops_in_the_middle_of_a_charge_does_not_hold_others_up_for_ever(
     monkeypatch.setattr(storage, "WAIT", 0.2)
     with pytest.raises(LedgerError, match="ended the connection"), stuck._store.writing() as connection:  # noqa: PT012
         connection.exec_driver_sql("SELECT 1 FROM tacit_head FOR UPDATE")
-        sleep(0.3)  # it would charge now, but has lost its turn
+        sleep(0.3)  # its lock has timed out by now
         connection.exec_driver_sql("SELECT 1")
     assert ledger.charge(ask()).number == 1
 
@@ -257,7 +257,7 @@ def test_a_user_who_may_not_write(sites: Sites) -> None:
 
 
 def test_the_least_leave_that_makes_records_append_only(sites: Sites) -> None:
-    """The grants of docs/how-to/keep-a-ledger.md: enough to ask, too little to change what was written."""
+    """The grants of docs/how-to/keep-a-ledger.md: enough to query, too little to change a record."""
     site = sites("database")
     site.open(analysts={"ann": ONE})
     name = f"r{make_url(site.location).database}"
@@ -375,14 +375,14 @@ def test_a_clock_that_was_set_back(site: Site, monkeypatch: pytest.MonkeyPatch) 
     ledger, now = site.open(), datetime.now(UTC)
     number = ledger.charge(ask()).number
     last = ledger.entries()[0].time
-    monkeypatch.setattr(changes, "clock", lambda: now - timedelta(minutes=4))  # machines are not quite together
+    monkeypatch.setattr(changes, "clock", lambda: now - timedelta(minutes=4))  # within the tolerance
     ledger.charge(ask())
     assert [one.time for one in ledger.entries()] == [last, last]
     monkeypatch.setattr(changes, "clock", lambda: now - timedelta(days=400))
     with pytest.raises(LedgerError, match=r"clock of this machine shows 20.*Correct the clock.*Nothing was spent\."):
         ledger.charge(ask())
     fails(site.location, "clock")
-    ledger.finish(number, "answered")  # what was charged may end
+    ledger.finish(number, "answered")  # a charge can still be finished
     assert ledger.spent.loss == Fraction(2, 10)
     assert verify(ledger).holds
 
@@ -465,11 +465,11 @@ def test_bounds_that_changed_must_be_accepted_once_something_is_spent(site: Site
     before = len(ledger.records())
     site.open(policies=POLICY, accept=True)
     site.open(policies=POLICY)
-    site.open(policies={**POLICY, "wards": WARDS})  # another table is no change
+    site.open(policies={**POLICY, "wards": WARDS})  # a new table does not count as a change
     site.open(policies={"wards": WARDS})
     assert [one.kind for one in ledger.records()[before:]] == ["policy", "policy"]
     with pytest.raises(RefusedError):
-        site.open(policies=wider)  # a table that was left out is remembered
+        site.open(policies=wider)  # the ledger keeps tables that a policy leaves out
     assert verify(ledger).holds
 
 
@@ -485,7 +485,7 @@ def test_whose_privacy_it_is_never_changes(site: Site, changed: dict[str, Any]) 
     for accept in (False, True):
         with pytest.raises(RefusedError, match="can never change"):
             site.open(PureDP(epsilon=1 + accept), policies=other, accept=accept)
-    assert ledger.records() == before  # not even the budget that was accepted in the same breath
+    assert ledger.records() == before  # not even the budget that was accepted in the same call
 
 
 def test_a_ledger_that_is_begun_and_refused_at_once_is_not_begun(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Whatever dies, and whenever: every answer that was shown is charged, and no charge is lost."""
+"""Crashes at random moments: every answer that was shown is charged, and no charge is lost."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ PLENTY = PureDP(epsilon=10**9)
 
 
 def shown(file: Path) -> dict[int, str]:
-    """Return what children showed before they were killed; a last line may be torn."""
+    """Return the answers that children showed before they were killed; the last line may be incomplete."""
     lines = file.read_text().split("\n")[:-1] if file.exists() else []
     return {int(number): link for number, link in (line.split() for line in lines)}
 
 
 def show(file: Path, number: object, link: object) -> None:
-    """Show an answer: what is written here stays, whatever becomes of the process."""
+    """Show an answer: write it to a file that outlives the process."""
     out = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(out, f"{number} {link}\n".encode())
     os.close(out)
 
 
 def killed(task: Callable[[Callable[[], object]], object], times: int, check: Callable[[], object]) -> None:
-    """Run a task in a child, kill it at a random moment, look; and again.
+    """Run a task in a child, kill it at a random moment and run the check; repeat this.
 
-    A task says when it has begun and at every step. One in five is killed as it begins, the others within the time that
-    some steps take, whatever the machine does besides.
+    A task reports its start and every step. One in five is killed at its start, the others within the time of some
+    steps, so that the load of the machine does not matter.
     """
     moments, step = random.Random(20261115), 0.02  # noqa: S311 - moments, not secrets
     for turn in range(times):
@@ -67,14 +67,14 @@ def killed(task: Callable[[Callable[[], object]], object], times: int, check: Ca
 
 
 def check_all_is_charged(site: Site, file: Path) -> int:
-    """Open the ledger after the crash, and hold it against every answer that was shown; return how many."""
+    """Open the ledger after the crash, compare it with every answer that was shown, and return their number."""
     ledger, answers = site.open(PLENTY), shown(file)
     charges = {one.number: one.link for one in ledger.records() if one.kind == "charge"}
     assert answers.items() <= charges.items()
     report = verify(ledger, [{"ledger_entry": number, "ledger_link": link} for number, link in answers.items()])
     assert report.holds, report
     assert ledger.spent.loss * 1000 == len(charges)
-    ledger.charge(ask("0.001"))  # and work goes on
+    ledger.charge(ask("0.001"))  # the ledger still works
     ledger.close()
     return len(answers)
 
@@ -164,7 +164,7 @@ def test_a_disk_that_fills_up(small_disk: Path, tmp_path: Path) -> None:
     filler.write_bytes(b"0" * 100_000)
     check_full(spent_until_it_failed(site.location, file))
     assert shown(file)
-    for _ in range(3):  # asking on does no harm
+    for _ in range(3):  # further attempts do no harm
         with pytest.raises(LedgerError):
             open_ledger(site.location, PLENTY, "add/remove").charge(ask("0.001", question="q" * 9000))
     filler.unlink()
@@ -207,9 +207,7 @@ def interrupted(site: Site, file: Path, interrupt: Callable[[], object], times: 
         show(file, ticket.number, ticket.head)
     other.join()
     charges = [one for one in ledger.records() if one.kind == "charge"]
-    assert (
-        len(shown(file)) <= len(charges) <= len(shown(file)) + failed
-    )  # a commit may have been the last that was done
+    assert len(shown(file)) <= len(charges) <= len(shown(file)) + failed  # the last commit may have succeeded
     ledger.close()
     return failed
 

@@ -1,4 +1,4 @@
-"""Many processes at one ledger, some with one that was opened before they were born."""
+"""Many processes share one ledger; some inherit a ledger that their parent opened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def spend(ledger: SqlLedger, price: str, times: int, analyst: str) -> list[int]:
 
 
 def crowd(site: Site, price: str, times: int) -> list[int]:
-    """Let processes that begin together open the ledger and spend; return all numbers that they were given."""
+    """Start processes at the same time that open the ledger and spend; return the numbers of their charges."""
     gate, told = os.pipe(), os.pipe()
 
     def work(name: str) -> None:
@@ -84,9 +84,9 @@ def test_a_ledger_that_was_opened_before_a_fork_works_on_both_sides(site: Site) 
 
 
 def test_a_child_that_ends_takes_nothing_of_its_parent_with_it(site: Site) -> None:
-    """It is not for a child to close the connections that it has copies of."""
+    """A child must not close the connections of its parent."""
     ledger = site.open()
-    with ledger._store.writing() as connection:  # a fork in the middle of a transaction, as threads may bring it
+    with ledger._store.writing() as connection:  # a fork in the middle of a transaction, as threads may cause
         connection.exec_driver_sql("UPDATE tacit_head SET format = format")
         assert ended(forked(ledger.close)) == 0
         connection.exec_driver_sql("UPDATE tacit_head SET format = format")

@@ -292,7 +292,7 @@ def is_refused(path: str) -> bool:
 
 
 def elsewhere(task: Callable[[], object]) -> bool:
-    """Return what a task says in another process."""
+    """Return what a task prints in another process."""
     return ended(forked(lambda: os._exit(7 if task() else 0))) == 7
 
 
@@ -309,7 +309,7 @@ def test_a_name_excludes_other_names_in_this_process_and_in_others(names: tuple[
 
 
 def subprocess_refused(path: str) -> int:
-    """Start a process of its own that ends with 7 if it is refused a name."""
+    """Start a separate process that exits with 7 if its name is refused."""
     code = (
         "import sys; from tacit.ledger import file_locks\n"
         "try: file_locks.leave(file_locks.enter(sys.argv[1], create=False))\n"

@@ -1,4 +1,4 @@
-"""What was spent, by whom, what is left, and what it would have cost as one plan."""
+"""Reports on a ledger: spending by analyst, the rest of the budget, the cost as one plan."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_remains_of_a_budget_in_rho() -> None:
     ledger.charge(Request(question="q", events=(half,)))
     assert history.remaining(ledger, 1e-6) == 0
     approximate = MemoryLedger(ApproxZCDP(rho=1, delta=1e-7), "add/remove")
-    assert history.remaining(approximate, 1e-6) > before  # a part of δ is for the budget's own
+    assert history.remaining(approximate, 1e-6) > before  # a part of δ is reserved for the budget's δ
 
 
 def test_left_has_the_kind_of_the_budget() -> None:

@@ -89,7 +89,7 @@ def test_history_says_who_asked_what_and_how_it_ended() -> None:
     assert found[0].events == (pure("0.1"),)
     shown = {"number": second, "time": found[1].time, "question": "q1", "analyst": "ann", "outcome": "failed"}
     assert described(found[1]) == shown
-    assert ledger.spent.loss == Fraction(3, 10)  # what failed stays charged
+    assert ledger.spent.loss == Fraction(3, 10)  # a failed query stays charged
 
 
 def test_an_outcome_is_recorded_once_and_is_one_of_two() -> None:

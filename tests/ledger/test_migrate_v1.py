@@ -1,4 +1,4 @@
-"""Ledgers of the first format: brought up to date, or left as they are."""
+"""Ledgers of the first format: migrated, or left unchanged."""
 
 from __future__ import annotations
 

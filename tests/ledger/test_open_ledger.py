@@ -1,4 +1,4 @@
-"""A ledger is begun once; where none was begun, looking for one makes none."""
+"""A ledger is created once, and reading a missing ledger does not create it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same question again is free; another version of the data ends that, but not what was spent."""
+"""Repeating a query is free. A new version of the data ends that, but not the spending."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_another_version_ends_repeats_but_not_spending(site: Site) -> None:
     assert other.spent.loss == Fraction(1, 10)
     assert other.charge(again("a")).answer is None
     assert other.spent.loss == Fraction(2, 10)
-    back = site.open(version="v1")  # the answer of that version is still that version's
+    back = site.open(version="v1")  # its recorded answer is still valid for it
     assert back.charge(again("a")).answer == "7"
     assert verify(back).holds
 
@@ -120,7 +120,7 @@ def test_other_units_have_a_fresh_budget_and_the_old_ones_none_of_it(site: Site)
     limits = {"ann": old.budget}
     number = answered(old, again("a", "1", analyst="ann"))
     old.set_version("2026", disjoint=True)
-    for stale in (old, unnamed):  # they have the data of the old units open
+    for stale in (old, unnamed):  # both opened the data of the old units
         with pytest.raises(RefusedError, match="2026"):
             stale.charge(ask())
     with pytest.raises(RefusedError, match="State the version"):
@@ -149,7 +149,7 @@ def test_what_was_asked_about_has_no_new_units(site: Site) -> None:
         with pytest.raises(RefusedError, match="already charged"):
             ledger.set_version(version, disjoint=True)
     assert ledger.records() == before
-    site.open(version="v3")  # declared, looked at and planned with, but never asked
+    site.open(version="v3")  # declared, but never charged
     ledger.set_version("v3", disjoint=True)
     again_declared = ledger.records()
     ledger.set_version("v3", disjoint=True)

@@ -72,7 +72,7 @@ def test_a_ledger_survives_being_reopened(site: Site) -> None:
     assert again.entries()[0].events == (pure("0.1"),)
     assert again.entries()[0].analyst == "Ann ü"
     assert again.spent == first.spent == read_ledger(site.location).spent
-    assert again.spent.loss == Fraction(3, 10)  # what failed stays charged
+    assert again.spent.loss == Fraction(3, 10)  # a failed query stays charged
     assert again.budget == ONE
     assert verify(again).holds
 
@@ -110,7 +110,7 @@ def test_gaussian_noise_is_charged_in_rho(site: Site, budget: Budget) -> None:
 
 
 def test_what_is_charged_is_there_before_charge_returns_and_synced(site: Site) -> None:
-    """Another connection sees it at once; and commits wait for the disk."""
+    """Another connection sees the charge at once, and commits wait for the disk."""
     ledger = site.open()
     ledger.charge(ask("0.25"))
     assert site.run("SELECT number, loss, delta FROM tacit_head") == [(1, "1/4", "0")]
@@ -133,7 +133,7 @@ def test_both_budgets_must_admit_the_analysts_and_that_of_the_data(site: Site) -
         site.open(analysts=limits).charge(ask("1e-9", analyst="ann"))
     assert ledger.records() == before
     ledger.charge(ask("0.7", analyst="bob"))
-    for analyst in ("ann", "bob", "carl", ""):  # however many there are, and whatever their names
+    for analyst in ("ann", "bob", "carl", ""):  # for any analyst
         with pytest.raises(BudgetError):
             ledger.charge(ask("1e-9", analyst=analyst))
     assert ledger.spent.loss == 1
@@ -149,7 +149,7 @@ def test_a_limit_that_is_set_later_counts_what_was_spent_before(site: Site) -> N
     ledger.charge(ask("0.1", analyst="ann"))
     with pytest.raises(BudgetError):
         ledger.charge(ask("0.01", analyst="ann"))
-    ledger.set_limit("ann", PureDP(epsilon=0.2))  # below what is spent: no more for her
+    ledger.set_limit("ann", PureDP(epsilon=0.2))  # below what is spent: she cannot query
     with pytest.raises(BudgetError, match=r"only 0\.0 is left"):
         ledger.charge(ask("0.01", analyst="ann"))
     ledger.set_limit("ann", None)

@@ -1,4 +1,4 @@
-"""Whatever is changed behind the ledger's back, `verify` tells, and names the first record that is wrong."""
+"""`verify` finds every change made outside the ledger, and names the first wrong record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POLICY = {"visits": Promise(unit="patient", neighbours="add/remove", bounds={"co
 
 
 def written(site: Site) -> SqlLedger:
-    """Return a ledger with a record of every kind that questions and stewards bring."""
+    """Return a ledger with records of every kind but clock."""
     ledger = site.open(policies=POLICY, analysts={"ann": PureDP(epsilon=0.5)})
     first = ledger.charge(again("a", analyst="ann", key="mine"))
     ledger.finish(first.number, "answered", "[7]")
@@ -163,7 +163,7 @@ def test_a_shorter_tail_with_the_head_moved_back_to_it_is_told(site: Site) -> No
 
 
 def forged(lines: list[str], change: Callable[[dict[str, Any]], None], kind: str) -> Iterator[str]:
-    """Yield lines whose last record of a kind says something else, with a chain that was computed again."""
+    """Yield lines whose last record of a kind is changed, with a chain that was computed again."""
     records = [json.loads(line) for line in lines[:-1]]
     location = max(i for i, one in enumerate(records) if one["kind"] == kind)
     before = ""

@@ -1,4 +1,4 @@
-"""The unit of a recorded policy: no column's name can stand for tc.ROW, and ledgers of 0.1.0 still open."""
+"""The unit of a recorded policy: no column's name can be mistaken for tc.ROW, and ledgers of 0.1.0 still open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Opening = Callable[..., Database]
 
 
 def opening(place: Path, column: str) -> Opening:
-    """Return what opens a table of one column beside `x` with a ledger, under a unit."""
+    """Return a function that opens a table with one column beside `x` under a unit and a ledger."""
     rows = pd.DataFrame({column: [1] * 5 + [2], "x": [1.0] * 6})
 
     def opened(unit: str | _Row, **more: bool) -> Database:
@@ -113,7 +113,7 @@ def test_a_ledger_of_0_1_0_opens_and_charges(
     db = opened(unit, accept=accept)
     assert db.left == tc.PureDP(epsilon=8.25)
     db.sql(COUNT, epsilon=1)
-    assert opened(unit).left == tc.PureDP(epsilon=7.25)  # from now on without a word from the steward
+    assert opened(unit).left == tc.PureDP(epsilon=7.25)  # from now on without accept
     assert isinstance(db.ledger, SqlLedger)
     assert verify(db.ledger).holds
     assert units(place)[:2] == [unit if isinstance(unit, str) else ROW_TEXT] * 2
@@ -196,7 +196,7 @@ def test_a_first_limit_is_recorded_at_once_unless_the_analyst_has_spent(folder: 
     with pytest.raises(RefusedError, match=first):
         opened(ann=ONE)
     assert opened(ann=ONE, accept=True).ledger.limit_of("ann") == ONE
-    assert opened().ledger.limit_of("ann") == ONE  # a policy without limits changes none
+    assert opened().ledger.limit_of("ann") == ONE  # a policy without limits changes no limit
 
 
 WITH_DELTA = tc.ApproxDP(epsilon=0.5, delta=1e-6)

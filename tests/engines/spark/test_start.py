@@ -84,7 +84,7 @@ def test_an_answer_has_our_own_lines_alone(folder: Path) -> None:
     right = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--yes")
     assert right.returncode == 0
     begun, spent = right.stderr.splitlines()
-    assert "new ledger was begun" in begun
+    assert "Created a new ledger" in begun
     assert spent == "Spent ε = 1; left ε = 9."
     missing = tacit(folder, "init", "spark:sales.visits")
     assert missing.returncode == 2
