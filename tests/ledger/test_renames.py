@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def assert_refused(path: Path, earlier: Path, *ledgers: SqlLedger) -> None:
         lambda: require_ledger(path),
         *(lambda ledger=ledger: ledger.charge(ask()) for ledger in ledgers),
     ]
-    reads: list[Callable[[], object]] = [lambda ledger=ledger: ledger.spent for ledger in ledgers]
+    reads: list[Callable[[], object]] = [partial(getattr, ledger, "spent") for ledger in ledgers]
     for use in (*uses, *reads):
         with pytest.raises(LedgerError, match=r"newest charges are still in .*rename") as caught:
             use()
