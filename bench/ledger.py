@@ -24,11 +24,11 @@ from noise import CHANGED, fingerprint
 from tacit.guarantees.events import DiscreteLaplaceNoise, to_json
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
-from tacit.ledger.open_ledger import open_ledger
-from tacit.ledger.records import Record, budget_said, record
-from tacit.ledger.schema import create, write
-from tacit.ledger.sql_ledger import DurableLedger
-from tacit.ledger.storage import store
+from tacit.ledger.open_ledger import create_ledger, open_ledger
+from tacit.ledger.records import Record, encode_budget, record
+from tacit.ledger.replay import replay
+from tacit.ledger.sql_ledger import SqlLedger
+from tacit.ledger.storage import open_store
 
 SHORT, LONG = 100, 100_000
 ROUNDS, CALLS = 15, 3
@@ -50,7 +50,7 @@ def history(charges: int) -> Iterator[Record]:
     """Yield the records of a ledger with so many answered charges."""
     time = "2026-01-01T00:00:00.000+00:00"
     last = record(
-        0, "begin", {**budget_said(BUDGET), "neighbours": "add/remove", "software": "bench", "time": time}, ""
+        0, "begin", {**encode_budget(BUDGET), "neighbours": "add/remove", "software": "bench", "time": time}, ""
     )
     yield last
     event, price = json.loads(to_json(EVENT)), EVENT.l1 / EVENT.scale
@@ -71,11 +71,14 @@ def history(charges: int) -> Iterator[Record]:
 
 def write_history(charges: int, place: str) -> None:
     """Write such a ledger at once."""
-    shelf = store(place)
-    with shelf.writing() as connection:
-        create(connection)
-        write(connection, list(history(charges)))
-    shelf.close()
+    records = list(history(charges))
+    state, report = replay(records, place)
+    if state is None:
+        raise AssertionError(report)
+    store = open_store(place)
+    with store.writing() as connection:
+        create_ledger(connection, records, state)
+    store.close()
 
 
 def opening(place: str) -> None:
@@ -83,21 +86,21 @@ def opening(place: str) -> None:
     open_ledger(place, BUDGET, "add/remove").close()
 
 
-def charging(ledger: DurableLedger) -> None:
+def charging(ledger: SqlLedger) -> None:
     """Charge a question that nobody asked before, and end it."""
     digest = f"new {next(_turn)}"
     request = Request(question="SELECT count(*) AS n FROM visits", events=(EVENT,), digest=digest, repeats=True)
     ledger.finish(ledger.charge(request).number, "answered", "[]")
 
 
-def repeating(ledger: DurableLedger) -> None:
+def repeating(ledger: SqlLedger) -> None:
     """Ask a question that was answered before."""
     request = Request(question="q", events=(EVENT,), digest=f"{51:064x}", repeats=True, analyst="ann")
     if ledger.charge(request).answer is None:
         raise AssertionError("this was to be free")
 
 
-def looking(ledger: DurableLedger) -> None:
+def looking(ledger: SqlLedger) -> None:
     """Ask what is spent."""
     if not ledger.spent.loss:
         raise AssertionError("something was spent")
@@ -142,7 +145,7 @@ def places(kind: str) -> Iterator[Callable[[int], str]]:
         server.cleanup()
 
 
-TASKS: dict[str, Callable[[str, DurableLedger], object]] = {
+TASKS: dict[str, Callable[[str, SqlLedger], object]] = {
     "open": lambda place, _: opening(place),
     "charge and finish": lambda _, ledger: charging(ledger),
     "the same question again": lambda _, ledger: repeating(ledger),
@@ -153,7 +156,7 @@ TASKS: dict[str, Callable[[str, DurableLedger], object]] = {
 def race(kind: str) -> dict[str, Rounds]:
     """Measure all tasks on a short and on a long ledger, in turns."""
     with places(kind) as place:
-        found: dict[int, tuple[str, DurableLedger]] = {}
+        found: dict[int, tuple[str, SqlLedger]] = {}
         for charges in (SHORT, LONG):
             write_history(charges, place(charges))
             found[charges] = place(charges), open_ledger(place(charges), BUDGET, "add/remove")

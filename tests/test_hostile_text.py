@@ -32,7 +32,7 @@ from tacit.errors import (
     TacitError,
     show,
 )
-from tacit.ledger.replay import Report
+from tacit.ledger.replay import VerifyReport
 from tacit.query.policy.mistakes import Mistake, PolicyError
 from tacit.query.refusals import unknown_column
 from tacit.query.results.release import Release
@@ -205,7 +205,7 @@ def test_the_mistakes_of_a_policy_are_a_line_each(text: str) -> None:
     assert not acting(str(error))
     assert len(str(error).splitlines()) == 3
     assert error.mistakes[0].where == text
-    assert not acting(str(Report(3, 1, text)), lines=False)
+    assert not acting(str(VerifyReport(3, 1, text)), lines=False)
 
 
 def table(name: str = "k") -> dict[str, list[object]]:

@@ -13,7 +13,6 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Self
 
@@ -25,6 +24,7 @@ from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name
 from tacit.ledger import FAILED as FAILED_OUTCOME
+from tacit.ledger.records import budget_like, left_of
 from tacit.query.aggregates.margins import tabulated, with_margins
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
@@ -327,14 +327,13 @@ class Database(Verbs):
     def spent(self) -> Budget:
         """What has been spent."""
         found = self._ledger.spent
-        return _as_budget(self._ledger.budget, found.loss, found.delta)
+        return budget_like(self._ledger.budget, found.loss, found.delta)
 
     @property
     def left(self) -> Budget:
         """What may still be spent."""
         found = self._ledger.spent  # first, since it looks whether somebody has changed the budget
-        most = limit(self._ledger.budget)
-        return _as_budget(self._ledger.budget, most.loss - found.loss, most.delta - found.delta)
+        return left_of(self._ledger.budget, found)
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -369,18 +368,6 @@ class Database(Verbs):
     def __exit__(self, *_: object) -> None:
         """Let go of the sources."""
         self.close()
-
-
-def _as_budget(budget: Budget, loss: Fraction, delta: Fraction) -> Budget:
-    match budget:
-        case PureDP():
-            return PureDP(epsilon=Exact(loss))
-        case ApproxDP():
-            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))
-        case ZCDP():
-            return ZCDP(rho=Exact(loss))
-        case _:
-            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))
 
 
 def _assumed(given: object) -> int | None:

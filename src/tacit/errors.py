@@ -15,6 +15,7 @@
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   └── LedgerError              the ledger cannot be read or written, or is corrupt
+    │       └── CommitError              a commit failed: the last record may or may not be stored
     └── InternalError            a bug in tacit
 
 A message is a fact; a hint says what to do next. Messages repeat parameters that the caller chose, never a value of
@@ -233,6 +234,10 @@ class LedgerError(SourceError):
 
 class MissingDriverError(MissingPackageError, SourceError):
     """The package that reads a source is not installed."""
+
+
+class CommitError(LedgerError):
+    """The ledger failed while it committed a record, which may or may not be stored. `unspent` is never set."""
 
 
 class NoSourceError(InvalidError, SourceError):

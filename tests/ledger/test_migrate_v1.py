@@ -1,4 +1,4 @@
-"""Ledgers of the first format: brought up to date, or left as they are."""
+"""Ledgers of the first format: migrated, or left unchanged."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from ledgers import ONE, Places, Shelf, ask, pure
+from ledgers import ONE, Site, Sites, ask, pure
 from tacit.errors import BudgetError, LedgerError, RefusedError
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import PureDP
 from tacit.ledger.open_ledger import read_ledger
-from tacit.ledger.verify import verify
+from tacit.ledger.replay import verify
 
 
-def first_format(place: str, charges: int = 4, budget: str = "basic: 1, delta 0") -> None:
+def first_format(location: str, charges: int = 4, budget: str = "basic: 1, delta 0") -> None:
     """Write a ledger as the first version of tacit did."""
-    with closing(sqlite3.connect(place)) as file, file:
+    with closing(sqlite3.connect(location)) as file, file:
         file.execute("PRAGMA journal_mode=WAL")
         file.execute("CREATE TABLE about (key VARCHAR NOT NULL PRIMARY KEY, value VARCHAR NOT NULL)")
         file.execute(
@@ -47,36 +47,36 @@ def first_format(place: str, charges: int = 4, budget: str = "basic: 1, delta 0"
 
 
 @pytest.fixture
-def old(places: Places) -> Shelf:
-    return places("sqlite")
+def old(sites: Sites) -> Site:
+    return sites("sqlite")
 
 
-def test_it_is_brought_up_to_date_with_all_it_holds(old: Shelf) -> None:
-    first_format(old.place)
+def test_it_is_brought_up_to_date_with_all_it_holds(old: Site) -> None:
+    first_format(old.location)
     with pytest.raises(LedgerError, match="older format"):
-        read_ledger(old.place)
+        read_ledger(old.location)
     ((chain,),) = old.run("SELECT chain FROM entries WHERE number = 4")
-    ledger = old.opened()
-    assert not ledger.begun
+    ledger = old.open()
+    assert not ledger.created
     assert ledger.spent.loss == Fraction(4, 10)
     assert [(e.question, e.analyst, e.events, e.outcome) for e in ledger.entries()] == [
         (f"SELECT 'ü {n}'", "ann" if n % 2 else "", (pure("0.05"), pure("0.05")), outcome)
         for n, outcome in enumerate(["answered", "failed", "pending", "pending"], 1)
     ]
     assert [ledger.spent_by(name).loss for name in ("ann", "")] == [Fraction(2, 10), Fraction(2, 10)]
-    assert ledger.records()[0].said["first_format"] == chain
+    assert ledger.records()[0].fields["first_format"] == chain
     assert verify(ledger).holds
     assert old.run("SELECT name FROM sqlite_master WHERE name IN ('about', 'entries', 'outcomes')") == []
     ledger.charge(ask("0.6"))
     with pytest.raises(BudgetError):
-        old.opened().charge(ask("0.01"))
-    assert verify(old.opened()).holds
+        old.open().charge(ask("0.01"))
+    assert verify(old.open()).holds
 
 
-def test_one_without_a_charge_too(old: Shelf) -> None:
-    first_format(old.place, charges=0)
-    assert old.opened().spent.loss == 0
-    assert verify(old.opened()).holds
+def test_one_without_a_charge_too(old: Site) -> None:
+    first_format(old.location, charges=0)
+    assert old.open().spent.loss == 0
+    assert verify(old.open()).holds
 
 
 CHANGES = {
@@ -94,22 +94,22 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_one_that_was_changed_is_refused_and_left_as_it_is(old: Shelf, what: str) -> None:
-    first_format(old.place)
+def test_one_that_was_changed_is_refused_and_left_as_it_is(old: Site, what: str) -> None:
+    first_format(old.location)
     old.run(CHANGES[what])
-    before = Path(old.place).read_bytes()
+    before = Path(old.location).read_bytes()
     with pytest.raises(LedgerError, match="Nothing was") as caught:
-        old.opened()
-    assert old.place in str(caught.value) or "at record" in str(caught.value)
-    assert Path(old.place).read_bytes() == before
+        old.open()
+    assert old.location in str(caught.value) or "at record" in str(caught.value)
+    assert Path(old.location).read_bytes() == before
 
 
-def test_one_for_another_budget_or_relation_is_refused_and_left_as_it_is(old: Shelf) -> None:
-    first_format(old.place)
-    before = Path(old.place).read_bytes()
+def test_one_for_another_budget_or_relation_is_refused_and_left_as_it_is(old: Site) -> None:
+    first_format(old.location)
+    before = Path(old.location).read_bytes()
     with pytest.raises(RefusedError):
-        old.opened(PureDP(epsilon=2))
+        old.open(PureDP(epsilon=2))
     with pytest.raises(RefusedError):
-        old.opened(ONE, "change one")
-    assert Path(old.place).read_bytes() == before
-    assert old.opened().spent.loss == Fraction(4, 10)
+        old.open(ONE, "change one")
+    assert Path(old.location).read_bytes() == before
+    assert old.open().spent.loss == Fraction(4, 10)

@@ -15,8 +15,8 @@ from tacit.errors import InvalidError, LedgerError, RefusedError, show
 from tacit.ledger import check_name, history
 from tacit.ledger.backup import export, load
 from tacit.ledger.open_ledger import read_ledger, require_ledger
-from tacit.ledger.sql_ledger import DurableLedger
-from tacit.ledger.verify import verify
+from tacit.ledger.replay import verify
+from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import spell
 from tacit.query.policy import file as policy_file
 from tacit.safe_text import as_json
@@ -61,7 +61,7 @@ def run(  # noqa: PLR0913 - one for each option
     raise InvalidError("action", show(action), f"one of {', '.join(ACTIONS)}")
 
 
-def _with(place: str, do: Callable[[DurableLedger], int]) -> int:
+def _with(place: str, do: Callable[[SqlLedger], int]) -> int:
     book = read_ledger(place)
     try:
         return do(book)
@@ -69,7 +69,7 @@ def _with(place: str, do: Callable[[DurableLedger], int]) -> int:
         book.close()
 
 
-def _verify(book: DurableLedger, receipts: Sequence[str], *, json: bool) -> int:
+def _verify(book: SqlLedger, receipts: Sequence[str], *, json: bool) -> int:
     """Compute the chain and all totals again."""
     report = verify(book, [_receipt(file) for file in receipts])
     if json:
@@ -92,7 +92,7 @@ def _receipt(file: str) -> dict[str, object]:
     return found
 
 
-def _export(book: DurableLedger) -> int:
+def _export(book: SqlLedger) -> int:
     for line in export(book):
         print(line)
     return 0
@@ -116,14 +116,14 @@ def _accept(policy: str, place: str) -> int:
 
     require_ledger(place)
     with opening.open(policy, ledger=place, accept=True) as db:
-        book = cast("DurableLedger", db.ledger)
+        book = cast("SqlLedger", db.ledger)
         accepted = "; ".join(changes(book.records(), book.opened_after))
         done = f"Accepted: {accepted}." if accepted else "Nothing to accept."
         say(f"{done} Left: {spell(db.left)} of {spell(book.budget)}.")
     return 0
 
 
-def _renew(book: DurableLedger, version: str, *, disjoint: bool) -> int:
+def _renew(book: SqlLedger, version: str, *, disjoint: bool) -> int:
     """Record another version of the data, with a fresh budget if its units are others."""
     check_name(version, "data_version")
     if not version:

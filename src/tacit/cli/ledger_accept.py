@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, cast
 
-from tacit.ledger.policies import Recorded, recorded_changes
-from tacit.ledger.records import Record, budget_read
+from tacit.ledger.policies import RecordedPolicy, recorded_changes
+from tacit.ledger.records import Record, decode_budget
 from tacit.query.formatting import spell
 
 Body: TypeAlias = Mapping[str, object]
@@ -25,7 +25,7 @@ def changes(records: Iterable[Record], after: int) -> list[str]:
         kind = "budget" if record.kind == "begin" else record.kind
         if kind not in _CHANGES:
             continue
-        body = record.said
+        body = record.fields
         subject = kind, body.get("analyst")
         if record.number > after:
             texts += _CHANGES[kind](before.get(subject, {}), body)
@@ -34,7 +34,7 @@ def changes(records: Iterable[Record], after: int) -> list[str]:
 
 
 def _budget(before: Body, after: Body) -> list[str]:
-    return [f"budget {spell(budget_read(before))} → {spell(budget_read(after))}"]
+    return [f"budget {spell(decode_budget(before))} → {spell(decode_budget(after))}"]
 
 
 def _limit(before: Body, after: Body) -> list[str]:
@@ -42,11 +42,11 @@ def _limit(before: Body, after: Body) -> list[str]:
 
 
 def _spelled(budget: object) -> str:
-    return "none" if budget is None else spell(budget_read(cast("Body", budget)))
+    return "none" if budget is None else spell(decode_budget(cast("Body", budget)))
 
 
 def _policy(before: Body, after: Body) -> list[str]:
-    return recorded_changes(cast("Recorded", before.get("tables", {})), cast("Recorded", after["tables"]))
+    return recorded_changes(cast("RecordedPolicy", before.get("tables", {})), cast("RecordedPolicy", after["tables"]))
 
 
 def _version(before: Body, after: Body) -> list[str]:

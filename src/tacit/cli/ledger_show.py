@@ -16,7 +16,7 @@ from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
 from tacit.ledger import described, history
 from tacit.ledger.history import Charge
-from tacit.ledger.sql_ledger import DurableLedger
+from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
 from tacit.safe_text import as_json, visible, width
 
@@ -27,7 +27,7 @@ _SHOWN = 20
 _DIGITS = Context(prec=6, rounding=ROUND_CEILING)
 
 
-def show(book: DurableLedger, *, delta: float | None, chart: str | None, json: bool) -> int:
+def show(book: SqlLedger, *, delta: float | None, chart: str | None, json: bool) -> int:
     """Print the budget, what is spent and left, by whom, and the last questions with what each cost."""
     charts.check(chart)
     charges, shares = history.charges(book.entries()), history.by_analyst(book)
@@ -50,7 +50,7 @@ def show(book: DurableLedger, *, delta: float | None, chart: str | None, json: b
     return 0
 
 
-def _said(book: DurableLedger, charges: Sequence[Charge], shares: Sequence[history.Share]) -> dict[str, object]:
+def _said(book: SqlLedger, charges: Sequence[Charge], shares: Sequence[history.Share]) -> dict[str, object]:
     """Return all of it for machines."""
     number, link = book.head
     return {
@@ -71,7 +71,7 @@ def _amounts(spent: Spent) -> dict[str, float]:
     return {"epsilon" if spent.currency == "basic" else "rho": round_up(spent.loss), "delta": round_up(spent.delta)}
 
 
-def _print(book: DurableLedger, charges: Sequence[Charge], shares: Sequence[history.Share]) -> None:
+def _print(book: SqlLedger, charges: Sequence[Charge], shares: Sequence[history.Share]) -> None:
     paper().print(_table(book, shares))
     with_delta = limit(book.budget).delta > 0 or any(one.total.delta for one in charges)
     for line in _lines(charges[-_SHOWN:], with_delta=with_delta):
@@ -81,7 +81,7 @@ def _print(book: DurableLedger, charges: Sequence[Charge], shares: Sequence[hist
     say(f"Left: {spell(history.left(book))} of {spell(book.budget)}. Head of the chain: {book.head[1]}")
 
 
-def _table(book: DurableLedger, shares: Sequence[history.Share]) -> Table:
+def _table(book: SqlLedger, shares: Sequence[history.Share]) -> Table:
     """Return what each analyst spent, and all together."""
     from rich.table import Table  # noqa: PLC0415 - heavy
     from rich.text import Text  # noqa: PLC0415 - heavy

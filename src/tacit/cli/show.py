@@ -108,13 +108,12 @@ def telling_of(ledger: Ledger, *, json: bool) -> Iterator[None]:
 
 def begun_note(ledger: Ledger) -> str:
     """Return what is to be said of a ledger that was begun when it was opened; nothing of any other."""
-    if not getattr(ledger, "begun", False):  # one in memory always is
+    if not ledger.created:
         return ""
-    named = visible(str(getattr(ledger, "named", "")))
     return (
-        f"A new ledger was begun {named if named.startswith('at ') else f'at {named}'}; if there was one before, stop "
-        "and restore it: what it recorded is not counted here. Put it back in the place of this one, or remove this "
-        "one and load a copy with `tacit ledger POLICY import COPY`."
+        f"Created a new ledger at {visible(ledger.name)}. If you expected an existing ledger, stop and restore it: "
+        "earlier spending is not counted. Move the old ledger back over this one, or delete this one and load a copy "
+        "with `tacit ledger POLICY import COPY`."
     )
 
 

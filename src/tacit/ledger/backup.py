@@ -1,6 +1,6 @@
-"""A ledger as JSON lines, one record each, and back: for safekeeping, for auditors, and to move house.
+"""Export a ledger as JSON lines, one record each, and import it: for backups, for auditors, and to move it.
 
-The last line says how many records there were and the head of their chain, so that a copy that was cut off is told.
+The last line has the number of records and the link of the last one, so that a truncated copy is detected.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from collections.abc import Generator, Iterable
 from os import PathLike
 
 from tacit.errors import LedgerError
-from tacit.ledger.open_ledger import read_ledger
+from tacit.ledger.open_ledger import create_ledger, read_ledger
 from tacit.ledger.records import FORMAT, Record, canonical
-from tacit.ledger.schema import create, found, write
-from tacit.ledger.sql_ledger import DurableLedger
-from tacit.ledger.storage import store
-from tacit.ledger.verify import Report, replay, verify
+from tacit.ledger.replay import VerifyReport, replay, verify
+from tacit.ledger.schema import contents
+from tacit.ledger.sql_ledger import SqlLedger
+from tacit.ledger.storage import open_store
 
-_PARTS = {"number": int, "kind": str, "body": str, "link": str}
+_FIELDS = {"number": int, "kind": str, "body": str, "link": str}
 
 
-def export(ledger: DurableLedger) -> Generator[str, None, None]:
-    """Yield each record as one line of JSON, and a last line that says where they end."""
+def export(ledger: SqlLedger) -> Generator[str, None, None]:
+    """Yield each record as one line of JSON, and a last line with the number of records."""
     count, link = 0, ""
     with ledger.snapshot() as (records, _):
-        for one in records:
-            said = {"format": FORMAT, "number": one.number, "kind": one.kind, "body": one.body, "link": one.link}
-            count, link = count + 1, one.link
-            yield canonical(said)
+        for record in records:
+            count, link = count + 1, record.link
+            yield canonical({"format": FORMAT, **{name: getattr(record, name) for name in _FIELDS}})
     yield canonical({"format": FORMAT, "records": count, "head": link})
 
 
@@ -35,64 +34,64 @@ def read_lines(lines: Iterable[str]) -> list[Record]:
     """Return the records of exported lines, or raise LedgerError."""
     records: list[Record] = []
     end: tuple[object, object] | None = None
-    for place, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        said = _object(line, place)
+        fields = _parse(line, number)
         if end is not None:
-            raise LedgerError(f"Line {place} comes after the end of the ledger. Nothing was written.")
-        if "records" in said:
-            end = said["records"], said.get("head")
+            raise _not_loaded(f"Line {number} comes after the end of the ledger.")
+        if "records" in fields:
+            end = fields["records"], fields.get("head")
             continue
-        parts = [said.get(part) for part in _PARTS]
-        if not all(type(part) is kind for part, kind in zip(parts, _PARTS.values(), strict=True)):
-            raise _no_record(place)
-        records.append(Record(*parts))  # type: ignore[arg-type]  # checked above
+        values = [fields.get(name) for name in _FIELDS]
+        if not all(type(value) is kind for value, kind in zip(values, _FIELDS.values(), strict=True)):
+            raise _not_loaded(f"Line {number} is not a ledger record.")
+        records.append(Record(*values))  # type: ignore[arg-type]  # checked above
     if end != (len(records), records[-1].link if records else ""):
-        raise LedgerError(
-            "The lines do not end where the ledger ended: some are missing. Nothing was written. Export it again."
-        )
+        raise _not_loaded("The copy is incomplete: lines are missing.")
     return records
 
 
-def _object(line: str, place: int) -> dict[str, object]:
+def _parse(line: str, number: int) -> dict[str, object]:
+    """Return the fields of a line, or raise LedgerError."""
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or not isinstance(said.get("format"), int):
-        raise _no_record(place)
-    if said["format"] != FORMAT:
-        raise LedgerError(
-            f"Line {place} was written by another version of tacit, likely a newer one. Nothing was written. Install "
-            "that version."
+        fields = None
+    if not isinstance(fields, dict) or not isinstance(fields.get("format"), int):
+        raise _not_loaded(f"Line {number} is not a ledger record.")
+    if fields["format"] != FORMAT:
+        raise _not_loaded(
+            f"Line {number} was written by another version of tacit, probably a newer one.", "Install that version."
         )
-    return said
+    return fields
 
 
-def _no_record(place: int) -> LedgerError:
-    return LedgerError(f"Line {place} is no record of a ledger. Nothing was written. Export it again.")
+def _not_loaded(fact: str, hint: str = "Export the ledger again.") -> LedgerError:
+    return LedgerError(f"{fact} Nothing was written.", hint=hint)
 
 
-def load(lines: Iterable[str], place: str | PathLike[str]) -> Report:
-    """Write an exported ledger to a place where there is none, if its chain and totals hold."""
+def load(lines: Iterable[str], location: str | PathLike[str]) -> VerifyReport:
+    """Write an exported ledger to an empty location, if the copy is valid; return the report on the new ledger.
+
+    Args:
+        lines: the exported lines.
+        location: the path of a file, or a postgresql:// URL.
+    """
     records = read_lines(lines)
-    _, report = replay(records)
-    if not report.holds:
-        raise LedgerError(f"{report} Nothing was written.")
-    shelf = store(place)
+    state, report = replay(records, "in the copy")
+    if state is None:
+        raise _not_loaded(str(report))
+    store = open_store(location)
     try:
-        with shelf.writing() as connection:
-            shelf.make_alone(connection)
-            if found(connection) != "nothing":
-                raise LedgerError(
-                    f"There is something at {shelf.named} already. Nothing was written. Say another place."
-                )
-            create(connection)
-            write(connection, records)
+        with store.writing() as connection:
+            store.lock_creation(connection)
+            if contents(connection) != "nothing":
+                raise _not_loaded(f"{store.name} already exists and is not empty.", "Choose another location.")
+            create_ledger(connection, records, state)
     finally:
-        shelf.close()
-    ledger = read_ledger(place)
+        store.close()
+    ledger = read_ledger(location)
     try:
         return verify(ledger)
     finally:

@@ -1,139 +1,140 @@
-"""What stewards change: the budget, analysts' limits, the policy, the version of the data. Each change is a record."""
+"""Appending records, and the changes that stewards make: budget, limits, policy, data version, clock.
+
+Each function compares a setting with the recorded one. If it differs, the function appends a record, or raises
+RefusedError if the rules forbid the change (see `state`) or the steward did not accept it.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select, update
+from datetime import UTC, datetime, timedelta
 
-from tacit.errors import InvalidError, RefusedError, show
-from tacit.guarantees.filters import Budget, limit
+from sqlalchemy import Connection
+
+from tacit.errors import InvalidError, LedgerError, RefusedError, show_name
+from tacit.guarantees.filters import Budget
 from tacit.ledger import check_name
-from tacit.ledger.head import SET_BACK, append, check_clock, clock, read_analyst, written
-from tacit.ledger.limits import check_currency, check_delta
 from tacit.ledger.policies import Policies, changes_of, check_changes, is_current, under_recorded_names
-from tacit.ledger.records import Head, budget_said, canonical, version_name
-from tacit.ledger.schema import ANALYSTS, RECORDS, REQUESTS, put
+from tacit.ledger.records import Head, RecordBody, encode_budget, record
+from tacit.ledger.schema import SqlTables, append_row
+from tacit.ledger.state import apply_new, check_budget, check_limit, check_new_limit, check_version
 from tacit.query.formatting import spell
 
+CLOCK_TOLERANCE = timedelta(minutes=5)
+"""The largest difference between the clocks of machines that share a ledger."""
 
-def settle_budget(connection: Connection, head: Head, budget: Budget, named: str, *, accept: bool) -> Head:
-    """Hold a budget against the ledger's own; record another one if it is meant."""
-    said, most = budget_said(budget), limit(budget)
-    if said == budget_said(head.budget):
+_ACCEPT = "accept it: `tacit ledger POLICY accept`, or accept=True in Python."
+
+
+def clock() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+def format_time(time: datetime) -> str:
+    """Return a time in the format of records."""
+    return time.isoformat(timespec="milliseconds")
+
+
+def append(connection: Connection, head: Head, kind: str, body: RecordBody, name: str) -> Head:
+    """Apply a record to the ledger, store it, and return the head after it.
+
+    The time of a record is never before that of the previous one, except for a record that corrects the clock.
+    """
+    now = clock() if kind == "clock" else max(clock(), datetime.fromisoformat(head.time))
+    added = record(head.number + 1, kind, {**body, "time": format_time(now)}, head.link)
+    after = apply_new(head, added, SqlTables(connection, name))
+    append_row(connection, head, added, after)
+    return after
+
+
+def change_budget(connection: Connection, head: Head, budget: Budget, name: str, *, accept: bool) -> Head:
+    """Record a budget that differs from the recorded one."""
+    numbers = encode_budget(budget)
+    if numbers == encode_budget(head.budget):
         return head
-    if most.currency != head.spent.currency:
-        raise RefusedError(
-            f"The ledger {named} has the budget {head.budget}, but the policy says {budget}: that is another currency, "
-            "in which what was spent cannot be told. Nothing was spent or changed. Put the old one back; or, for data "
-            "of other units, begin another ledger."
-        )
-    if most.loss < head.spent.loss or most.delta < head.spent.delta:
-        raise RefusedError(
-            f"The ledger {named} has the budget {head.budget}, but the policy says {budget}, which is below what "
-            f"is spent already ({float(head.spent.loss):g}, δ = {float(head.spent.delta):g}); nothing can undo that. "
-            "Nothing was changed. Put the old one back."
-        )
+    check_budget(head, budget, name)
     if not accept:
         raise RefusedError(
-            f"The ledger {named} has the budget {head.budget}, but the policy says {budget}. Nothing was spent or "
-            "changed. Put the old one back, or, if the change is meant, accept it: `tacit ledger POLICY accept`, or "
-            "accept=True in Python."
+            f"Ledger {name} has the budget {head.budget}, but the policy says {budget}.",
+            hint=f"Restore the old budget. If the change is intended, {_ACCEPT}",
         )
-    return append(connection, head, "budget", said, budget=budget)
+    return append(connection, head, "budget", numbers, name)
 
 
-def settle_limit(
-    connection: Connection, head: Head, analyst: str, budget: Budget | None, named: str, *, accept: bool
+def change_limit(
+    connection: Connection, head: Head, analyst: str, budget: Budget | None, name: str, *, accept: bool
 ) -> Head:
-    """Record what one analyst may spend under the data's budget; None: no limit of their own.
+    """Record the limit of one analyst under the budget of the data; None removes it.
 
     The first limit of an analyst who has spent nothing is recorded at once. A changed limit, or a first limit of an
-    analyst who has already spent, needs `accept`: otherwise whoever opens the data could raise a limit unnoticed. A
+    analyst who has already spent, needs `accept`: otherwise anyone who opens the data could raise a limit unnoticed. A
     recorded limit with a δ stays valid under a budget without δ, so that older ledgers open; a new one is refused.
     """
     check_name(analyst, "analyst")
-    said = None if budget is None else budget_said(budget)
+    numbers = None if budget is None else encode_budget(budget)
     if budget is not None:
-        check_currency(analyst, budget, head.budget)
-    own, now = read_analyst(connection, head, analyst, named)
-    if (None if now is None else budget_said(now)) == said:
+        check_limit(analyst, budget, head)
+    spent, recorded = SqlTables(connection, name).account(analyst, head.nothing)
+    if (None if recorded is None else encode_budget(recorded)) == numbers:
         return head
     if budget is not None:
-        check_delta(analyst, budget, head.budget)
-    if not accept and (now is not None or own.loss or own.delta):
-        raise RefusedError(_changed_limit(analyst, now, budget, named))
-    moved = append(connection, head, "analyst", {"analyst": analyst, "budget": said})
-    values = {"name": analyst, "loss": str(own.loss), "delta": str(own.delta)}
-    put(connection, ANALYSTS, values | {"budget": None if said is None else canonical(said)})
-    return moved
+        check_new_limit(analyst, budget, head)
+    if not accept and (recorded is not None or spent.loss or spent.delta):
+        raise _changed_limit(analyst, recorded, budget, name)
+    return append(connection, head, "analyst", {"analyst": analyst, "budget": numbers}, name)
 
 
-def _changed_limit(analyst: str, now: Budget | None, budget: Budget | None, named: str) -> str:
+def _changed_limit(analyst: str, recorded: Budget | None, budget: Budget | None, name: str) -> RefusedError:
     """Return the refusal of a limit that differs from the recorded one."""
-    wanted = "no limit" if budget is None else spell(budget)
-    how = "`tacit ledger POLICY accept`, or accept=True in Python."
-    if now is None:
-        return (
-            f"The analyst {analyst!r} has spent without a limit; the policy now sets {wanted}. Nothing was changed. "
-            f"Remove the limit from the policy, or accept it: {how}"
+    now, who = "no limit" if budget is None else spell(budget), show_name(analyst)
+    if recorded is None:
+        return RefusedError(
+            f"Analyst {who} has spent without a limit; the policy now sets {now}.",
+            hint=f"Remove the limit from the policy. If it is intended, {_ACCEPT}",
         )
-    return (
-        f"The ledger {named} limits the analyst {analyst!r} to {spell(now)}; the policy says {wanted}. Nothing was "
-        f"changed. Put the old limit back, or accept the new one: {how}"
+    return RefusedError(
+        f"Ledger {name} limits analyst {who} to {spell(recorded)}, but the policy says {now}.",
+        hint=f"Restore the old limit. If the change is intended, {_ACCEPT}",
     )
 
 
-def settle_policy(connection: Connection, head: Head, policies: Policies, *, accept: bool) -> Head:
-    """Record what is public; what changed since a charge must be accepted, and the unit can never change."""
+def change_policy(connection: Connection, head: Head, policies: Policies, name: str, *, accept: bool) -> Head:
+    """Record the policy of the tables. After a charge a change must be accepted, and the unit can never change."""
     policies = under_recorded_names(policies, head.policy)
     if is_current(head.policy, policies):
         return head
     if head.spent.loss or head.spent.delta:
-        changes = [change for name, promise in policies.items() for change in changes_of(name, head.policy, promise)]
+        changes = [change for table, promise in policies.items() for change in changes_of(table, head.policy, promise)]
         check_changes(changes, accept=accept)
-    merged = {**head.policy, **{name: promise.parts() for name, promise in policies.items()}}
-    return append(connection, head, "policy", {"tables": merged}, policy=merged)
+    merged = {**head.policy, **{table: promise.parts() for table, promise in policies.items()}}
+    return append(connection, head, "policy", {"tables": merged}, name)
 
 
-def settle_version(connection: Connection, head: Head, version: str, *, disjoint: bool) -> Head:
-    """Record another declared version of the data.
-
-    A budget that began afresh belongs to the new units alone. So a version from before it is refused from then on: its
-    units would be charged to a budget that is not theirs. And what was asked about already has no new units.
-    """
+def change_version(connection: Connection, head: Head, version: str, name: str, *, disjoint: bool) -> Head:
+    """Record a new declared version of the data; with `disjoint` its units are new, and the budget is renewed."""
     if not check_name(version, "data_version"):
-        raise InvalidError("data_version", "an empty one", "a name, such as 2026-01")
-    declared = connection.execute(select(REQUESTS.c.number).where(REQUESTS.c.name == version_name(version))).scalar()
-    if declared is not None and declared < head.since:
-        raise RefusedError(
-            f"The version {show(version)} of the data is from before the budget began afresh for other units "
-            f"(with {show(head.version)}). Nothing was spent. Ask of the newer data."
-        )
-    if head.version == version and not (disjoint and head.since != declared):
+        raise InvalidError("data_version is empty.", argument="data_version", hint="Give a name, such as 2026-01.")
+    declared = check_version(head, version, SqlTables(connection, name), disjoint=False)
+    is_renewed = declared is not None and declared == head.since
+    if head.version == version and (is_renewed or not disjoint):
         return head
-    if disjoint and declared is not None and _charged_since(connection, declared):
-        raise RefusedError(
-            f"The version {show(version)} of the data has been asked about already, so its units are not new. Nothing "
-            "was changed. Give the version with the new units a name of its own."
+    return append(connection, head, "version", {"version": version, "disjoint": disjoint}, name)
+
+
+def check_clock(head: Head, name: str) -> None:
+    """Raise LedgerError if the clock was set back. No rule depends on times, but they must not mislead a reader."""
+    now, last = clock(), datetime.fromisoformat(head.time)
+    if now < last - CLOCK_TOLERANCE:
+        raise LedgerError(
+            f"The clock of this machine shows {now:%Y-%m-%d %H:%M} UTC, which is before the last record of ledger "
+            f"{name} ({last:%Y-%m-%d %H:%M}).",
+            hint=f"Correct the clock, then try again. If it is right now and was wrong before, {_ACCEPT}",
         )
-    changed: dict[str, object] = {"version": version}
-    if disjoint:
-        changed |= {"spent": head.nothing, "since": head.number + 1}
-    moved = append(connection, head, "version", {"version": version, "disjoint": disjoint}, **changed)
-    if disjoint or declared is None:
-        put(connection, REQUESTS, {"name": version_name(version), "number": moved.number, "digest": ""})
-    if disjoint:
-        connection.execute(update(ANALYSTS).values(loss="0", delta="0"))
-    return moved
 
 
-def _charged_since(connection: Connection, number: int) -> bool:
-    charges = select(RECORDS.c.number).where(RECORDS.c.kind == "charge", RECORDS.c.number > number)
-    return connection.execute(charges.limit(1)).first() is not None
-
-
-def settle_clock(connection: Connection, head: Head, named: str, *, accept: bool) -> Head:
-    """Refuse a clock that was set back, or record that it was wrong before."""
-    if accept and written(clock() + SET_BACK) < head.time:
-        return append(connection, head, "clock", {"was": head.time})
-    check_clock(head, named)
+def change_clock(connection: Connection, head: Head, name: str, *, accept: bool) -> Head:
+    """Refuse a clock that was set back; with `accept`, record that the clock was wrong before."""
+    if accept and format_time(clock() + CLOCK_TOLERANCE) < head.time:
+        return append(connection, head, "clock", {"was": head.time}, name)
+    check_clock(head, name)
     return head

@@ -1,28 +1,37 @@
-"""Opening a ledger: making one, bringing an old one up to date, and holding it against the policy that asks."""
+"""Opening a ledger: create it, migrate it from the first format, or compare it with the policy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
 from sqlalchemy import Connection
 
-from tacit.errors import LedgerError, RefusedError, show
+from tacit.errors import LedgerError, RefusedError, show_name
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.filters import Budget, start
-from tacit.ledger.changes import settle_budget, settle_clock, settle_limit, settle_policy, settle_version
-from tacit.ledger.head import clock, read_head, written
-from tacit.ledger.migrate_v1 import migrated
+from tacit.ledger.changes import (
+    change_budget,
+    change_clock,
+    change_limit,
+    change_policy,
+    change_version,
+    clock,
+    format_time,
+)
+from tacit.ledger.migrate_v1 import migrate
 from tacit.ledger.policies import Policies
-from tacit.ledger.records import Head, budget_said, record
-from tacit.ledger.schema import create, found, write
-from tacit.ledger.sql_ledger import DurableLedger
-from tacit.ledger.storage import Store, missing, store
+from tacit.ledger.records import Head, Record, encode_budget, record
+from tacit.ledger.replay import LedgerState, replay
+from tacit.ledger.schema import contents, create, read_head, write
+from tacit.ledger.sql_ledger import SqlLedger
+from tacit.ledger.state import before_charge
+from tacit.ledger.storage import Store, missing, open_store
 from tacit.version import VERSION
 
 
 def open_ledger(
-    place: str | PathLike[str],
+    location: str | PathLike[str],
     budget: Budget,
     neighbours: Neighbours,
     *,
@@ -30,110 +39,124 @@ def open_ledger(
     analysts: Mapping[str, Budget] | None = None,
     version: str | None = None,
     accept: bool = False,
-) -> DurableLedger:
-    """Open a ledger, or begin one; all that changes is recorded in one transaction, or nothing is.
+) -> SqlLedger:
+    """Open a ledger, or create it. All changes are recorded in one transaction, or none is.
 
     Args:
-        place: a file's path, or a postgresql:// URL.
-        budget: what may be spent in all; a ledger keeps the one it was begun with unless a change is accepted.
-        neighbours: the relation of neighbours, which never changes.
-        policies: what is public about each table, as far as the promise rests on it.
-        analysts: what some analysts may spend, under the budget of all; another limit than the recorded one, or a first
-            one for an analyst who has spent already, must be accepted.
+        location: the path of a file, or a postgresql:// URL.
+        budget: the budget of the data. A ledger keeps its budget unless a change is accepted.
+        neighbours: the neighbour relation, which never changes.
+        policies: the public facts about each table on which the guarantee depends.
+        analysts: the limits of analysts under the budget of the data. A changed limit, or a first limit of an analyst
+            who has already spent, must be accepted.
         version: the declared version of the data.
-        accept: whether a changed budget, limit or policy is meant, and shall be recorded; or a clock that was wrong
-            before.
+        accept: whether to record a changed budget, limit or policy, or a clock that was wrong before.
     """
-    budget_said(budget)
-    start(budget, neighbours)
-    shelf = store(place)
-    try:
-        with shelf.writing() as connection:
-            begun = _prepare(shelf, connection, budget, neighbours)
-            head = read_head(connection, shelf.named, lock=True)
-            after = head.number
-            _check_relation(head, neighbours, shelf.named)
-            head = settle_clock(connection, head, shelf.named, accept=accept)
-            head = settle_budget(connection, head, budget, shelf.named, accept=accept)
-            head = settle_policy(connection, head, policies or {}, accept=accept)
-            for analyst, most in (analysts or {}).items():
-                head = settle_limit(connection, head, analyst, most, shelf.named, accept=accept)
-            head = _settle_version(connection, head, version, shelf.named)
-    except BaseException:
-        shelf.close()
-        raise
-    return DurableLedger(shelf, head, version, begun=begun, after=after)
+    with before_charge():
+        encode_budget(budget)
+        start(budget, neighbours)
+        store = open_store(location)
+        try:
+            with store.writing() as connection:
+                created = _prepare(store, connection, budget, neighbours)
+                head = read_head(connection, store.name, lock=True)
+                opened_after = head.number
+                _check_relation(head, neighbours, store.name)
+                head = change_clock(connection, head, store.name, accept=accept)
+                head = change_budget(connection, head, budget, store.name, accept=accept)
+                head = change_policy(connection, head, policies or {}, store.name, accept=accept)
+                for analyst, limit in (analysts or {}).items():
+                    head = change_limit(connection, head, analyst, limit, store.name, accept=accept)
+                head = _change_version(connection, head, version, store.name)
+        except BaseException:
+            store.close()
+            raise
+    return SqlLedger(store, head, version, created=created, opened_after=opened_after)
 
 
-def read_ledger(place: str | PathLike[str]) -> DurableLedger:
-    """Open a ledger that is there, as it is: to look at it, to check it, to copy it."""
-    shelf = store(place, must_exist=True)
-    try:
-        with shelf.reading() as connection:
-            _check_held(found(connection), shelf.named)
-            head = read_head(connection, shelf.named)
-    except BaseException:
-        shelf.close()
-        raise
-    return DurableLedger(shelf, head, None)
+def read_ledger(location: str | PathLike[str]) -> SqlLedger:
+    """Open an existing ledger without any change: to show it, to verify it, to copy it."""
+    with before_charge():
+        store = open_store(location, must_exist=True)
+        try:
+            with store.reading() as connection:
+                _check_contents(contents(connection), store.name)
+                head = read_head(connection, store.name)
+        except BaseException:
+            store.close()
+            raise
+    return SqlLedger(store, head, None)
 
 
-def require_ledger(place: str | PathLike[str]) -> None:
-    """Raise LedgerError unless a ledger was begun in a place; nothing is made or changed there."""
-    shelf = store(place, must_exist=True)
-    try:
-        with shelf.reading() as connection:
-            if found(connection) == "nothing":
-                raise missing(shelf.named)
-    finally:
-        shelf.close()
+def require_ledger(location: str | PathLike[str]) -> None:
+    """Raise LedgerError unless a ledger exists at a location; change nothing there."""
+    with before_charge():
+        store = open_store(location, must_exist=True)
+        try:
+            with store.reading() as connection:
+                if contents(connection) == "nothing":
+                    raise missing(store.name)
+        finally:
+            store.close()
 
 
-def _check_held(held: str, named: str) -> None:
-    if held == "nothing":
-        raise missing(named)
-    if held != "ledger":
-        why = "of an older format: ask a question to renew it" if held == "first" else "no ledger: name another"
-        raise LedgerError(f"What is at {named} is {why}. Nothing was changed.")
+def create_ledger(connection: Connection, records: Sequence[Record], state: LedgerState) -> None:
+    """Create the tables of a ledger, and insert records and the state after them."""
+    create(connection)
+    write(connection, records, state.rows())
 
 
-def _prepare(shelf: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> bool:
-    """Make a ledger where there is none, and bring an old one up to date; return whether there was none."""
-    if found(connection) == "ledger":
+def _check_contents(kind: str, name: str) -> None:
+    if kind == "nothing":
+        raise missing(name)
+    if kind == "first":
+        raise LedgerError(f"Ledger {name} has an older format.", hint="Run a query; it migrates the ledger.")
+    if kind != "ledger":
+        raise LedgerError(f"{name} is not a ledger.", hint="Name another file.")
+
+
+def _prepare(store: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> bool:
+    """Create a missing ledger, or migrate one of the first format; return whether it was created."""
+    if contents(connection) == "ledger":
         return False
-    shelf.make_alone(connection)
-    held = found(connection)
-    if held == "other":
-        raise LedgerError(
-            f"The file {shelf.named} is a database, but no ledger. Nothing was spent or changed. Name another file."
-        )
-    now = written(clock())
-    if held == "first":
-        records = migrated(connection, now, shelf.named)
-        create(connection)
-        write(connection, records)
-    elif held == "nothing":
-        create(connection)
-        said = {**budget_said(budget), "neighbours": neighbours, "software": f"tacit {VERSION}", "time": now}
-        write(connection, [record(0, "begin", said, "")])
-    return held == "nothing"
+    store.lock_creation(connection)
+    kind = contents(connection)
+    if kind == "other":
+        raise LedgerError(f"{store.name} is a database, but not a ledger.", hint="Name another file.")
+    now = format_time(clock())
+    if kind == "first":
+        _insert(connection, migrate(connection, now, store.name), store.name)
+    elif kind == "nothing":
+        body = {**encode_budget(budget), "neighbours": neighbours, "software": f"tacit {VERSION}", "time": now}
+        _insert(connection, [record(0, "begin", body, "")], store.name)
+    return kind == "nothing"
 
 
-def _check_relation(head: Head, neighbours: Neighbours, named: str) -> None:
+def _insert(connection: Connection, records: Sequence[Record], name: str) -> None:
+    """Insert records into a new ledger; raise LedgerError if they fail verification."""
+    state, report = replay(records, name)
+    if state is None:
+        raise LedgerError(f"{report} Nothing was written.", hint="Restore it from a backup.")
+    create_ledger(connection, records, state)
+
+
+def _check_relation(head: Head, neighbours: Neighbours, name: str) -> None:
     if head.spent.neighbours != neighbours:
         raise RefusedError(
-            f"The ledger {named} was begun for neighbours that {head.spent.neighbours!r}, not {neighbours!r}; that can "
-            "never change. Nothing was spent. Put it back in the policy."
+            f'Ledger {name} uses neighbours = "{head.spent.neighbours}", but the policy says "{neighbours}". The '
+            "neighbour relation of a ledger cannot be changed.",
+            hint="Restore it in the policy.",
         )
 
 
-def _settle_version(connection: Connection, head: Head, version: str | None, named: str) -> Head:
-    """Record the version that is asked of; where a budget began afresh for one, it must be said."""
+def _change_version(connection: Connection, head: Head, version: str | None, name: str) -> Head:
+    """Record the data version. A version is required once the budget has been renewed for disjoint units."""
     if version is not None:
-        return settle_version(connection, head, version, disjoint=False)
+        return change_version(connection, head, version, name, disjoint=False)
     if head.since:
         raise RefusedError(
-            f"The budget of the ledger {named} is for the version {show(head.version)} of the data, of other units "
-            "than before. Nothing was spent. Say which version this is: data_version, in the policy or in tc.open."
+            f"The budget of ledger {name} is for data version {show_name(head.version)}, whose units are not those of "
+            "earlier versions.",
+            hint="State the version of these data: data_version, in the policy or in tc.open.",
         )
     return head

@@ -1,37 +1,38 @@
-"""What records say: the chain, every total and every limit, computed again from the first record on."""
+"""`verify`: check the chain of a ledger, and compute every total again from its records.
+
+For each record `replay` checks that
+
+* its number is the next one;
+* its link is the hash of its content and of all records before it;
+* the rules admit it (see `state`): for example, that its totals are those that the filter gives for its events, and
+  that both the budget of the data and the analyst's limit admitted it.
+
+Then `verify` compares the head and the other derived tables with the records. The report names the first wrong record.
+A changed, removed, added or moved record breaks the chain from there on. An older copy of the ledger that was restored
+has a valid chain, but not the links of the receipts that were issued after it.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from tacit.errors import TacitError
-from tacit.guarantees.events import from_json
-from tacit.guarantees.filters import Budget, Spent, admit_all, limit, start
-from tacit.ledger.records import (
-    ANSWERED,
-    FAILED,
-    PENDING,
-    Head,
-    Record,
-    budget_read,
-    budget_said,
-    canonical,
-    key_name,
-    linked,
-    question_name,
-    total_read,
-    version_name,
-)
+from tacit.errors import BudgetError, InvalidError, TacitError
+from tacit.ledger.records import Head, MemoryTables, Record, link_of
+from tacit.ledger.state import WrongRecordError, apply
 from tacit.safe_text import visible
+
+if TYPE_CHECKING:
+    from tacit.ledger.sql_ledger import SqlLedger, TableRows
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What was found: how many records, and the first that is wrong with the reason; None if no one record is."""
+class VerifyReport:
+    """The number of records that were read, the number of the first wrong record, and the reason.
+
+    `wrong` is None if no record is wrong, or if the fault is not in one record. `why` is empty if the ledger is valid.
+    """
 
     records: int
     wrong: int | None = None
@@ -39,191 +40,147 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether everything is as it should be."""
+        """True if the ledger is valid."""
         return not self.why
 
     def __str__(self) -> str:
-        """One sentence."""
+        """Return the report in a sentence or two."""
         if self.holds:
-            return f"All {self.records:,} records hold: the chain, the totals and what admits the next charge."
+            return f"All {self.records:,} records are valid: the chain, the totals and the limits."
         at = "" if self.wrong is None else f" at record {self.wrong}"
-        return visible(f"The ledger is not what was written{at}: {self.why}.")
+        return visible(f"The ledger is corrupt{at}. {self.why}")
 
 
-class WrongError(Exception):
-    """A record that is wrong, and why."""
+class _FaultError(Exception):
+    """A fault: the number of the first wrong record, if there is one, and the reason."""
 
     def __init__(self, number: int | None, why: str) -> None:
-        """Keep both."""
         super().__init__(why)
         self.number, self.why = number, why
 
 
-@dataclass(slots=True)
-class State:
-    """What the records say so far, after the first."""
+class LedgerState(NamedTuple):
+    """The whole state of a ledger after its last record."""
 
-    budget: Budget
-    nothing: Spent
-    spent: Spent
-    number: int = -1
-    link: str = ""
-    policy: Mapping[str, Any] = field(default_factory=dict)
-    version: str = ""
-    since: int = 0
-    time: str = ""
-    by: dict[str, Spent] = field(default_factory=dict)
-    limits: dict[str, Budget] = field(default_factory=dict)
-    charges: dict[int, tuple[str, int | None]] = field(default_factory=dict)
-    requests: dict[str, tuple[int, str]] = field(default_factory=dict)
+    head: Head
+    tables: MemoryTables
 
-    def derived(self) -> dict[str, list[dict[str, object]]]:
-        """Return the rows that must stand in the tables beside the records."""
-        head = Head(
-            number=self.number,
-            link=self.link,
-            spent=self.spent,
-            budget=self.budget,
-            policy=self.policy,
-            version=self.version,
-            since=self.since,
-            time=self.time,
-        )
-        limits = {name: canonical(budget_said(budget)) for name, budget in self.limits.items()}
-        return {
-            "tacit_head": [head.row()],
-            "tacit_analysts": [
-                {"name": name, "loss": str(own.loss), "delta": str(own.delta), "budget": limits.get(name)}
-                for name, own in self.by.items()
-            ],
-            "tacit_charges": [{"number": n, "outcome": how, "ended": at} for n, (how, at) in self.charges.items()],
-            "tacit_requests": [{"name": name, "number": n, "digest": d} for name, (n, d) in self.requests.items()],
-        }
+    def rows(self) -> dict[str, list[dict[str, object]]]:
+        """Return the rows of the derived tables."""
+        return self.tables.rows(self.head)
 
 
-def replay(records: Iterable[Record]) -> tuple[State | None, Report]:
-    """Go through records from the first; return what they say, if they hold, and whether they do."""
-    state, place = None, -1
+def replay(records: Iterable[Record], name: str) -> tuple[LedgerState | None, VerifyReport]:
+    """Apply records from the first one on; return the state after the last, or None if one is wrong, and a report.
+
+    Args:
+        records: the records, oldest first.
+        name: the name of the ledger in reasons.
+    """
+    head, tables, count = None, MemoryTables(name), 0
     try:
-        for place, one in enumerate(records):
-            state = _followed(state, place, one)
-        if state is None:
-            raise WrongError(None, "it has no records")  # noqa: TRY301 - told like every other fault
-    except WrongError as wrong:
-        return None, Report(place + 1, wrong.number, wrong.why)
-    return state, Report(place + 1)
+        for number, record in enumerate(records):
+            count = number + 1
+            head = _next_head(head, number, record, tables)
+        if head is None:
+            raise _FaultError(None, "It has no records.")  # noqa: TRY301 - reported like every other fault
+    except _FaultError as fault:
+        return None, VerifyReport(count, fault.number, fault.why)
+    return LedgerState(head, tables), VerifyReport(count)
 
 
-_FAULTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TacitError)
-
-
-def _followed(state: State | None, place: int, one: Record) -> State:
-    """Return what holds after one more record, or raise WrongError."""
-    if one.number != place:
-        raise WrongError(place, f"it is missing, and record {one.number} stands in its place")
-    if one.link != linked("" if state is None else state.link, one.number, one.kind, one.body):
-        raise WrongError(place, "its link does not follow from what it says and from the records before it")
+def _next_head(head: Head | None, number: int, record: Record, tables: MemoryTables) -> Head:
+    """Return the head after one more record, or raise _FaultError."""
+    if record.number != number:
+        raise _FaultError(number, f"It is missing: record {record.number} is in its place.")
+    if record.link != link_of("" if head is None else head.link, number, record.kind, record.body):
+        raise _FaultError(number, "Its link does not match its content and the records before it.")
     try:
-        said = json.loads(one.body)
+        return apply(head, record, tables)
+    except BudgetError:
+        raise _FaultError(number, "Its charge does not fit the budget or the analyst's limit.") from None
+    except TacitError as error:
+        raise _FaultError(number, error.message) from None
+    except WrongRecordError as error:
+        raise _FaultError(number, str(error)) from None
+
+
+def verify(ledger: SqlLedger, receipts: Sequence[Mapping[str, object]] = ()) -> VerifyReport:
+    """Check a ledger, and that it holds the charges of some receipts.
+
+    Args:
+        ledger: the ledger.
+        receipts: receipts of answers that were released under it.
+    """
+    issued = [_read_receipt(receipt) for receipt in receipts]
+    links: dict[int, str] = dict.fromkeys((number for number, _ in issued), "")
+    with ledger.snapshot() as (records, derived):
+        state, report = replay(_note_links(records, links), ledger.name)
         if state is None:
-            state = _begun(one.kind, said)
-        else:
-            _RULES[one.kind](state, one.number, said)
-        state.number, state.link, state.time = one.number, one.link, str(said["time"])
-    except _FAULTS as error:
-        ours = isinstance(error, TacitError) and one.kind == "charge"
-        why = "its charge was not to be admitted" if ours else "it does not say what such a record must say"
-        raise WrongError(place, why) from None
-    return state
+            return report
+        try:
+            _check_derived(state, derived())
+            _check_receipts(issued, links)
+        except _FaultError as fault:
+            return VerifyReport(report.records, fault.number, fault.why)
+    return report
 
 
-def _begun(kind: str, said: Mapping[str, Any]) -> State:
-    if kind != "begin":
-        raise WrongError(0, "a ledger begins with its budget")
-    budget = budget_read(said)
-    nothing = start(budget, said["neighbours"])
-    return State(budget, nothing, nothing)
+def _note_links(records: Iterable[Record], links: dict[int, str]) -> Iterator[Record]:
+    """Yield the records, and store the links of the charges that receipts name."""
+    for record in records:
+        if record.number in links and record.kind == "charge":
+            links[record.number] = record.link
+        yield record
 
 
-def _budget(state: State, number: int, said: Mapping[str, Any]) -> None:
-    most = limit(budget_read(said))
-    if most.currency != state.spent.currency or most.loss < state.spent.loss or most.delta < state.spent.delta:
-        raise WrongError(number, "its budget is in another currency, or lower than what is spent")
-    state.budget = budget_read(said)
-
-
-def _analyst(state: State, number: int, said: Mapping[str, Any]) -> None:
-    name, budget = str(said["analyst"]), said["budget"]
-    state.limits.pop(name, None)
-    if budget is not None:
-        state.limits[name] = budget_read(budget)
-        if limit(state.limits[name]).currency != state.spent.currency:
-            raise WrongError(number, "its limit is in another currency")
-    state.by.setdefault(name, state.nothing)
-
-
-def _policy(state: State, number: int, said: Mapping[str, Any]) -> None:
-    if not isinstance(said["tables"], dict):
-        raise WrongError(number, "its policy has no tables")
-    state.policy = said["tables"]
-
-
-def _version(state: State, number: int, said: Mapping[str, Any]) -> None:
-    state.version = str(said["version"])
-    state.requests.setdefault(version_name(state.version), (number, ""))
-    if said["disjoint"]:
-        state.requests[version_name(state.version)] = number, ""
-        state.spent, state.since = state.nothing, number
-        state.by = dict.fromkeys(state.by, state.nothing)
-
-
-def _clock(state: State, number: int, said: Mapping[str, Any]) -> None:
-    if said["was"] != state.time:
-        raise WrongError(number, "the time that it calls wrong is not that of the record before")
-
-
-def _charge(state: State, number: int, said: Mapping[str, Any]) -> None:
-    events = [from_json(json.dumps(one)) for one in said["events"]]
-    total, analyst = admit_all(state.spent, state.budget, events), str(said["analyst"])
-    _same(number, said, total, "")
-    own, most = state.by.get(analyst, state.nothing), state.limits.get(analyst)
-    own = grown(own, state.spent, total) if most is None else admit_all(own, most, events)
-    _same(number, said, own, "analyst_")
-    if (said["version"], said["since"]) != (state.version, state.since):
-        raise WrongError(number, "it was charged for another version of the data")
-    state.spent, state.by[analyst] = total, own
-    state.charges[number] = PENDING, None
-    if said["repeats"]:
-        state.requests[question_name(analyst, state.version, said["digest"])] = number, said["digest"]
-    if said["key"] is not None:
-        state.requests[key_name(analyst, said["key"])] = number, said["digest"]
-
-
-def _same(number: int, said: Mapping[str, Any], total: Spent, whose: str) -> None:
-    if (Fraction(said[f"{whose}loss"]), Fraction(said[f"{whose}delta"])) != (total.loss, total.delta):
-        raise WrongError(number, "its totals are not those that its events give")
-
-
-def grown(own: Spent, before: Spent, after: Spent) -> Spent:
-    """Return an analyst's total where no limit of their own is set: what the data's total grew by is added."""
-    return total_read(own, own.loss + after.loss - before.loss, own.delta + after.delta - before.delta)
-
-
-def _outcome(state: State, number: int, said: Mapping[str, Any]) -> None:
-    how, answer = said["outcome"], said["answer"]
-    if state.charges.get(said["charge"], ("", None))[0] != PENDING:
-        raise WrongError(number, "it ends a charge that is not there or has ended")
-    if how not in (ANSWERED, FAILED) or not isinstance(answer, str | None):
-        raise WrongError(number, "it says no outcome that there is")
-    state.charges[said["charge"]] = how, number
-
-
-_RULES = {
-    "budget": _budget,
-    "analyst": _analyst,
-    "policy": _policy,
-    "version": _version,
-    "clock": _clock,
-    "charge": _charge,
-    "outcome": _outcome,
+_DERIVED = {
+    "tacit_head": "The totals, the budget or the policy of its head do not match the records.",
+    "tacit_analysts": "The totals or the limits of its analysts do not match the records.",
+    "tacit_charges": "The outcomes of its charges do not match the records.",
+    "tacit_requests": "The index of its answers does not match the records.",
 }
+
+
+def _check_derived(state: LedgerState, derived: Mapping[str, TableRows]) -> None:
+    """Compare the derived tables with the records."""
+    expected, heads, head = state.rows(), derived["tacit_head"], state.head
+    if len(heads) != 1:
+        raise _FaultError(None, "Its head row is missing.")
+    if (heads[0]["number"], heads[0]["link"]) != (head.number, head.link):
+        raise _FaultError(head.number + 1, "Records at the end are missing, or the head was changed.")
+    for name, why in _DERIVED.items():
+        different = _as_set(expected[name]) ^ _as_set(derived[name])
+        if different or len(expected[name]) != len(derived[name]):
+            by_number = name in ("tacit_charges", "tacit_requests")
+            raise _FaultError(_least_number(different) if by_number else None, why)
+
+
+def _as_set(rows: Sequence[Mapping[str, object]]) -> set[tuple[tuple[str, str], ...]]:
+    """Return rows that can be compared by value and type."""
+    return {tuple((name, repr(value)) for name, value in sorted(row.items())) for row in rows}
+
+
+def _least_number(rows: Iterable[tuple[tuple[str, str], ...]]) -> int | None:
+    """Return the least number of a charge in some rows."""
+    return min((int(number) for row in rows if (number := dict(row)["number"]).isdecimal()), default=None)
+
+
+def _read_receipt(receipt: Mapping[str, object]) -> tuple[int, str]:
+    """Return the number and the link of a receipt, or raise InvalidError."""
+    number, link = receipt.get("ledger_entry"), receipt.get("ledger_link")
+    if not isinstance(number, int) or not isinstance(link, str):
+        raise InvalidError(
+            "The receipt has no record number and link.",
+            argument="receipt",
+            hint="Give a receipt of an answer that was charged to a ledger in a file or in PostgreSQL.",
+        )
+    return number, link
+
+
+def _check_receipts(issued: Sequence[tuple[int, str]], links: Mapping[int, str]) -> None:
+    for number, link in sorted(issued):
+        if links[number] != link:
+            raise _FaultError(
+                number, "A receipt was issued for another record: this copy is old, or it is of another ledger."
+            )

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from itertools import product
 from math import ceil, floor, inf, prod
 
-from tacit.errors import InvalidError, RefusedError, show_name
+from tacit.errors import RefusedError, show_name
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
 from tacit.query.expressions.ranges import prove_range

@@ -1,30 +1,30 @@
-"""Locks on the inode of a ledger's file: running transactions on one file go by one name.
+"""Locks on the inode of a ledger's file: all running transactions on one file use the same name.
 
-SQLite locks the file itself, but its write-ahead log and the index of that log lie beside the *name*. Two names of one
+SQLite locks the file itself, but its write-ahead log and the index of that log are beside the *name*. Two names of one
 file (a second hard link, a file mounted at a second path) have two logs, and neither side sees the other's charges.
 
-**Statement.** Every transaction on one file goes through one write-ahead log: those that run at the same time share
-it. A transaction that comes by another name finds all earlier charges in the file itself, or is refused.
+**Statement.** Every transaction on one file uses one write-ahead log: transactions that run at the same time share it.
+A transaction that uses another name finds all earlier charges in the file itself, or is refused.
 
-**At the same time.** A name is its folder's device and inode and the file's own name, without case. Each name stands
-for one byte far beyond the end of the file (and beyond the bytes that SQLite locks). A process opens the file, takes a
-shared lock on the byte of its name, *and then* asks whether any other byte of the range is locked. If so, it refuses.
-Locks are taken one after the other in the kernel. Of two processes with two names, the later to lock therefore sees the
-earlier lock, so at most one of them goes on. The lock is held until the process's last connection is closed. Names
-collide with a chance of 2^-60, and then only this lock misses them.
+**At the same time.** A name is the device and inode of its folder and the file's own name, without case. Each name is
+mapped to one byte far beyond the end of the file (and beyond the bytes that SQLite locks). A process opens the file,
+takes a shared lock on the byte of its name, *and then* asks whether any other byte of the range is locked. If so, it
+refuses. The kernel takes locks one after the other. Of two processes with two names, the later to lock therefore sees
+the earlier lock, so at most one of them continues. The lock is held until the process's last connection is closed.
+Names collide with probability 2^-60, and then only this lock misses them.
 
-No exclusive lock is needed for writers: with one name SQLite's own write lock, which lies beside the name, excludes
+No exclusive lock is needed for writers: with one name, SQLite's own write lock, which is beside the name, excludes
 them from each other.
 
 **One after the other.** SQLite writes the log back into the file when the last connection closes, unless two
 connections close at the same moment and each sees the other. Connections are therefore closed under an exclusive lock
-on one more byte. The last to close then finds no other, and leaves no log.
+on one more byte. The last to close then finds no other connection, and leaves no log.
 
 A log still stays beside a name if a process is killed, if the disk is full, if the last to close may not write the
 file, or if the file was renamed while a connection was open: SQLite does not write back into a renamed file at its
-close. The file therefore lists its paths (see `paths`). A path is in the file itself before anything is charged under
-it, and each transaction looks for logs beside the other paths. While a name is locked, no other name is in use, so no
-log appears between that check and the end of the transaction.
+close. The file therefore lists its paths (see `ledger_file`). A path is in the file itself before anything is charged
+under it, and each transaction looks for logs beside the other paths. While a name is locked, no other name is in use,
+so no log appears between that check and the end of the transaction.
 
 **Closing descriptors.** When a process closes any descriptor of a file, POSIX drops all its classic locks on that file,
 SQLite's too; another process could then delete a log in use. Each inode therefore has one entry per process, which
@@ -35,9 +35,9 @@ file descriptions, which no other descriptor affects.
 of the parent, which still has the open file description. SQLite's own memory still says that the child holds the
 locks of a transaction that ran during the fork, so the child refuses to use that file.
 
-**Not covered.** Systems other than Linux, which have no such locks (the checks of links and of logs in `files` remain).
-A log that this process cannot see: it was deleted, or its path is in another container. A log beside a path at which
-there is another file by now, since the log may belong to that file. A log that version 0.1.0 left behind,
+**Not covered.** Systems other than Linux, which have no such locks (the checks of links and of logs in `ledger_file`
+remain). A log that this process cannot see: it was deleted, or its path is in another container. A log beside a path
+at which there is another file by now, since the log may belong to that file. A log that version 0.1.0 left behind,
 since it recorded no paths. A program that opens the file with SQLite itself, in this process.
 """
 
@@ -54,9 +54,8 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, RLock
 from time import monotonic, sleep
+from typing import NamedTuple
 from unicodedata import normalize
-
-from tacit.ledger.failures import FORKED, OTHER_NAME, FileUseError
 
 if sys.platform == "linux":
     import fcntl
@@ -64,14 +63,40 @@ if sys.platform == "linux":
 Inode = tuple[int, int]
 """The device and the number of a file."""
 
+
+class Failure(NamedTuple):
+    """A failure of a ledger: a fact that completes "Ledger X …", without a period, and a hint."""
+
+    fact: str
+    hint: str
+
+
+class FileUseError(Exception):
+    """The file of a ledger must not be used."""
+
+    def __init__(self, failure: Failure) -> None:
+        """Store the failure."""
+        super().__init__(*failure)
+        self.failure = failure
+
+
+_OTHER_NAME = Failure(
+    "is in use under another name, which could have charges that this name does not see",
+    "Use one path in all programs and containers. Mount the folder that holds the ledger, not the file.",
+)
+_FORKED = Failure(
+    "was in use by another thread when this process was forked",
+    "Start processes while no query runs, or with the method 'spawn'.",
+)
+
 _FIRST, _COUNT = 2**61, 2**60
-"""The range of bytes that stand for names; SQLite locks bytes from 2^30 on."""
+"""The range of bytes for names. SQLite locks bytes from 2^30 on."""
 
 _CLOSING = _FIRST - 1
 """The byte that is locked while a connection is closed."""
 
 _PATIENCE = 60.0
-"""For how many seconds to wait for others who close; then a connection is closed all the same."""
+"""The number of seconds to wait for others that close; then the connection is closed anyway."""
 
 _FLOCK = "hhqqi0q"
 """C's struct flock: type, origin, start, length, process, and the padding at its end."""
@@ -79,7 +104,7 @@ _FLOCK = "hhqqi0q"
 
 @dataclass(eq=False, slots=True)
 class Use:
-    """The use that this process makes of one file: its descriptors, its name's byte, its running transactions."""
+    """The use of one file by this process: its descriptors, the byte of its name, its running transactions."""
 
     inode: Inode
     descriptors: list[int]
@@ -94,16 +119,20 @@ _GUARD = RLock()
 
 
 def inode_of(status: os.stat_result) -> Inode:
-    """Return which file a status is about."""
+    """Return the device and the number of the file of a status."""
     return status.st_dev, status.st_ino
 
 
 def enter(path: str, *, create: bool) -> Use:
-    """Begin a transaction on a file by a name; raise FileUseError if another name is in use, OSError if it cannot open.
+    """Start a transaction on a file by a name.
 
     Args:
         path: the file's path without symbolic links.
-        create: whether to make a file that is not there.
+        create: whether to create the file if it does not exist.
+
+    Raises:
+        FileUseError: another name of the file is in use.
+        OSError: the file cannot be opened.
     """
     with _GUARD:
         use = _current_use(path) or _new_use(path, create=create)
@@ -128,7 +157,7 @@ def leave(use: Use) -> None:
 
 @contextmanager
 def closing(inode: Inode | None) -> Iterator[None]:
-    """Let no other transaction on a file close its connection meanwhile."""
+    """Hold the lock under which connections to a file are closed."""
     use = None if inode is None else _USES.get(inode)
     if use is None:
         yield
@@ -150,7 +179,7 @@ def _current_use(path: str) -> Use | None:
 
 
 def _new_use(path: str, *, create: bool) -> Use:
-    """Open a file; if it is in use already, by a rename just now, the descriptor stays open as long as the others."""
+    """Open a file. If a rename put it into use just now, the descriptor stays open as long as the others."""
     descriptor = _open(path, create=create)
     inode = inode_of(os.fstat(descriptor))
     use = _USES.setdefault(inode, Use(inode, []))
@@ -159,7 +188,7 @@ def _new_use(path: str, *, create: bool) -> Use:
 
 
 def _open(path: str, *, create: bool) -> int:
-    """Open a file to read and write, or to read where more is not allowed; children of this process do not inherit."""
+    """Open a file to read and write, or only to read if writing is not permitted; child programs do not inherit it."""
     try:
         return os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o644)
     except OSError as error:
@@ -169,7 +198,7 @@ def _open(path: str, *, create: bool) -> int:
 
 
 def byte_of(path: str) -> int:
-    """Return the byte that stands for a name; names that some file systems take for the same have the same byte."""
+    """Return the byte of a name. Names that some file systems treat as equal have the same byte."""
     folder, name = os.path.split(path)
     device, number = inode_of(Path(folder).stat())
     folded = normalize("NFD", normalize("NFD", name).casefold())
@@ -178,13 +207,13 @@ def byte_of(path: str) -> int:
 
 
 def _claim(use: Use, name: int) -> None:
-    """Lock a name's byte, then look for others; or raise FileUseError."""
+    """Lock the byte of a name, then check that no other is locked; or raise FileUseError."""
     if use.inode in _INHERITED:
-        raise FileUseError(FORKED)
+        raise FileUseError(_FORKED)
     if use.name is None and _is_only_name(use.descriptors[0], name):
         use.name = name
     if use.name != name:
-        raise FileUseError(OTHER_NAME)
+        raise FileUseError(_OTHER_NAME)
 
 
 def _is_only_name(descriptor: int, name: int) -> bool:
@@ -206,7 +235,7 @@ def _is_only_name(descriptor: int, name: int) -> bool:
 
 
 def _lock_closing(descriptor: int) -> bool:
-    """Wait for the lock on closing, and return whether it is held."""
+    """Wait for the lock on closing, and return whether this process holds it."""
     if sys.platform != "linux":
         return False
     until, pause = monotonic() + _PATIENCE, 0.0005
@@ -224,13 +253,13 @@ def _lock_closing(descriptor: int) -> bool:
 
 
 def _command(descriptor: int, command: int, kind: int, start: int, length: int) -> int:
-    """Run a lock command, and return the type of lock that the kernel answers with."""
-    answer = fcntl.fcntl(descriptor, command, struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0))
-    return int(struct.unpack(_FLOCK, answer)[0])
+    """Run a lock command, and return the type of lock that the kernel reports."""
+    reply = fcntl.fcntl(descriptor, command, struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0))
+    return int(struct.unpack(_FLOCK, reply)[0])
 
 
 def _after_fork() -> None:
-    """Close the copies of a parent's descriptors in a child, and refuse files whose transactions ran meanwhile."""
+    """Close a parent's descriptors in its child, and refuse files whose transactions ran during the fork."""
     _INHERITED.update(_USES)
     for use in _USES.values():
         for descriptor in use.descriptors:
