@@ -132,11 +132,12 @@ class ColumnNotFoundError(InvalidError):
 class MissingPackageError(InvalidError):
     """An optional package is not installed."""
 
-    def __init__(self, package: str, purpose: str, *, extra: str | None = None) -> None:
-        """Store the package and the extra of tacit that installs it."""
+    def __init__(self, package: str, purpose: str, *, extra: str | None = None, alternative: str | None = None) -> None:
+        """Store the package and the extra of tacit that installs it; `alternative` is what works without it."""
         self.package, self.extra = package, extra
         command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {package}"
-        super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
+        hint = f"Run: {command}" if alternative is None else f"Run: {command}. {alternative}"
+        super().__init__(f"{purpose} requires {package}, which is not installed.", hint=hint)
 
 
 class TableNotNamedError(InvalidError):

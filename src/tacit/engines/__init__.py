@@ -22,7 +22,7 @@ from typing import Protocol, TypeAlias
 
 from tacit.query.expressions import Kind
 from tacit.query.plan import Plan
-from tacit.query.pricing.partition_selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 Answer: TypeAlias = Sequence[Sequence[int]]
 """For every measure of a plan's bundles, in order, one exact integer a cell: the product of the keys' values, the first
@@ -54,7 +54,7 @@ class Engine(Protocol):
     def measure(self, plan: Plan) -> Answer:
         """Read the rows and return the plan's exact integers."""
 
-    def find(self, plan: Plan, choose: Choose) -> Found:
+    def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows of a plan whose groups are not listed, and return those groups that are chosen.
 
         Args:

@@ -156,6 +156,23 @@ def price(budget: Budget, event: Event | GaussianDP) -> Spent:
     return replace(most, loss=loss, delta=delta, neighbours=getattr(event, "neighbours", None))
 
 
+def budget_like(budget: Budget, loss: Fraction, delta: Fraction) -> Budget:
+    """Return a guarantee of the same kind as a budget, with other amounts.
+
+    >>> budget_like(ApproxDP(epsilon=1, delta=1e-6), Fraction(1, 2), Fraction(0))
+    ApproxDP(epsilon=0.5, delta=0.0)
+    """
+    match budget:
+        case PureDP():
+            return PureDP(epsilon=Exact(loss))
+        case ApproxDP():
+            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))
+        case ZCDP():
+            return ZCDP(rho=Exact(loss))
+        case _:
+            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))
+
+
 def admit(spent: Spent, budget: Budget, event: Event | GaussianDP) -> Spent:
     """Return the total after one more event, or raise BudgetError if that exceeds the budget.
 

@@ -4,7 +4,7 @@ from datetime import date
 from fractions import Fraction
 
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.results.catalog import as_html, known
+from tacit.query.results.render import catalog_html, public_facts
 
 TABLE = TablePolicy(
     name="t",
@@ -22,14 +22,15 @@ TABLE = TablePolicy(
 
 def test_what_is_public_is_said_in_words() -> None:
     assert (
-        known(ColumnPolicy(kind="date", days=(date(2024, 1, 1), date(2024, 12, 31)))) == "days 2024-01-01 to 2024-12-31"
+        public_facts(ColumnPolicy(kind="date", days=(date(2024, 1, 1), date(2024, 12, 31))))
+        == "days 2024-01-01 to 2024-12-31"
     )
-    assert known(ColumnPolicy(kind="integer", keys=tuple(range(10)))) == "keys 0, 1, 2, 3, 4, 5 and 4 more"
-    assert known(ColumnPolicy(kind="text")) == ""
+    assert public_facts(ColumnPolicy(kind="integer", keys=tuple(range(10)))) == "keys 0, 1, 2, 3, 4, 5 and 4 more"
+    assert public_facts(ColumnPolicy(kind="text")) == ""
 
 
 def test_hidden_columns_are_not_listed_and_names_are_escaped() -> None:
-    page = as_html({"t": TABLE})
+    page = catalog_html({"t": TABLE})
     assert "secret" not in page
     assert "&lt;cost&gt;" in page
     assert "bounds 0 to 20000" in page

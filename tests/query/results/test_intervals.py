@@ -30,7 +30,7 @@ from tacit.query.expressions import Value
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.intervals import _range, interval, read_confidence
 
 Floats = npt.NDArray[np.float64]
@@ -62,7 +62,11 @@ class Case:
 
     @property
     def noise(self) -> NoiseLaw:
-        found = price(self.plan, epsilon=self.spend) if self.law == "laplace" else price(self.plan, rho=self.spend)
+        found = (
+            price(self.plan, Cost(epsilon=self.spend))
+            if self.law == "laplace"
+            else price(self.plan, Cost(rho=self.spend))
+        )
         return found.noise[0]
 
     def exact(self) -> tuple[tuple[int, ...], float]:
@@ -237,7 +241,7 @@ def test_a_ratio_of_aggregates_is_covered() -> None:
     share = Computed("multiply", (Constantly(100.0, "real"), ratio), "real")
     plan = plan_of(UNITS, TOTAL, COUNT, more={"share": share})
     for spend, rows in ((0.5, 60), (0.5, 10**5), (0.05, 40)):
-        laws = price(plan, epsilon=spend).noise
+        laws = price(plan, Cost(epsilon=spend)).noise
         fine = 2 ** plan.bundles[0].measures[0].fraction_bits
         total, runs = 17 * rows, 4000
         covered = 0
@@ -365,7 +369,7 @@ def test_only_what_has_noise_has_an_interval() -> None:
 
 def test_two_aggregates_share_the_confidence() -> None:
     plan = plan_of(ROW, COUNT, TOTAL)
-    laws = price(plan, epsilon=0.1).noise
+    laws = price(plan, Cost(epsilon=0.1)).noise
     released = [Released(bundle, (500,), law) for bundle, law in zip(plan.bundles, laws, strict=True)]
     both = interval(plan, Computed("add", (Noisy(0, "real"), Noisy(1, "real")), "real"), released, (), 0.95)
     own = [interval(plan, Noisy(place, "real"), released, (), 0.975) for place in (0, 1)]
@@ -375,7 +379,7 @@ def test_two_aggregates_share_the_confidence() -> None:
 
 def test_the_largest_confidence_is_answered() -> None:
     plan = plan_of(ROW, COUNT, TOTAL)
-    laws = price(plan, epsilon=0.1).noise
+    laws = price(plan, Cost(epsilon=0.1)).noise
     released = [Released(bundle, (500,), law) for bundle, law in zip(plan.bundles, laws, strict=True)]
     ends = interval(plan, Computed("add", (Noisy(0, "real"), Noisy(1, "real")), "real"), released, (), nextafter(1, 0))
     assert ends is not None

@@ -25,7 +25,7 @@ from tacit.query.expressions import Column
 from tacit.query.noise_law import Law
 from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import Price, price
+from tacit.query.pricing.price import Cost, Price, price
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +78,11 @@ class Case:
         return plan_of(self.table, self.ask)
 
     def priced(self) -> Price:
-        return price(self.plan, epsilon=self.spend) if self.law == "laplace" else price(self.plan, rho=self.spend)
+        return (
+            price(self.plan, Cost(epsilon=self.spend))
+            if self.law == "laplace"
+            else price(self.plan, Cost(rho=self.spend))
+        )
 
     def counts(self) -> npt.NDArray[np.int64]:
         """The true integers of every bin."""

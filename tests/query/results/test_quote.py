@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.pricing.price import price
-from tacit.query.results.quote import Planned
+from tacit.query.pricing.price import Cost, price
+from tacit.query.results.quote import Quote
 from tacit.query.results.release import release
 from tacit.query.sql.parse import parse
 
@@ -28,9 +28,9 @@ TABLE = TablePolicy(
 )
 
 
-def planned(sql: str, *, confidence: float = 0.95, assume: int | None = None) -> Planned:
+def planned(sql: str, *, confidence: float = 0.95, assume: int | None = None) -> Quote:
     plan = parse(sql, {"t": TABLE})
-    return Planned(plan, price(plan, epsilon=1), confidence, assume)
+    return Quote(plan, price(plan, Cost(epsilon=1)), confidence, assume)
 
 
 def test_sums_of_multiples_have_their_error_by_the_union_bound() -> None:
@@ -76,7 +76,7 @@ def test_the_groups_and_what_is_left_out_are_said() -> None:
 
 def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
     asked = planned('SELECT count(*) AS n, sum(x) / count(*) AS "<r>" FROM t')
-    assert repr(asked).startswith("<Planned: costs ε = 1; n ± ")
+    assert repr(asked).startswith("<Quote: costs ε = 1; n ± ")
     assert repr(asked).endswith("<r> ± ?>")
     assert "<r>" not in asked._repr_html_()
     assert "costs ε = 1." in asked._repr_html_()
@@ -87,7 +87,7 @@ def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
 def test_groups_that_are_found_are_said_to_be() -> None:
     free = replace(TABLE, columns={**TABLE.columns, "note": ColumnPolicy(kind="text")})
     plan = parse("SELECT region, note, count(*) AS n FROM t GROUP BY region, note", {"t": free})
-    said = str(Planned(plan, price(plan, epsilon=1, delta=1e-6), 0.95, None))
+    said = str(Quote(plan, price(plan, Cost(epsilon=1, delta=1e-6)), 0.95, None))
     assert "Groups: 2 values of region. Rows with another value are left out" in said
     assert "Groups of note are found in the data, privately" in said
 
@@ -119,7 +119,7 @@ AT_MOST_3_ROWS = "as at most 3 rows a group (more are scaled down to that)."
 def test_how_much_of_a_unit_counts_is_said(sql: str, said: str) -> None:
     columns = {**TABLE.columns, "who": ColumnPolicy(kind="integer")}
     plan = parse(sql, {"t": replace(TABLE, unit="who", max_groups=5, max_rows=3, columns=columns)})
-    one = Planned(plan, price(plan, epsilon=1), 0.95, None)
+    one = Quote(plan, price(plan, Cost(epsilon=1)), 0.95, None)
     assert said in str(one).splitlines()
     assert html.escape(said) in one._repr_html_()
     assert "counts" not in str(planned(sql.replace("who", "x")))

@@ -21,7 +21,7 @@ from tacit.engines.sql.shown_groups import SHOWN
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import SourceError, TacitError
 from tacit.query.histograms import Histograms
-from tacit.query.pricing.partition_selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 _FOUND = "found"
 
@@ -44,7 +44,7 @@ class DuckDBEngine(StatementEngine):
         """Give the connection: what it reads does not change while it is open."""
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
 
-    def _found(self, run: Run, made: Looks, secret: Secret, choose: Choose) -> Found:
+    def _found(self, run: Run, made: Looks, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the groups that are chosen; all groups stay in the database, and only while this runs."""
         connection, first = self._connection, made.first
         by = [f"g{place}" for place in range(first.keys)]

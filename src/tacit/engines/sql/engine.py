@@ -27,7 +27,7 @@ from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.partition_selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 FAILED = (
     "The engine failed while it read the data; what was charged stays charged. What it said is not shown, "
@@ -145,15 +145,15 @@ class StatementEngine(ABC):
                 answer[place] = integers
         return answer
 
-    def find(self, plan: Plan, choose: Choose) -> Found:
+    def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows and return the groups that are chosen, the hash keyed afresh."""
         return self.find_with(plan, choose, (secrets.randbits(64), secrets.randbits(64)))
 
-    def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> Found:
+    def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> DiscoveredGroups:
         """Return the groups that are chosen, under a key of the hash; for tests, as above."""
         made = self._looks(plan)
 
-        def ask(run: Run) -> Found:
+        def ask(run: Run) -> DiscoveredGroups:
             self._look_again(run, plan)
             return self._found(run, made, secret, choose)
 
@@ -245,7 +245,7 @@ class StatementEngine(ABC):
             [(places, self._made(part, shown_statement)) for places, part in later],
         )
 
-    def _found(self, run: Run, made: Looks, secret: Secret, choose: Choose) -> Found:
+    def _found(self, run: Run, made: Looks, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the groups that are chosen: all groups are held in memory, and only while this runs.
 
         They stand in the order of their keys, which is not the order of any rows, before anything is chosen.
@@ -288,12 +288,12 @@ class Looks:
         shown: Sequence[tuple[Any, ...]],
         places: Sequence[int],
         later: Sequence[tuple[tuple[int, ...], list[int] | Histograms]],
-    ) -> Found:
+    ) -> DiscoveredGroups:
         """Return the groups that are shown: their rows of the first look, their places in it, and what came later."""
         integers = dict[int, list[int] | Histograms](zip(self.places, self.first.read(shown), strict=True))
         integers |= {place: own for own_places, own in later for place in own_places}
         keys = [row[: self.first.keys] for row in shown]
-        return Found(keys, list(places), [integers[place] for place in range(len(integers))])
+        return DiscoveredGroups(keys, list(places), [integers[place] for place in range(len(integers))])
 
 
 def order_of(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:

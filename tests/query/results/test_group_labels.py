@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.query.expressions import Value
-from tacit.query.results.labels import label
+from tacit.query.results.render import group_label
 from tacit.safe_text import chart_label
 
 texts = st.none() | st.sampled_from(["NULL", "all", "", "a", ", ", '"', '"NULL"', "a, b", "b"]) | st.text(', "aN\\')
@@ -17,13 +17,13 @@ groups = st.tuples(texts, texts)
 
 @given(groups, groups)
 def test_different_groups_have_different_labels(one: tuple[Value, ...], two: tuple[Value, ...]) -> None:
-    assert (label(one) == label(two)) == (one == two)
+    assert (group_label(one) == group_label(two)) == (one == two)
 
 
 @given(texts, texts)
 def test_one_key_is_told_apart_too_and_from_no_key(one: Value, two: Value) -> None:
-    assert (label([one]) == label([two])) == (one == two)
-    assert label([one]) != label([])
+    assert (group_label([one]) == group_label([two])) == (one == two)
+    assert group_label([one]) != group_label([])
 
 
 def test_a_chart_has_a_line_for_each_group() -> None:
@@ -36,4 +36,4 @@ def test_a_chart_has_a_line_for_each_group() -> None:
 
 
 def test_an_escape_and_the_text_of_an_escape_have_different_labels() -> None:
-    assert len({chart_label(label([text])) for text in ("\x1b", r"\x1b", "\u202e", r"\u202e")}) == 4
+    assert len({chart_label(group_label([text])) for text in ("\x1b", r"\x1b", "\u202e", r"\u202e")}) == 4
