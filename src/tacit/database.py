@@ -84,7 +84,7 @@ class Database:
             rho: ρ instead of ε, for a budget in zCDP.
             error: instead of both, the largest error of the answer: one number for all aggregates, or one for each by
                 its name. tacit finds the cheapest noise that meets it.
-            keys: public values of group keys for which the policy has none, by the name in the answer.
+            keys: public values of group keys that the policy does not list, by the name in the answer.
             confidence: the probability that the errors are not larger.
             assume: the number of units that a group is assumed to have, for the error of averages.
         """

@@ -53,7 +53,7 @@ def test_blocks_add_up_exactly_and_the_last_may_be_shorter(
 class Scripted(NoiseLaw):
     """Noise that is known."""
 
-    def drawn(self, size: int, bits: object = None) -> Integers:
+    def draw_array(self, size: int, bits: object = None) -> Integers:
         del bits
         return np.array(self.script[:size], dtype=self.kind)
 

@@ -18,7 +18,7 @@ import pytest
 
 import tacit as tc
 from contract.plans import key, plan, table
-from tacit.database import FAILED, Database
+from tacit.database import Database
 from tacit.engines.opened import Opened
 from tacit.engines.spark import sessions
 from tacit.engines.spark.engine import open_spark, open_spark_tables
@@ -169,7 +169,7 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
         with pytest.raises(SourceError) as caught:
             endless.sql(ASKED, epsilon=1)
         assert monotonic() - start < PATIENCE
-        assert str(caught.value) == FAILED
+        assert caught.value.message == SOURCE_FAILED
         assert endless.spent == tc.PureDP(epsilon=1)
         process.wait()
         for gone in (db, endless):
@@ -198,6 +198,7 @@ GIVING_UP = """
 import sys
 import tacit as tc
 from tacit.engines.spark.engine import open_spark
+from tacit.session import SOURCE_FAILED
 opened = open_spark(sys.argv[1], table="visits")
 print("opened", flush=True)
 sys.stdin.readline()

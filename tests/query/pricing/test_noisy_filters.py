@@ -451,5 +451,5 @@ def test_errors_are_solved_for_all_groups_together() -> None:
 def test_a_margin_needs_all_cells() -> None:
     plan = question("table_count", {"order": (DOWN,), "limit": 3})
     answer = release(plan, price(plan, Cost(epsilon=1)), exact_integers(plan, "table_count"), {})
-    with pytest.raises(InvalidError, match="a whole table"):
+    with pytest.raises(InvalidError, match="all cells"):
         answer.margin()

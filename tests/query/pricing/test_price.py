@@ -309,7 +309,7 @@ def test_a_bad_epsilon_or_rho_is_refused_by_name(bad: Number) -> None:
         price(plan, Cost(rho=bad))
 
 
-@pytest.mark.parametrize("bad", [1, 1.5, -1e-9, nan, inf, True, "0", None])
+@pytest.mark.parametrize("bad", [1, 1.5, -1e-9, nan, inf, True, "0", [0]])
 def test_a_bad_delta_is_refused_by_name(bad: Number) -> None:
     with pytest.raises(InvalidError, match="delta"):
         price(plan_of(policy(), COUNT), Cost(epsilon=1, delta=bad))
@@ -317,20 +317,20 @@ def test_a_bad_delta_is_refused_by_name(bad: Number) -> None:
 
 def test_epsilon_and_rho_exclude_each_other_and_delta_goes_with_epsilon() -> None:
     plan = plan_of(policy(), COUNT)
-    with pytest.raises(InvalidError, match="neither or both"):
+    with pytest.raises(InvalidError, match="Exactly one of epsilon and rho"):
         price(plan, Cost(epsilon=1, rho=1))
-    with pytest.raises(InvalidError, match="neither or both"):
+    with pytest.raises(InvalidError, match="Exactly one of epsilon and rho"):
         price(plan, Cost())
-    with pytest.raises(InvalidError, match="delta must be left out"):
+    with pytest.raises(InvalidError, match="delta cannot be combined with rho"):
         price(plan, Cost(rho=1, delta=1e-6))
 
 
 @pytest.mark.parametrize("epsilon", [1e-17, 1e-30, 1e-300, 1e-307])
 def test_noise_beyond_64_bits_is_refused_by_the_argument_that_asks_for_it(epsilon: float) -> None:
     plan = plan_of(policy(rows=100), ASKS["sum of reals"])
-    with pytest.raises(TooMuchNoiseError, match="epsilon must be larger"):
+    with pytest.raises(TooMuchNoiseError, match="larger epsilon"):
         price(plan, Cost(epsilon=epsilon))
-    with pytest.raises(TooMuchNoiseError, match="rho must be larger"):
+    with pytest.raises(TooMuchNoiseError, match="larger rho"):
         price(plan, Cost(rho=epsilon * epsilon if epsilon > 1e-150 else epsilon))
 
 
