@@ -23,10 +23,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sized
-from contextlib import suppress
 from difflib import get_close_matches
 from numbers import Number
-from typing import TypeVar
 
 from tacit.safe_text import visible
 
@@ -34,7 +32,6 @@ NOTHING_SPENT = "Nothing was spent."
 
 _LONGEST = 80
 _SCALARS = (Number, str)
-_T = TypeVar("_T")
 
 
 _SECRET = re.compile(r":(?!/)[^\s']*@")
@@ -132,12 +129,11 @@ class ColumnNotFoundError(InvalidError):
 class MissingPackageError(InvalidError):
     """An optional package is not installed."""
 
-    def __init__(self, package: str, purpose: str, *, extra: str | None = None, alternative: str | None = None) -> None:
-        """Store the package and the extra of tacit that installs it; `alternative` is what works without it."""
+    def __init__(self, package: str, purpose: str, *, extra: str | None = None) -> None:
+        """Store the package and the extra of tacit that installs it."""
         self.package, self.extra = package, extra
         command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {package}"
-        hint = f"Run: {command}" if alternative is None else f"Run: {command}. {alternative}"
-        super().__init__(f"{purpose} requires {package}, which is not installed.", hint=hint)
+        super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
 
 
 class TableNotNamedError(InvalidError):
@@ -221,21 +217,6 @@ def bad_value(argument: str, value: object, requirement: str, *, hint: str | Non
     epsilon must be a number > 0, not -1.
     """
     return InvalidError(f"{argument} must be {requirement}, not {show(value)}.", argument=argument, hint=hint)
-
-
-def guarded(call: Callable[[], _T], message: str, *, hint: str | None = None) -> _T:
-    """Return the result of a call; if it raises an Exception, raise SourceError with a constant message instead.
-
-    What was raised could quote the data. SourceError is raised outside of `except`, so that its context does not carry
-    what was raised. A TacitError is replaced too: a caller that wants to pass one on catches it inside the call.
-
-    >>> guarded(lambda: 1 / 0, "The source failed.", hint="Check it.")
-    Traceback (most recent call last):
-    tacit.errors.SourceError: The source failed. Check it.
-    """
-    with suppress(Exception):
-        return call()
-    raise SourceError(message, hint=hint)
 
 
 def show_name(name: str) -> str:

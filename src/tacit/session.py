@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from types import MappingProxyType
 
 from tacit.engines import Engine
-from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, TacitError, guarded
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
@@ -235,14 +235,13 @@ class Session:
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands."""
         try:
-            return guarded(
-                lambda: [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes],
-                SOURCE_FAILED,
-                hint=SOURCE_HINT,
-            )
+            with suppress(Exception):  # its text could quote the data, also that of a TacitError
+                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
         except BaseException:
             self._finish(ticket, FAILED)
             raise
+        self._finish(ticket, FAILED)
+        raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         _, engine = self._tables[quote.plan.table.name]

@@ -25,6 +25,7 @@ from tacit.engines.spark.engine import open_spark, open_spark_tables
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
+from tacit.session import SOURCE_FAILED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -127,6 +127,6 @@ def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as missing:
-        raise MissingPackageError(
-            name, "This conversion", alternative="The answer is not lost: .rows() needs no package."
-        ) from missing
+        error = MissingPackageError(name, "This conversion")
+        error.hint = f"{error.hint}. The answer is not lost: .rows() needs no package."
+        raise error from missing
