@@ -48,7 +48,7 @@ TERMS = Terms(analysts={}, version=None, accept=False)
 
 
 class Engine:
-    """Answers with zeros, or does as it is told; writes what happens to a list."""
+    """Answer with zeros, or call the given function; record what happens in a list."""
 
     name = "visits"
 

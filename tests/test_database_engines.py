@@ -60,7 +60,7 @@ def opened(source: object, **more: Any) -> Session:  # noqa: ANN401 - passed on
 
 
 def right(answer: Release) -> bool:
-    """Whether an answer at a large ε is near the truth, 200 rows a group; it is not with probability below 1e-13."""
+    """Return whether an answer at a large ε is near the truth, 200 rows a group; false with probability below 1e-13."""
     return all(isinstance(n, int) and abs(n - 200) < 40 for _, n, *_ in answer.rows())
 
 
@@ -112,7 +112,7 @@ def test_spark_answers_as_all_engines_do(parquet: Path, tmp_path: Path) -> None:
 
 
 def trouble(db: Session) -> None:
-    """Ask what fails: the charge stays, the text is constant, and nothing of what the engine said is carried."""
+    """Run a query that fails: the charge stands, the text is constant, and no text of the engine is in the error."""
     left, start = db.left, monotonic()
     assert isinstance(left, tc.PureDP)
     with pytest.raises(SourceError) as caught:

@@ -35,7 +35,7 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     assert 0.25 < declared.saves < 0.4
     answers = declared.ask()
     assert len(answers) == 40
-    assert len({tuple(answer.rows()) for answer in answers}) > 1  # each has noise of its own
+    assert len({tuple(answer.rows()) for answer in answers}) > 1  # each has separate noise
     assert len(db.ledger.entries()) == 1
     assert db.spent == declared.cost
     receipt = answers[0].receipt

@@ -248,8 +248,8 @@ class Database:
             query = verbs.crosstab(columns, self._target(columns, where, table))
         return self._tabulate(query, options, margins=True)
 
-    def _target(self, by: ColumnNames, where: str | None, table: str | None) -> verbs.Target:
-        return verbs.Target(self.tables, by, where, table)
+    def _target(self, by: ColumnNames, where: str | None, table: str | None) -> verbs.VerbTarget:
+        return verbs.VerbTarget(self.tables, by, where, table)
 
     def _run(self, write: Callable[[], str], options: Options) -> Release:
         """Run the query that a verb writes."""

@@ -21,7 +21,7 @@ _COUNT = ("count", "COUNT(*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class VerbTarget:
     """The rows and groups of a verb: the columns to group by, a condition in SQL, and one of several tables."""
 
     tables: Mapping[str, TablePolicy]
@@ -62,18 +62,18 @@ class Target:
         return query + (f" GROUP BY {', '.join(str(index + 1) for index in range(len(groups)))}" if groups else "")
 
 
-def count(target: Target) -> str:
+def count(target: VerbTarget) -> str:
     """Return the SELECT that counts rows."""
     return target.select([_COUNT])
 
 
-def aggregate(function: str, column: str, verb: str, target: Target) -> str:
+def aggregate(function: str, column: str, verb: str, target: VerbTarget) -> str:
     """Return the SELECT of one aggregate function of a column."""
     name, value = target.column(column, verb)
     return target.select([(name, f"{function}({value})")])
 
 
-def quantiles(column: str, q: float | Sequence[float], target: Target) -> str:
+def quantiles(column: str, q: float | Sequence[float], target: VerbTarget) -> str:
     """Return the SELECT of one quantile or several."""
     ranks = [q] if isinstance(q, (int, float)) else list(q)
     for rank in ranks:
@@ -87,7 +87,7 @@ def quantiles(column: str, q: float | Sequence[float], target: Target) -> str:
     return target.select(outputs)
 
 
-def histogram(column: str, bins: int | Sequence[float], target: Target) -> tuple[str, dict[str, Sequence[Value]]]:
+def histogram(column: str, bins: int | Sequence[float], target: VerbTarget) -> tuple[str, dict[str, Sequence[Value]]]:
     """Return the SELECT that counts a column's values in bins, and the labels of the bins as listed keys."""
     name, value = target.column(column, "bin")
     edges = _edges(column, bins, target)
@@ -100,14 +100,14 @@ def histogram(column: str, bins: int | Sequence[float], target: Target) -> tuple
     return target.select([_COUNT], last_key=(name, f"CASE{branches} END")), {name: labels}
 
 
-def crosstab(columns: Sequence[str], target: Target) -> str:
+def crosstab(columns: Sequence[str], target: VerbTarget) -> str:
     """Return the SELECT that counts the combinations of several columns, by which the target groups."""
     if not columns:
         raise InvalidError("crosstab needs at least one column.", argument="columns", hint="Name the columns to cross.")
     return target.select([_COUNT])
 
 
-def _edges(column: str, bins: object, target: Target) -> list[float]:
+def _edges(column: str, bins: object, target: VerbTarget) -> list[float]:
     """Return the edges of a histogram, or raise InvalidError."""
     if isinstance(bins, int) and not isinstance(bins, bool):
         policy = target.tables[target.table_name].columns.get(column)

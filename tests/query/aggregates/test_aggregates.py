@@ -176,7 +176,7 @@ def clamped(x: float | None, low: float, high: float) -> float | None:
 
 
 def expected(rows: list[Row], most: int, low: float, high: float) -> dict[str, Fraction]:
-    """What the aggregates are over a unit's rows, of which each weighs as max_rows/n."""
+    """Return the aggregates over the rows of all units, where each of a unit's n rows has weight max_rows/n."""
     units: dict[object, list[Fraction | None]] = defaultdict(list)
     for row in rows:
         if row["id"] is not None:

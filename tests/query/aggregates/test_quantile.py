@@ -176,7 +176,7 @@ def test_no_neighbour_moves_a_level_further_than_its_price_says(neighbours: Neig
 
 
 def vectors(plan: Plan, rows: Sequence[Row]) -> list[dict[int, int]]:
-    """What each bundle would get noise on, but for the zeros."""
+    """Return the integers of each bundle before noise, without zeros."""
     return [
         {i: x for i, x in enumerate(coarse(plan, bundle, bundle.measures[0], integers)) if x}
         for bundle, integers in zip(plan.bundles, measured(plan, rows), strict=True)
@@ -259,7 +259,7 @@ def test_min_and_max_say_what_they_are() -> None:
     said = receipt(plan, price(plan, Cost(epsilon=1)), {})["notes"]
     assert isinstance(said, dict)
     assert list(said) == ["min(x)", "max(x)"]
-    assert "cannot be told privately" in said["min(x)"]
+    assert "cannot be released privately" in said["min(x)"]
 
 
 def test_the_error_is_known_for_an_assumed_number_of_rows() -> None:

@@ -1,11 +1,11 @@
-"""What intervals hold where HAVING or LIMIT chooses groups by noisy values.
+"""Coverage of intervals if HAVING or LIMIT chooses groups by noisy values.
 
-Exactly, over all noise of a small question; by simulation for every kind of aggregate. Of a simulated case `RUNS`
-releases are made. That all intervals which are shown hold together in 95 % of releases or more is rejected wrongly with
-probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold one by one must be rejected: they
-hold together in less than half of these releases, and pass with probability below 1e-9. The long suite makes 2,000
-releases a case, of every aggregate, and rejects 95 % wrongly with probability at most 1e-3 over all cases together;
-there intervals that hold together in at most 85 % of releases are rejected.
+It is computed exactly over all noise of a small query, and simulated for every kind of aggregate. A simulated case has
+`RUNS` releases. The hypothesis that all returned intervals hold together in at least 95 % of releases is wrongly
+rejected with probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold separately must be
+rejected: they hold together in less than half of these releases, and pass with probability below 1e-9. The long suite
+makes 2,000 releases a case, of every aggregate, and wrongly rejects 95 % with probability at most 1e-3 over all cases
+together; it rejects intervals that hold together in at most 85 % of releases.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ ABOVE |= {"var_pop": 10.1, "stddev_samp": 3.2, "covar_pop": 0.2, "corr": 0.001}
 
 
 def together(answer: Release, truth: float, confidences: Sequence[Fraction | float]) -> list[bool]:
-    """Whether all shown intervals hold, at each of these confidences for one group."""
+    """Return whether all returned intervals hold, at each of these confidences for one group."""
     output = answer.plan.outputs[-1][1]
     return [
         all(
@@ -232,7 +232,7 @@ def together(answer: Release, truth: float, confidences: Sequence[Fraction | flo
 
 
 def simulated(function: str, kind: str, runs: int) -> tuple[int, int]:
-    """How many releases have no wrong interval: as the answer gives them, and with each for itself."""
+    """Count the releases without a wrong interval: with those of the answer, and with separate intervals."""
     plan = question(function, chosen(kind, ABOVE[function]))
     exact, epsilon = exact_integers(plan, function), 1.0
     priced = price(plan, Cost(epsilon=epsilon))
@@ -393,7 +393,7 @@ def test_a_record_of_listed_groups_is_a_list_of_cells_as_before() -> None:
     assert from_text(to_text(answer), plan, answer.price, {}).intervals().rows() == answer.intervals().rows()
 
 
-# --- what is said -----------------------------------------------------------------------------------------------
+# --- notes on intervals -----------------------------------------------------------------------------------------------
 
 
 def test_an_answer_says_what_its_intervals_mean() -> None:

@@ -62,7 +62,7 @@ Outcome = tuple[int, int] | None
 
 
 def outcomes(n: int, epsilon: Fraction, k: int, coin: Fraction) -> dict[Outcome, Any]:
-    """What may be said of a group of n units, with its probability: by enumeration of the coin and the noise."""
+    """Return the possible outputs for a group of n units, with probabilities, by enumeration of coin and noise."""
     found: dict[Outcome, Any] = {}
     for chance, most in ((mpf(1 - coin), k), (mpf(coin), k - 1)):
         for x, p in pmf(epsilon, most).items():

@@ -60,7 +60,7 @@ RELATIONS: tuple[Neighbours, ...] = ("add/remove", "change one")
 
 
 def neighbouring(plan: Plan, others: Sequence[Row], kinds: Sequence[Row], most: int) -> list[list[list[int]]]:
-    """Measure the table with a unit 0 that has each multiset of up to `most` rows; the first has none."""
+    """Measure the table with a unit 0 that has each multiset of up to `most` rows; the first is empty."""
     sets = chain.from_iterable(combinations_with_replacement(kinds, size) for size in range(most + 1))
     return [measured(plan, [*others, *({**row, "id": 0} for row in rows)]) for rows in sets]
 
@@ -256,7 +256,7 @@ def gaussians(events: Sequence[object]) -> list[DiscreteGaussianNoise]:
 
 
 def certain(events: Sequence[DiscreteGaussianNoise], epsilon: float, delta: float) -> bool:
-    """Whether the continuous law, which the discrete one is no better than here, keeps (ε, δ): Balle and Wang."""
+    """Return whether the continuous law is (ε, δ)-DP (Balle and Wang); here the discrete law is not more private."""
     mu = sqrt(sum(event.l2_squared / event.variance for event in events))
     return analytic_delta(mu, epsilon) <= delta
 

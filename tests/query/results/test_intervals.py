@@ -1,9 +1,10 @@
-"""How often intervals hold what they promise to hold.
+"""Coverage of intervals.
 
-The ordinary suite simulates 4,000 releases a case. A coverage of 95 % or more is called too low with probability at
-most `FALSE_ALARM` a case (the exact binomial law), and one of 97 % or less too high. The long suite simulates 20,000
-and asks for 94 % and 97 % themselves, which a coverage of 95 % misses with probability 2e-10, and one of 96 % or less
-with 1e-13. For counts and sums coverage is also computed exactly, and for averages that of the test that they invert.
+The ordinary suite simulates 4,000 releases a case. With probability at most `FALSE_ALARM` a case (the exact binomial
+law) a coverage of 95 % or more is rejected as too low, or a coverage of 97 % or less as too high. The long suite
+simulates 20,000 releases and requires 94 % and 97 % themselves. A coverage of 95 % misses that with probability 2e-10,
+a coverage of 96 % or less with 1e-13. For counts and sums coverage is also computed exactly, and for averages that of
+the test that they invert.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ROW, UNITS = policy(unit=None), policy(groups=2, rows=5)
 
 @dataclass(frozen=True)
 class Case:
-    """An aggregate of `rows` rows whose mean lies at `share` of the bounds.
+    """An aggregate of `rows` rows whose mean is at `share` of the bounds.
 
     It is `sharp` if the noise spans ten grid steps and the group is ten times its noise. The noise is
     Laplace noise for ε = `spend`, or Gaussian noise for ρ = `spend`.

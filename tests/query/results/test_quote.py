@@ -1,4 +1,4 @@
-"""What is said of a question before it is asked."""
+"""Quotes: the cost and the expected errors of a query before it is charged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_sums_of_multiples_have_their_error_by_the_union_bound() -> None:
     assert asked.error["none"] == 0
     assert asked.unknown == ("ratio",)
     assert "five" not in asked.error
-    assert "ratio: how far off cannot be said before asking" in str(asked)
+    assert "ratio: the error is not known before" in str(asked)
 
 
 def test_the_error_of_a_sum_is_half_the_interval_that_comes_with_the_answer() -> None:

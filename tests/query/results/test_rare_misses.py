@@ -72,7 +72,7 @@ def test_a_variance_is_held_if_its_mean_and_its_contrast_are_within_their_quanti
 
 
 def allowed(released: Released, exact: list[int], mean: float, theta: float, beta: float) -> bool:
-    """Whether the noise of Σ(t-m) and of Σ(t-m)² - θ·n at the truth is within its quantile at β/2 each."""
+    """Return whether the noise of Σ(t-m) and of Σ(t-m)² - θ·n at the truth is within its quantile at β/2 each."""
     unit = released.bundle.measures[2].high << released.bundle.measures[2].fraction_bits
     z = noisy_sums(released, (unit,) * 3)
     drawn = z.sums - np.array(exact) / unit

@@ -65,7 +65,7 @@ def recomputed(text: str) -> dict[str, float]:
 
 
 def times(part: Paper, privacy: Paper, mixed: int) -> int:
-    """How many reaches (or squares of them) two neighbouring tables are apart."""
+    """Return by how many reaches (or their squares) two neighbouring tables can differ."""
     groups = privacy["groups_a_unit_can_reach"]
     if privacy["neighbours"] == "add/remove":
         return int(groups)
@@ -76,7 +76,7 @@ def times(part: Paper, privacy: Paper, mixed: int) -> int:
 
 
 def reaches(part: Paper, max_rows: int) -> list[int]:
-    """What one unit adds to a cell, over all measures, if its rows are all at the low or all at the high bound."""
+    """Return the amounts that one unit adds to a cell if its rows are all at the low or all at the high bound."""
     measures = part["measures"]
     return [
         sum(

@@ -83,7 +83,7 @@ def test_noise_is_fresh_each_time_and_independent_in_each_cell() -> None:
 
 
 def test_noise_has_the_scale_of_its_price() -> None:
-    """The mean of 4,000 |noise| lies within 14 % of the scale but with probability 1e-13, by Chernoff's bound."""
+    """The mean of 4,000 |noise| is within 14 % of the scale except with probability 1e-13, by Chernoff's bound."""
     plan = plan_of(policy(), COUNT, keys=[key("k", *(str(i) for i in range(4000)))])
     found = np.array(
         column(release(plan, price(plan, Cost(epsilon=Fraction(1, 500))), [[0] * 4000], {}), "a0"), dtype=float
