@@ -127,11 +127,11 @@ class Session:
         cost, confidence, assume = question.cost, question.confidence, question.assume
         self._check_currency(cost)
         if cost.error is None:
-            found = price(plan, cost)
-            self._check_delta(found.guarantee)
+            terms = price(plan, cost)
+            self._check_delta(terms.guarantee)
         else:
-            plan, found = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
-        return SessionQuote(plan, found, confidence, assume, self, question)
+            plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        return SessionQuote(plan, terms, confidence, assume, self, question)
 
     @property
     def _is_zcdp(self) -> bool:

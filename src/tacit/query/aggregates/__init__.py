@@ -10,7 +10,7 @@ from tacit.query.aggregates.count import Count, CountDistinct, CountUnits
 from tacit.query.aggregates.covariance import Correlation, Covariance
 from tacit.query.aggregates.margins import TableCount
 from tacit.query.aggregates.quantile import Quantile
-from tacit.query.aggregates.statistic import Noted, Statistic
+from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
 from tacit.query.aggregates.variance import Variance
 from tacit.query.noise_law import NoiseLaw
@@ -43,6 +43,14 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
 def bundles_of(ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
     """Return the bundles of an aggregate."""
     return STATISTICS[ask.function].bundles(ask, table)
+
+
+def estimates(plan: Plan, released: Sequence[Released]) -> tuple[float | int | None, ...]:
+    """Return the estimates of a plan's aggregates in one cell, from its released bundles."""
+    return tuple(
+        STATISTICS[aggregate.ask.function].estimate(aggregate.ask, [released[i] for i in aggregate.bundles])
+        for aggregate in plan.aggregates
+    )
 
 
 def notes(plan: Plan, noise: Sequence[NoiseLaw]) -> dict[str, str]:

@@ -48,8 +48,12 @@ def arrange(
 
 def without_sharing(plan: Plan) -> Plan:
     """Return a plan that measures each aggregate alone, which is cheaper if one may have a much larger error."""
-    bundles, indices = arrange([one.ask for one in plan.aggregates], plan.table, found=plan.open, share=False)
-    aggregates = tuple(replace(one, bundles=needed) for one, needed in zip(plan.aggregates, indices, strict=True))
+    bundles, indices = arrange(
+        [aggregate.ask for aggregate in plan.aggregates], plan.table, found=plan.open, share=False
+    )
+    aggregates = tuple(
+        replace(aggregate, bundles=needed) for aggregate, needed in zip(plan.aggregates, indices, strict=True)
+    )
     return replace(plan, bundles=bundles, aggregates=aggregates)
 
 

@@ -290,8 +290,13 @@ def end_probability(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def bundles_of_selection(plan: Plan) -> frozenset[int]:
     """Return the indices of the bundles whose values partition selection already releases."""
-    others = {index for one in plan.aggregates if not is_unit_count(one.ask, plan.table) for index in one.bundles}
-    return frozenset(index for one in plan.aggregates for index in one.bundles) - others
+    others = {
+        index
+        for aggregate in plan.aggregates
+        if not is_unit_count(aggregate.ask, plan.table)
+        for index in aggregate.bundles
+    }
+    return frozenset(index for aggregate in plan.aggregates for index in aggregate.bundles) - others
 
 
 def describe(law: TruncatedLaplace) -> str:

@@ -303,7 +303,7 @@ def _ratio(laplace: Sequence[NoiseLaw], gaussian: Sequence[NoiseLaw]) -> float:
     """Return the 95 % error of Gaussian noise over that of Laplace noise, averaged over bundles."""
     beta = 1 - _CONFIDENCE
     pairs = zip(laplace, gaussian, strict=True)
-    ratios = [max(two.quantile(beta), 1) / max(one.quantile(beta), 1) for one, two in pairs]
+    ratios = [max(second.quantile(beta), 1) / max(first.quantile(beta), 1) for first, second in pairs]
     return sum(ratios) / len(ratios)
 
 

@@ -246,10 +246,10 @@ def _rounded(size: Fraction) -> Fraction:
 
 def _out_of_reach(errors: _Errors) -> TacitError:
     """Return the error for targets that no ε meets; for a ratio the usual reason is a missing `assume`."""
-    ratios = [one.sql for one in errors.plan.aggregates if one.ask.function not in ("count", "count_units", "sum")]
-    if ratios and errors.assume is None:
+    others = [each for each in errors.plan.aggregates if each.ask.function not in ("count", "count_units", "sum")]
+    if others and errors.assume is None:
         return refused(
-            f"The error of {ratios[0]} depends on the number of units in a group, which is private",
+            f"The error of {others[0].sql} depends on the number of units in a group, which is private",
             "Give the number of units for which the error must hold: assume=1000.",
         )
     return refused("No ε, however large, makes the errors that small", "Allow larger errors.")

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from hashlib import sha256
 from typing import Any
 
-from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates import estimates
 from tacit.query.aggregates.margins import Fitted
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Value
@@ -64,7 +64,7 @@ def _cell(answer: Release, cell: Cell) -> dict[str, object]:
 
 def _read_cell(record: Mapping[str, Any], plan: Plan, price: Price) -> Cell:
     lower, centers = record.get("lower", ()), record.get("centers") or [None] * len(plan.bundles)
-    fitted = any(one.ask.function == "table_count" for one in plan.aggregates)
+    fitted = any(aggregate.ask.function == "table_count" for aggregate in plan.aggregates)
     released: list[Released] = []
     for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True)):
         integers, noise = pack(record["integers"][index]), _lower_limit(law) if index in lower else law
@@ -72,10 +72,7 @@ def _read_cell(record: Mapping[str, Any], plan: Plan, price: Price) -> Cell:
             released.append(Fitted(bundle, integers, noise, centers[index] or 0.0))
         else:
             released.append(Released(bundle, integers, noise))
-    estimates = tuple(
-        STATISTICS[one.ask.function].estimate(one.ask, [released[i] for i in one.bundles]) for one in plan.aggregates
-    )
-    return Cell(tuple(_read_key(key) for key in record["keys"]), tuple(released), estimates)
+    return Cell(tuple(_read_key(key) for key in record["keys"]), tuple(released), estimates(plan, released))
 
 
 def _lower_limit(law: NoiseLaw) -> NoiseLaw:

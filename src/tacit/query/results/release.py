@@ -16,7 +16,7 @@ from tacit import plots
 from tacit.arrays import Ints
 from tacit.errors import ColumnNotFoundError, InternalError, InvalidError, TacitError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates import estimates
 from tacit.query.aggregates.margins import Fit, Fitted, margin_interval, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.evaluate import evaluate_output
@@ -246,7 +246,7 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
     """
     noisy = _noisy(plan, price, exact, plan.listed)
     groups = enumerate(product(*(key.listed for key in plan.keys)))
-    if any(one.ask.function == "table_count" for one in plan.aggregates):
+    if any(aggregate.ask.function == "table_count" for aggregate in plan.aggregates):
         return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
 
@@ -286,24 +286,25 @@ def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[st
         selections.append(law.select(units))
         return selections[0].places
 
-    found = find(plan, choose)
+    groups = find(plan, choose)
     selected = selections[0]
-    order = np.searchsorted(selected.places, found.places)
+    order = np.searchsorted(selected.places, groups.places)
     units, lower = selected.noisy[order].tolist(), selected.lower[order].tolist()
     laws = [
-        tuple(law.lower if one is law else one for one in price.noise) if lower else price.noise for lower in (0, 1)
+        tuple(law.lower if noise is law else noise for noise in price.noise) if lower else price.noise
+        for lower in (0, 1)
     ]
     cells: list[Cell] = []
     most = max(1, _AT_ONCE // max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
-    for first in range(0, len(found.keys), most):
-        block = slice(first, min(first + most, len(found.keys)))
+    for first in range(0, len(groups.keys), most):
+        block = slice(first, min(first + most, len(groups.keys)))
         exact = [
             integers.of(block.start, block.stop) if isinstance(integers, Histograms) else integers[block]
-            for integers in found.integers
+            for integers in groups.integers
         ]
         released = dict.fromkeys(bundles_of_selection(plan), units[block])
         noisy = _noisy(plan, price, exact, block.stop - block.start, released)
-        for index, (keys, low) in enumerate(zip(found.keys[block], lower[block], strict=True)):
+        for index, (keys, low) in enumerate(zip(groups.keys[block], lower[block], strict=True)):
             cells.append(_cell(plan, laws[low], noisy, index, keys))
     return replace(_answer(plan, price, cells, context), found_groups=len(cells))
 
@@ -386,10 +387,7 @@ def _cell(
             parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
         integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
         released.append(Released(bundle, pack(integers), law))
-    estimates = tuple(
-        STATISTICS[one.ask.function].estimate(one.ask, [released[i] for i in one.bundles]) for one in plan.aggregates
-    )
-    return Cell(keys, tuple(released), estimates)
+    return Cell(keys, tuple(released), estimates(plan, released))
 
 
 def _ordered(cells: list[Cell], order: Order) -> list[Cell]:
