@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
-from tacit.query.formatting import percent
+from tacit.query.formatting import amounts, percent
 from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.results.quote import Quote
-from tacit.query.results.receipt import promise
 from tacit.query.results.release import Release
 from tacit.query.results.render import text_rows
 from tacit.query.sql.row_work import ROW_LIMITS
@@ -160,7 +159,7 @@ def as_json(answer: Release) -> dict[str, object]:
     """Return an answer for machines."""
     return {
         "question": answer.plan.sql,
-        "cost": promise(answer.cost),
+        "cost": amounts(answer.cost),
         "confidence": answer.confidence,
         "intervals": answer_meaning(answer.plan, answer.found_groups),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in answer.intervals().dicts()],
@@ -174,7 +173,7 @@ def planned_json(planned: Quote) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "question": planned.plan.sql,
-        "cost": promise(planned.cost),
+        "cost": amounts(planned.cost),
         "noise": planned.why,
         "confidence": planned.confidence,
         "error": planned.error | dict.fromkeys(planned.unknown),

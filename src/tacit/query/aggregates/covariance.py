@@ -134,7 +134,7 @@ class Correlation:
             value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True)
         )
         if not first.width or not second.width:
-            raise refused("corr needs two values that can vary, but the bounds of one value are equal")
+            raise refused("corr needs two values that can vary, but the bounds of one have no width")
         both, larger = first.width * second.width, max(first.width, second.width)
         bits = max(fraction_bits(both), (larger // min(first.width, second.width)).bit_length())
         inner = _inner(first, second, both << bits), _inner(second, first, both << bits)
