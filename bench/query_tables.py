@@ -13,8 +13,7 @@ from report import Part, Verdict, table
 from rounds import short
 
 import tacit as tc
-from tacit.database import Database
-from tacit.verbs import Costs
+from tacit.database import Database, Options
 
 SIZES = {"region": 8, "sex": 2, "age": 5}
 ROWS, SEED, RELEASES = 50_000, 5, 20
@@ -110,7 +109,7 @@ def _released(db: Database, currency: Currency, way: str) -> dict[tuple[str, ...
     }
 
 
-def _cost(currency: Currency, amount: float) -> Costs:
+def _cost(currency: Currency, amount: float) -> Options:
     return {"epsilon": amount} if currency == "epsilon" else {"rho": amount}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tacit.database import FAILED, Database
+from tacit.database import Database
 from tacit.declared import declare
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Number
@@ -25,6 +25,7 @@ from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy.arguments import ARGUMENTS
 from tacit.query.policy.declaration import Policy
+from tacit.session import SOURCE_FAILED
 
 VISITS = TablePolicy(
     name="visits",
@@ -54,7 +55,7 @@ def book(ledger: Any, budget: Any, analysts: dict[str, PureDP] | None = None) ->
 
 
 class Engine:
-    """Answers with zeros, or does as it is told; writes what happens to a list."""
+    """Answer with zeros, or call the given function; record what happens in a list."""
 
     name = "visits"
 
@@ -192,8 +193,8 @@ def refusals() -> list[tuple[str, dict[str, Any], type[TacitError], str]]:
         (COUNT, {"epsilon": "1"}, InvalidError, "epsilon"),
         (COUNT, {"epsilon": 1e-20}, InvalidError, "epsilon"),
         (COUNT, {"epsilon": 0.1, "delta": 2}, InvalidError, "delta"),
-        (COUNT, {"epsilon": 0.1, "rho": 0.1}, InvalidError, "this budget is in ε: use epsilon"),
-        (COUNT, {"rho": 0.1}, InvalidError, "this budget is in ε: use epsilon"),
+        (COUNT, {"epsilon": 0.1, "rho": 0.1}, InvalidError, "budget is in ε"),
+        (COUNT, {"rho": 0.1}, InvalidError, "budget is in ε"),
     ]
 
 
@@ -202,8 +203,10 @@ def test_what_is_refused_is_refused_before_anything_is_read_or_spent(
     query: str, spend: dict[str, Any], error: type[TacitError], said: str
 ) -> None:
     db = database(Untouchable())
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=said) as caught:
         db.sql(query, **spend)
+    assert caught.value.unspent
+    assert str(caught.value).endswith(" Nothing was spent.")
     assert db.ledger.entries() == ()
     assert db.spent == PureDP(epsilon=0)
 
@@ -253,7 +256,8 @@ def test_a_failing_source_says_one_constant_sentence_and_stays_charged(error: Ex
     db = database(Engine(seen, raising(error)), Recording(seen))
     with pytest.raises(SourceError) as caught:
         db.sql(COUNT, epsilon=0.25)
-    assert str(caught.value) == FAILED
+    assert caught.value.message == SOURCE_FAILED
+    assert not caught.value.unspent
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert seen == ["ready", "charge", "read", "failed"]
@@ -264,8 +268,10 @@ def test_a_failing_source_says_one_constant_sentence_and_stays_charged(error: Ex
 @pytest.mark.parametrize("wrong", [[], [[]], [[1, 2]], [[1], [2]], [["a"]], None])
 def test_an_answer_of_the_wrong_shape_is_a_failure_of_the_source(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
     db = database(Engine([], lambda: wrong))
-    with pytest.raises(SourceError, match="failed while it was read"):
+    with pytest.raises(SourceError) as caught:
         db.sql(COUNT, epsilon=0.25)
+    assert caught.value.message == SOURCE_FAILED
+    assert not caught.value.unspent
     assert db.spent == PureDP(epsilon=0.25)
 
 
@@ -284,7 +290,7 @@ class Gone(Engine):
     """A source that is known to be gone."""
 
     def ready(self) -> None:
-        raise SourceError("gone; nothing was spent")
+        raise SourceError("The source is gone.")
 
 
 @pytest.mark.parametrize("how", ["sql", "verb", "declared"])
@@ -297,7 +303,7 @@ def test_a_source_that_is_known_to_be_gone_costs_nothing(how: str) -> None:
         "verb": lambda: db.crosstab("ward", table="visits", epsilon=0.25),
         "declared": declare([planned]).ask,
     }
-    with pytest.raises(SourceError, match=r"^gone; nothing was spent$"):
+    with pytest.raises(SourceError, match=r"^The source is gone\. Nothing was spent\.$"):
         asks[how]()
     assert seen == []
     assert db.spent == PureDP(epsilon=0)
@@ -355,8 +361,9 @@ def test_a_budget_can_be_spent_to_the_last_bit() -> None:
     for _ in range(10):
         db.sql(QUESTION, epsilon=0.1)
     assert db.left == PureDP(epsilon=0)
-    with pytest.raises(BudgetError, match="nothing was spent"):
+    with pytest.raises(BudgetError) as caught:
         db.sql(COUNT, epsilon=1e-9)
+    assert caught.value.unspent
 
 
 def test_the_ledger_knows_the_question_and_who_asked_it() -> None:
@@ -420,8 +427,9 @@ def test_a_closed_database_refuses_before_the_charge() -> None:
     db = database(Engine([]))
     db.sql(COUNT, epsilon=0.25)
     db.close()
-    with pytest.raises(RefusedError, match="database is closed; nothing was spent"):
+    with pytest.raises(RefusedError, match="database is closed") as caught:
         db.sql(COUNT, epsilon=0.25)
+    assert caught.value.unspent
     assert db.spent == PureDP(epsilon=0.25)
     assert repr(db) == "<Database: visits, staff; left: ε = 0.75 of ε = 1, closed>"
 
@@ -454,7 +462,7 @@ def test_what_is_left_can_be_compared_before_asking() -> None:
 
 
 def test_a_cost_that_the_budget_cannot_pay_is_refused_in_plain_words() -> None:
-    with pytest.raises(InvalidError, match=r"epsilon or rho must be given.*rho=0\.01"):
+    with pytest.raises(InvalidError, match=r"neither epsilon nor rho.*rho=0\.01"):
         database(Untouchable(), MemoryLedger(ZCDP(rho=1), "add/remove")).plan(COUNT)
     many = "SELECT cost, count(*) FROM visits GROUP BY cost"
     for budget in (PureDP(epsilon=1), ZCDP(rho=1)):
@@ -464,7 +472,7 @@ def test_a_cost_that_the_budget_cannot_pay_is_refused_in_plain_words() -> None:
             db.ledger,
             version="v1",
         )
-        with pytest.raises(InvalidError, match="this budget has no δ"):
+        with pytest.raises(InvalidError, match="budget has no δ"):
             wide.sql(many, epsilon=0.1, delta=1e-3)
 
 
@@ -508,7 +516,7 @@ def test_without_a_declared_version_every_answer_has_noise_of_its_own() -> None:
 def test_an_answer_is_shown_even_if_its_outcome_cannot_be_recorded() -> None:
     class Full(MemoryLedger):
         def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
-            raise LedgerError(f"It is locked ({number} {outcome} {answer is None}). Nothing was spent. End that.")
+            raise LedgerError(f"It is locked ({number} {outcome} {answer is None}).", hint="End that.")
 
     db = database(Engine([]), Full(PureDP(epsilon=1), "add/remove"))
     with pytest.warns(UserWarning, match=r"The charge is recorded.* It is locked .*\)\. End that\.$"):

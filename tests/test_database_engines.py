@@ -17,12 +17,12 @@ import tacit as tc
 from contract.tables import Row
 from postgres_server import PASSWORD, Database, database
 from spark_session import spark
-from tacit.database import FAILED
 from tacit.database import Database as Session
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine
 from tacit.errors import SourceError
 from tacit.query.expressions import Kind
 from tacit.query.results.release import Release
+from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "g": "text", "x": "real"}
 ROWS: list[Row] = [{"u": i % 50, "g": "ab"[i % 2], "x": float(i % 7)} for i in range(400)]
@@ -60,7 +60,7 @@ def opened(source: object, **more: Any) -> Session:  # noqa: ANN401 - passed on
 
 
 def right(answer: Release) -> bool:
-    """Whether an answer at a large ε is near the truth, 200 rows a group; it is not with probability below 1e-13."""
+    """Return whether an answer at a large ε is near the truth, 200 rows a group; false with probability below 1e-13."""
     return all(isinstance(n, int) and abs(n - 200) < 40 for _, n, *_ in answer.rows())
 
 
@@ -112,12 +112,13 @@ def test_spark_answers_as_all_engines_do(parquet: Path, tmp_path: Path) -> None:
 
 
 def trouble(db: Session) -> None:
-    """Ask what fails: the charge stays, the text is constant, and nothing of what the engine said is carried."""
+    """Run a query that fails: the charge stands, the text is constant, and no text of the engine is in the error."""
     left, start = db.left, monotonic()
     assert isinstance(left, tc.PureDP)
     with pytest.raises(SourceError) as caught:
         db.sql(ASKED, epsilon=1)
-    assert str(caught.value) == FAILED
+    assert caught.value.message == SOURCE_FAILED
+    assert not caught.value.unspent
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert db.left == tc.PureDP(epsilon=left.epsilon - 1)
     assert monotonic() - start < 60

@@ -251,14 +251,14 @@ def test_the_receipt_says_how_groups_were_found() -> None:
     assert groups["limit"] == 1
     mechanisms = receipt["mechanisms"]
     assert isinstance(mechanisms, list)
-    assert [one["law"] for one in mechanisms] == ["discrete laplace", "told by the choice of groups"]
+    assert [one["law"] for one in mechanisms] == ["discrete laplace", "released by the selection of groups"]
     assert "north" not in str(receipt)
 
 
 def test_a_plan_says_how_large_groups_must_be() -> None:
     plan = opened().plan("SELECT town, avg(income) AS m FROM t GROUP BY town", epsilon=1, delta=1e-6)
     assert "found in the data, privately" in plan.why
-    assert "units is shown as often as not" in str(plan)
+    assert "units is released with probability about one half" in str(plan)
 
 
 def test_intervals_are_of_groups_that_are_shown() -> None:

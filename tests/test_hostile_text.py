@@ -36,7 +36,7 @@ from tacit.ledger.replay import VerifyReport
 from tacit.query.policy.mistakes import Mistake, PolicyError
 from tacit.query.refusals import unknown_column
 from tacit.query.results.release import Release
-from tacit.query.results.render import Answered, as_html, as_text
+from tacit.query.results.render import AnswerColumn, as_html, as_text
 
 TAG = re.compile(r"</?(?:script|img)|<!--", re.IGNORECASE)
 LITERALS = [key for key in KEYS if "'" not in key]
@@ -116,7 +116,7 @@ def test_html_has_no_tag_of_the_data(database: Database, answer: Release) -> Non
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), SURROGATE])
 def test_names_of_columns_are_shown_as_keys_are(text: str) -> None:
-    column = Answered(text, "text", (text,), None)
+    column = AnswerColumn(text, "text", (text,), None)
     assert not acting(as_text([column], 0.95))
     assert len(as_text([column], 0.95).splitlines()) == 2
     assert not acting(as_html([column], 0.95), lines=False)

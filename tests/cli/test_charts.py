@@ -8,7 +8,7 @@ import pytest
 from tacit.cli import charts
 from tacit.errors import InvalidError
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.release import Release, release
 from tacit.query.sql.parse import parse
 
@@ -24,7 +24,9 @@ TABLE = TablePolicy(
 
 def answer(sql: str = "SELECT x, count(*) AS n FROM t GROUP BY x") -> Release:
     plan = parse(sql, {"t": TABLE})
-    return release(plan, price(plan, epsilon=1), [[5] * plan.listed for one in plan.bundles for _ in one.measures], {})
+    return release(
+        plan, price(plan, Cost(epsilon=1)), [[5] * plan.listed for one in plan.bundles for _ in one.measures], {}
+    )
 
 
 @pytest.mark.parametrize("missing", ["altair", "vl_convert"])

@@ -36,7 +36,7 @@ from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.plan import Bundle, Plan
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.release import coarse
 from tacit.query.sql.parse import parse
 
@@ -76,7 +76,7 @@ def by_bundle(plan: Plan, integers: Integers) -> Iterator[list[int]]:
 
 def oversteps(plan: Plan, one: Integers, other: Integers) -> list[str]:
     """Return how the bundles move further than a plan's noise is made for."""
-    laws = zip(price(plan, epsilon=HUGE).noise, price(plan, rho=HUGE**2).noise, strict=True)
+    laws = zip(price(plan, Cost(epsilon=HUGE)).noise, price(plan, Cost(rho=HUGE**2)).noise, strict=True)
     found = []
     for (laplace, gaussian), before, after in zip(laws, by_bundle(plan, one), by_bundle(plan, other), strict=True):
         moves = [abs(a - b) for a, b in zip(before, after, strict=True) if a != b]

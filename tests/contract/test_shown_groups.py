@@ -33,13 +33,14 @@ from contract.test_found_groups import (
     oversteps,
 )
 from contract.test_questions import BRIEF, SEARCH, asked, in_table
+from tacit.arrays import Ints
 from tacit.engines.sql import contribution_bounding, discovered_groups
 from tacit.engines.sql.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
 from tacit.query.histograms import Histograms
 from tacit.query.plan import Measure, Plan
-from tacit.query.pricing.partition_selection import Places, Units
+from tacit.query.pricing.partition_selection import GroupIndices
 
 BINS, COUNTED = Measure(value=REMAINDER, bins=7, fraction_bits=3), Measure(value=NAME, per="value")
 
@@ -106,7 +107,7 @@ def test_nothing_stays_behind(engine: Opener) -> None:
     question = plan(table(), BINS, COUNTED, keys=[opened(NAME)])
     data = [{**dict.fromkeys(KINDS), "u": 1, "a": 1}]
 
-    def fail(units: Units) -> Places:
+    def fail(units: Ints) -> GroupIndices:
         raise ValueError(units)
 
     with engine(KINDS, data) as source:

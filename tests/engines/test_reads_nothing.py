@@ -14,9 +14,10 @@ import pytest
 
 import tacit as tc
 from query.test_refusals import REFUSED
-from tacit.database import FAILED, Database
+from tacit.database import Database
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.query.expressions import Value
+from tacit.session import SOURCE_FAILED
 
 TABLE = pa.table(
     {
@@ -170,7 +171,7 @@ def test_but_an_answer_does_read_and_stays_charged(fresh: tuple[Database, Watche
     db, seen = fresh
     with pytest.raises(tc.SourceError) as failure:
         db.sql(sql, epsilon=0.5)
-    assert str(failure.value) == FAILED
+    assert failure.value.message == SOURCE_FAILED
     assert seen.seen == ["execute"]
     assert [one.outcome for one in db.ledger.entries()] == ["failed"]
     assert db.spent == tc.ApproxDP(epsilon=0.5, delta=0)

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, TacitError
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.sql.parse import parse
 
 SURVEY = TablePolicy(
@@ -35,7 +35,7 @@ OTHER = TablePolicy(name="other", unit=None, max_groups=1, max_rows=1, neighbour
 
 
 def plan_query(sql: str) -> None:
-    price(parse(sql, {"survey": SURVEY, "other": OTHER}), epsilon=1)
+    price(parse(sql, {"survey": SURVEY, "other": OTHER}), Cost(epsilon=1))
 
 
 def refuse(sql: str, *phrases: str) -> tuple[str, tuple[str, ...]]:

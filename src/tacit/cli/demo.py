@@ -11,7 +11,7 @@ from tacit.cli import charts, survey
 from tacit.cli.show import as_json, console, say, show_answer
 from tacit.guarantees.values import PureDP
 from tacit.query.formatting import amounts, spell
-from tacit.query.results.quote import Planned
+from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.safe_text import as_json as to_json
 
@@ -46,7 +46,7 @@ def _open(file: Path) -> database.Database:
     )
 
 
-def _talk(planned: Planned, answer: Release, db: database.Database) -> None:
+def _talk(planned: Quote, answer: Release, db: database.Database) -> None:
     talk = console()
     talk.print("[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n")
     talk.print(f"  {QUESTION}\n")

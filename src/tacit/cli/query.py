@@ -31,7 +31,7 @@ from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
 from tacit.query.policy.locations import scheme
 from tacit.query.policy.template import skeleton
-from tacit.query.results.quote import Planned
+from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.safe_text import as_json as to_json
 
@@ -127,7 +127,7 @@ def _left(db: database.Database, analyst: str) -> str:
     return f"Left for {analyst or '–'}: {spell(rest)} of {spell(own)}. Left in all: {whole}"
 
 
-def _short(db: database.Database, planned: Planned) -> str | None:
+def _short(db: database.Database, planned: Quote) -> str | None:
     """Return why what is left is not enough, if it is not."""
     try:
         db.check(planned)
@@ -175,7 +175,7 @@ def _show(answer: Release, asked: Asked, db: database.Database, *, json: bool) -
     say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
 
 
-def _planned(db: database.Database, asked: Asked) -> Planned:
+def _planned(db: database.Database, asked: Asked) -> Quote:
     return db.plan(
         asked.sql,
         epsilon=asked.epsilon,
@@ -200,7 +200,7 @@ def _answer(db: database.Database, asked: Asked) -> Release:
     )
 
 
-def _agreed(planned: Planned, db: database.Database, analyst: str) -> bool | None:
+def _agreed(planned: Quote, db: database.Database, analyst: str) -> bool | None:
     """Ask whether to spend; None if the answer is Ctrl-C or Ctrl-D."""
     say(str(planned))
     say(_left(db, analyst))

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger
-from tacit.query.formatting import percent
-from tacit.query.pricing.choice import answer_meaning, meaning
-from tacit.query.results.quote import Planned
-from tacit.query.results.receipt import promise
+from tacit.query.formatting import amounts, percent
+from tacit.query.pricing.noisy_filters import answer_meaning, meaning
+from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
-from tacit.query.results.render import grid
+from tacit.query.results.render import text_rows
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.safe_text import visible, visible_lines
 
@@ -135,7 +134,7 @@ def answer_table(answer: Release) -> Table:
     from rich.table import Table  # noqa: PLC0415 - heavy
     from rich.text import Text  # noqa: PLC0415 - heavy
 
-    headings, rows = grid(answer.columns(), answer.confidence)
+    headings, rows = text_rows(answer.columns(), answer.confidence)
     noisy = [f"{percent(answer.confidence)} interval of {column.name}" for column in answer.columns()]
     shown = Table()
     for heading in headings:
@@ -159,7 +158,7 @@ def as_json(answer: Release) -> dict[str, object]:
     """Return an answer for machines."""
     return {
         "question": answer.plan.sql,
-        "cost": promise(answer.cost),
+        "cost": amounts(answer.cost),
         "confidence": answer.confidence,
         "intervals": answer_meaning(answer.plan, answer.found_groups),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in answer.intervals().dicts()],
@@ -167,13 +166,13 @@ def as_json(answer: Release) -> dict[str, object]:
     }
 
 
-def planned_json(planned: Planned) -> dict[str, object]:
+def planned_json(planned: Quote) -> dict[str, object]:
     """Return a plan for machines."""
     work = planned.work
     return {
         "schema": SCHEMA,
         "question": planned.plan.sql,
-        "cost": promise(planned.cost),
+        "cost": amounts(planned.cost),
         "noise": planned.why,
         "confidence": planned.confidence,
         "error": planned.error | dict.fromkeys(planned.unknown),

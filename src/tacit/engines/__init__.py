@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from tacit.query.expressions import Kind
     from tacit.query.plan import Plan
-    from tacit.query.pricing.partition_selection import Choose, Found
+    from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 MeasuredIntegers: TypeAlias = Sequence[Sequence[int]]
 """The exact integers of each measure of a plan's bundles, in order: one integer for each combination of the keys'
@@ -50,7 +50,7 @@ class Engine(Protocol):
     def measure(self, plan: Plan) -> MeasuredIntegers:
         """Read the rows and return the plan's exact integers."""
 
-    def find(self, plan: Plan, choose: Choose) -> Found:
+    def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows of a plan whose groups are not listed, and return the chosen groups.
 
         Args:

@@ -1,4 +1,4 @@
-"""Guarantees, budgets and numbers as people read them."""
+"""Guarantees, budgets and numbers as text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from math import floor, isfinite, log10
 from tacit.guarantees.filters import ApproxZCDP, Budget
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 
-Interval = tuple[float, float]
-
 _MOST_DECIMALS, _SIX_DIGITS, _LARGEST = 15, 1e6, 1e15
 
 
-def spell(promise: Budget) -> str:
+def spell(guarantee: Budget) -> str:
     """Return a guarantee or a budget in symbols.
 
     >>> spell(PureDP(epsilon=0.5)), spell(ApproxDP(epsilon=1, delta=1e-6))
     ('ε = 0.5', 'ε = 1, δ = 1e-06')
     """
-    match promise:
+    match guarantee:
         case PureDP(epsilon=epsilon):
             return f"ε = {float(epsilon):.12g}"
         case ApproxDP(epsilon=epsilon, delta=delta):
@@ -30,17 +28,17 @@ def spell(promise: Budget) -> str:
         case ApproxZCDP(rho=rho, delta=delta):
             return f"ρ = {float(rho):.12g}, δ = {float(delta):.12g}"
         case _:
-            return str(promise)
+            return str(guarantee)
 
 
-def amounts(promise: Budget) -> dict[str, float]:
+def amounts(guarantee: Budget) -> dict[str, float]:
     """Return the numbers of a guarantee or a budget by name.
 
     >>> amounts(ApproxDP(epsilon=1, delta=1e-6))
     {'epsilon': 1.0, 'delta': 1e-06}
     """
     names = ("epsilon", "rho", "delta")
-    return {name: float(getattr(promise, name)) for name in names if hasattr(promise, name)}
+    return {name: float(getattr(guarantee, name)) for name in names if hasattr(guarantee, name)}
 
 
 def percent(confidence: float) -> str:
@@ -53,7 +51,7 @@ def percent(confidence: float) -> str:
 
 
 def plain(number: float) -> str:
-    """Return a number to about six digits, without an exponent where people write none.
+    """Return a number to about six digits, without an exponent from 10^6 to 10^15.
 
     >>> plain(3123456.7), plain(1234.5), plain(0.30000000000000004), plain(1e20)
     ('3123457', '1234.5', '0.3', '1e+20')
@@ -61,8 +59,8 @@ def plain(number: float) -> str:
     return f"{number:.0f}" if _SIX_DIGITS <= abs(number) < _LARGEST else f"{number:.6g}"
 
 
-def decimals(intervals: Iterable[Interval]) -> int | None:
-    """Return how many digits after the point show a value apart from the ends of the narrowest interval.
+def decimals(intervals: Iterable[tuple[float, float]]) -> int | None:
+    """Return how many decimals distinguish a value from the ends of the narrowest interval.
 
     >>> decimals([(112.0, 160.0)]), decimals([(41000.25, 41000.75), (0.0, 9000.0)]), decimals([(3.0, 3.0)])
     (0, 2, None)
@@ -74,7 +72,7 @@ def decimals(intervals: Iterable[Interval]) -> int | None:
 
 
 def rounded(number: float, digits: int | None, outward: int = 0) -> str:
-    """Return a number with so many digits after the point, rounded down (-1), up (1) or to the nearest (0).
+    """Return a number with this many decimals, rounded down (-1), up (1) or to the nearest (0).
 
     >>> rounded(3.14159, 2), rounded(3.14159, 2, -1), rounded(3.14159, 2, 1), rounded(3, 2)
     ('3.14', '3.14', '3.15', '3')
@@ -82,12 +80,12 @@ def rounded(number: float, digits: int | None, outward: int = 0) -> str:
     if isinstance(number, int) or digits is None or not isfinite(number) or abs(number) >= _LARGEST:
         return str(number) if isinstance(number, int) else plain(number)
     how = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[outward]
-    found = Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), rounding=how)
-    return str(abs(found) if found == 0 else found)
+    decimal = Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), rounding=how)
+    return str(abs(decimal) if decimal == 0 else decimal)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them.
+    """Return names joined for a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')

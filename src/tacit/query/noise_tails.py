@@ -1,21 +1,21 @@
-"""How far a sum of many independent noises reaches.
+"""Tail bounds of a sum of many independent noises.
 
 X = Σ wⱼ·Xⱼ with Laplace variables Xⱼ of scales bⱼ has the characteristic function φ(u) = Π 1/(1 + (wⱼbⱼu)²), and
 
     Pr[|X| > t] = 1 - (2/π)·Σ_{j ≥ 0} φ((j + ½)h)·sin((j + ½)h·t)/(j + ½),
 
-but for what lies beyond 2π/h - t (Davies, Biometrika 60(2), 1973). With a standard deviation of 1 and 2π/h = 40 that
-is below 10^-13 for t ≤ 15: any such sum has Pr[|X| > t] ≤ 100·e^(-1.4·t), since -ln(1 - x) is superadditive and so Π
-1/(1 - (wⱼbⱼu)²) ≤ 1/(1 - u²/2), which is at most 51 for u = 1.4. The sum ends where φ/j is below 10^-10, or after
-4,096 terms, where one Laplace variable, the slowest, leaves out less than 10^-7. Tails below 10^-6 are bounded by
-Chernoff instead: Pr[|X| > t] ≤ 2·min_u e^(-ut)·Π 1/(1 - (wⱼbⱼu)²).
+except for the mass beyond 2π/h - t (Davies, Biometrika 60(2), 1973). With a standard deviation of 1 and 2π/h = 40 that
+mass is below 10^-13 for t ≤ 15. Reason: any such sum has Pr[|X| > t] ≤ 100·e^(-1.4·t), since -ln(1 - x) is
+superadditive. So Π 1/(1 - (wⱼbⱼu)²) ≤ 1/(1 - u²/2), which is at most 51 for u = 1.4. The series ends where φ/j is below
+10^-10, or after 4,096 terms. One Laplace variable converges slowest; there the rest is below 10^-7. Tails below 10^-6
+are bounded by Chernoff instead: Pr[|X| > t] ≤ 2·min_u e^(-ut)·Π 1/(1 - (wⱼbⱼu)²).
 
-The noise that is drawn is a whole number K. A Laplace variable of scale b is K + U - U', the fractions U, U' in [0,
-1) being independent of K (an exponential variable's fraction is independent of its whole part): K is the more
-concentrated of the two. So the continuous law is used, and half a step of the largest weight is added for the grid:
-for one K that is enough, since Pr[|K| ≥ m] = 2r^m/(1 + r) ≤ r^(m-½) = Pr[|X| ≥ m - ½], r = e^(-1/b). It matters only
-where noise hardly spans a step. A discrete Gaussian variable is compared with a normal one of its parameter σ² in the
-same way: E e^(uK) = e^(σ²u²/2)·Σ e^(-(k-σ²u)²/2σ²)/Σ e^(-k²/2σ²), and the quotient is at most 1.
+The noise that is drawn is a whole number K. A Laplace variable of scale b is K + U - U'. The fractions U, U' in [0, 1)
+are independent of K, because an exponential variable's fraction is independent of its whole part. So K is the more
+concentrated of the two. Therefore the continuous law is used, and half a step of the largest weight is added for the
+grid. For one K that is enough: Pr[|K| ≥ m] = 2r^m/(1 + r) ≤ r^(m-½) = Pr[|X| ≥ m - ½], r = e^(-1/b). It matters only
+where the noise hardly spans a step. A discrete Gaussian variable is compared with a normal variable of its parameter σ²
+in the same way: E e^(uK) = e^(σ²u²/2)·Σ e^(-(k-σ²u)²/2σ²)/Σ e^(-k²/2σ²), and the quotient is at most 1.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def gaussian_reach(variance: float, beta: float) -> float:
 
 
 def laplace_reach(scales: Floats, counts: Floats, beta: float) -> float:
-    """Return t with Pr[|X| > t] ≤ β for a sum of independent Laplace variables, and hardly larger than it must be.
+    """Return t with Pr[|X| > t] ≤ β for a sum of independent Laplace variables, close to the least such t.
 
     Args:
-        scales: the scales of the variables, with their weights; 0 counts for nothing.
+        scales: the scales of the variables, with their weights; a scale of 0 adds nothing.
         counts: how many variables there are of each scale.
-        beta: how often the sum may be further off.
+        beta: the probability that the sum is larger.
 
     >>> one = np.ones(1)
     >>> round(laplace_reach(one, one, 0.05), 4), round(laplace_reach(one, 400 * one, 0.05) / 800**0.5, 3)
@@ -67,32 +67,32 @@ def laplace_reach(scales: Floats, counts: Floats, beta: float) -> float:
 
 
 def laplace_bounds(scales: Floats, counts: Floats, beta: float) -> Floats:
-    """Return for many sums at once t with Pr[|X| > t] ≤ β, by Chernoff's bound; it is convex in the weights.
+    """Return t with Pr[|X| > t] ≤ β for many sums at once, by Chernoff's bound; t is convex in the weights.
 
-    With s = 1/u the bound is the least s·(ln(2/β) + Σ K(w/s)) over s, K being a convex function. That is convex in s
-    and w together, and so its least value over s is convex in w.
+    With s = 1/u the bound is the least s·(ln(2/β) + Σ K(w/s)) over s, where K is a convex function. That expression is
+    convex in s and w together, so its least value over s is convex in w.
 
     Args:
         scales: the scales of the variables, with their weights; a column for each sum.
         counts: how many variables there are of each scale, likewise.
-        beta: how often a sum may be further off.
+        beta: the probability that a sum is larger.
 
     >>> laplace_bounds(np.ones((1, 1)), np.ones((1, 1)), 1e-6).round(1)
     array([17.7])
     """
     squares = np.where(counts > 0, scales, 0.0) ** 2
     largest = squares.max(axis=0)
-    found = np.where(largest > 0, np.inf, 0.0)
+    bound = np.where(largest > 0, np.inf, 0.0)
     fastest = 1 / np.sqrt(np.where(largest > 0, largest, 1.0))
     for part in _PARTS:
         u = part * fastest
         cumulant = -np.sum(counts * np.log1p(-squares * u * u), axis=0)
-        found = np.minimum(found, (np.log(2 / beta) + cumulant) / u)
-    return found
+        bound = np.minimum(bound, (np.log(2 / beta) + cumulant) / u)
+    return bound
 
 
 def _inverted(shares: Floats, counts: Floats, beta: float, high: float) -> float:
-    """Bisect the tail from the series; the safe end."""
+    """Return the safe end of a bisection of the tail, which the series gives."""
     for size in _SIZES:
         j = np.arange(size) + 0.5
         u = j * (2 * np.pi / _PERIOD)

@@ -18,7 +18,6 @@ import pytest
 import tacit as tc
 from contract.plans import plan, table
 from postgres_server import Database, database
-from tacit.database import FAILED as CHARGED
 from tacit.engines.postgres import connection
 from tacit.engines.postgres.connection import UNREACHED
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine, open_postgres
@@ -26,6 +25,7 @@ from tacit.engines.sql.engine import FAILED
 from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan
+from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "x": "real"}
 X = Column("x", "real")
@@ -424,9 +424,9 @@ def test_a_server_that_is_stopped_hard_in_the_middle_and_started_again(tmp_path:
 
             chain = "power(" * 20 + "x" + ", x)" * 20
             sums = ", ".join(f"sum(clamp({chain}, 0, {most}))" for most in (1, 2, 3))
-            for said in (CHARGED, UNREACHED):  # stopped while it is asked, and before: that costs nothing more
+            for said in (SOURCE_FAILED, UNREACHED):  # stopped while it is asked, and before: that costs nothing more
                 begun = monotonic()
-                halting = stop if said == CHARGED else lambda: None
+                halting = stop if said == SOURCE_FAILED else lambda: None
                 with meanwhile(halting), pytest.raises(SourceError) as caught:
                     db.sql(f"SELECT {sums} FROM many", epsilon=1)  # noqa: S608 - a question is text
                 assert caught.value.message == said

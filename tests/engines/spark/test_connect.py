@@ -18,13 +18,14 @@ import pytest
 
 import tacit as tc
 from contract.plans import key, plan, table
-from tacit.database import FAILED, Database
+from tacit.database import Database
 from tacit.engines.source import Source
 from tacit.engines.spark import sessions
 from tacit.engines.spark.engine import open_spark, open_spark_tables
 from tacit.errors import InvalidError, MissingDriverError, NoSourceError, SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
+from tacit.session import SOURCE_FAILED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,7 +170,7 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
         with pytest.raises(SourceError) as caught:
             endless.sql(ASKED, epsilon=1)
         assert monotonic() - start < PATIENCE
-        assert caught.value.message == FAILED
+        assert caught.value.message == SOURCE_FAILED
         assert endless.spent == tc.PureDP(epsilon=1)
         process.wait()
         for gone in (db, endless):
@@ -198,6 +199,7 @@ GIVING_UP = """
 import sys
 import tacit as tc
 from tacit.engines.spark.engine import open_spark
+from tacit.session import SOURCE_FAILED
 opened = open_spark(sys.argv[1], table="visits")
 print("opened", flush=True)
 sys.stdin.readline()

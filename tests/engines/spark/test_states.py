@@ -12,13 +12,13 @@ import pytest
 import tacit as tc
 from contract.plans import plan, table
 from spark_session import spark
-from tacit import database
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
 from tacit.engines.sql.engine import FAILED, ResultRows, StatementParameters
 from tacit.errors import SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
+from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "x": "real", "g": "text"}
 SECRET = (1, 2)
@@ -133,7 +133,7 @@ def test_a_java_that_is_killed_fails_one_question_and_is_told_before_the_next() 
     )
     spent = str(tc.PureDP(epsilon=1))
     failed, charged, ended, spent_then, refused = done.stdout.splitlines()
-    assert failed.startswith(database.FAILED)
+    assert failed.startswith(SOURCE_FAILED)
     assert (charged, spent_then) == (spent, spent)
     assert ended.startswith(sessions.ENDED)
     assert refused.startswith(sessions.ENDED)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bounded import REAL, WHOLE, Bounds, Row, ask_for, bounds, contribution, measured, plan_of, policy
 from tacit.query.aggregates import STATISTICS, bundles_of
-from tacit.query.aggregates.grid import grid
+from tacit.query.aggregates.grid import value_grid
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Column, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
@@ -40,7 +40,7 @@ def test_a_grid_has_a_step_that_is_a_power_of_two_and_bounds_that_widen_outward(
     *, ends: Bounds, value: Expression, capped: bool
 ) -> None:
     low, high = ends
-    found = grid(value, ends, policy(unit="id" if capped else None))
+    found = value_grid(value, ends, policy(unit="id" if capped else None))
     assert found.low * found.step <= low < (found.low + 1) * found.step
     assert (found.high - 1) * found.step < high <= found.high * found.step
     assert is_power_of_two(found.step)
@@ -58,21 +58,21 @@ def is_power_of_two(step: Fraction) -> bool:
 
 
 def test_whole_numbers_are_counted_as_they_are_up_to_two_to_the_31() -> None:
-    most = grid(WHOLE, (Fraction(0), Fraction(2**31 - 1)), policy())
+    most = value_grid(WHOLE, (Fraction(0), Fraction(2**31 - 1)), policy())
     assert (most.step, most.low, most.high) == (Fraction(1), 0, 2**31 - 1)
-    beyond = grid(WHOLE, (Fraction(0), Fraction(2**31)), policy())
+    beyond = value_grid(WHOLE, (Fraction(0), Fraction(2**31)), policy())
     assert beyond.step == 2**7
-    halves = grid(WHOLE, (Fraction(1, 2), Fraction(3, 2)), policy())
+    halves = value_grid(WHOLE, (Fraction(1, 2), Fraction(3, 2)), policy())
     assert (halves.step, halves.high - halves.low) == (Fraction(1, 2**24), 2**24)
 
 
 def test_a_single_point_has_a_grid_too() -> None:
-    found = grid(WHOLE, (Fraction(3), Fraction(3)), policy())
+    found = value_grid(WHOLE, (Fraction(3), Fraction(3)), policy())
     assert (found.step, found.low, found.high) == (Fraction(1), 3, 3)
 
 
 def test_a_unit_of_one_row_needs_no_finer_grid() -> None:
-    assert grid(REAL, bounds(0, 1), policy(unit=None)).fraction_bits == 0
+    assert value_grid(REAL, bounds(0, 1), policy(unit=None)).fraction_bits == 0
 
 
 # --- bundles --------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def clamped(x: float | None, low: float, high: float) -> float | None:
 
 
 def expected(rows: list[Row], most: int, low: float, high: float) -> dict[str, Fraction]:
-    """What the aggregates are over a unit's rows, of which each weighs as max_rows/n."""
+    """Return the aggregates over the rows of all units, where each of a unit's n rows has weight max_rows/n."""
     units: dict[object, list[Fraction | None]] = defaultdict(list)
     for row in rows:
         if row["id"] is not None:

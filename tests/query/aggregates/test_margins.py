@@ -19,11 +19,11 @@ from scipy.stats import binom
 from bounded import Row, ask_for, key, measured, plan_of, policy
 from tacit.guarantees.events import Neighbours
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.margins import Fit, best_shares, subsets, tabulated, whole_table, with_margins
+from tacit.query.aggregates.margins import Fit, as_table_count, best_shares, subsets, whole_table, with_margins
 from tacit.query.expressions import Column
-from tacit.query.noise_law import Law, NoiseLaw
+from tacit.query.noise_law import Law, NoiseLaw, sensitivity
 from tacit.query.plan import Key, Plan
-from tacit.query.pricing.price import price, sensitivity
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.release import coarse, release
 
 Floats = npt.NDArray[np.float64]
@@ -148,7 +148,7 @@ def test_whole_tables_are_whole_never_negative_keep_the_total_and_are_nearest(va
 def table_plan(neighbours: Neighbours, groups: int, rows: int, law: Law, unit: str | None = "id") -> Plan:
     keys: list[Key] = [key("k", "a", "b"), Key(name="n", expression=Column("n", "integer"), values=(0, 1, 2))]
     plan = plan_of(policy(groups=groups, rows=rows, neighbours=neighbours, unit=unit), ask_for("count"), keys=keys)
-    every = with_margins(tabulated(plan), law)
+    every = with_margins(as_table_count(plan), law)
     alone = [replace(plan.bundles[0], over=keys) for keys in ((), (0,), (1,))]
     return replace(every, bundles=(*alone, plan.bundles[0]))  # all margins, whatever their shares
 
@@ -196,7 +196,7 @@ def test_a_margin_that_claimed_the_tables_own_sensitivity_would_be_found() -> No
 
 def answer(plan: Plan, exact: list[int], **cost: float) -> Floats:
     """The fitted whole table of one release."""
-    found = release(plan, price(plan, **cost), [exact] * len(plan.bundles), {})
+    found = release(plan, price(plan, Cost(**cost)), [exact] * len(plan.bundles), {})
     return np.array([row[-1] for row in found.rows()], dtype=np.float64)
 
 
@@ -205,7 +205,7 @@ SIZES = (3, 4, 5)
 
 def cube(*, margins: bool, law: Law) -> Plan:
     keys = [key(f"k{i}", *map(str, range(n))) for i, n in enumerate(SIZES)]
-    plan = tabulated(plan_of(policy(unit=None), ask_for("count"), keys=keys))
+    plan = as_table_count(plan_of(policy(unit=None), ask_for("count"), keys=keys))
     return with_margins(plan, law) if margins else plan
 
 
@@ -233,7 +233,7 @@ def test_all_margins_of_a_cube_err_less_together_than_each_alone(law: Law, cost:
         listed = [key(f"k{i}", *map(str, range(SIZES[i]))) for i in keys]
         one = plan_of(policy(unit=None), ask_for("count"), keys=listed)
         for _ in range(40):
-            paid = price(one, **{name: size / 8})
+            paid = price(one, Cost(**{name: size / 8}))
             found = release(one, paid, [margin], {}).rows()
             alone += float(np.sum(np.square(np.array([row[-1] for row in found], dtype=float) - np.array(margin))))
         assert len(margin) == np.prod(shape, dtype=int)
@@ -243,7 +243,7 @@ def test_all_margins_of_a_cube_err_less_together_than_each_alone(law: Law, cost:
 @pytest.mark.parametrize(("law", "cost"), [("laplace", {"epsilon": 0.5}), ("gaussian", {"rho": 0.05})])
 def test_intervals_of_cells_and_margins_cover_as_often_as_they_say(law: Law, cost: dict[str, float]) -> None:
     plan, truth = cube(margins=True, law=law), list(range(200, 260))
-    paid, runs, inside = price(plan, **cost), 400, {"cell": 0, "k0": 0, "all": 0}
+    paid, runs, inside = price(plan, Cost(**cost)), 400, {"cell": 0, "k0": 0, "all": 0}
     for _ in range(runs):
         found = release(plan, paid, [truth] * len(plan.bundles), {})
         (one,) = found.plan.aggregates
@@ -262,8 +262,8 @@ def test_intervals_of_cells_and_margins_cover_as_often_as_they_say(law: Law, cos
 def test_intervals_cover_where_noise_hardly_spans_a_step(cost: dict[str, float]) -> None:
     """Whole noise is tied to its grid: the continuous law alone would cover 79 to 93 % here."""
     keys = [key("k", *"abcde")]
-    plan, truth, runs = tabulated(plan_of(policy(unit=None), ask_for("count"), keys=keys)), [500] * 5, 3000
-    paid, inside = price(plan, **cost), 0
+    plan, truth, runs = as_table_count(plan_of(policy(unit=None), ask_for("count"), keys=keys)), [500] * 5, 3000
+    paid, inside = price(plan, Cost(**cost)), 0
     for _ in range(runs // 5):
         found = release(plan, paid, [truth], {})
         inside += sum(low <= 500 <= high for *_, low, high in found.intervals(0.95).rows())  # type: ignore[operator]
@@ -273,20 +273,20 @@ def test_intervals_cover_where_noise_hardly_spans_a_step(cost: dict[str, float])
 @pytest.mark.parametrize("values", ["a", "ab"])
 def test_a_key_with_one_value_changes_no_interval(values: str) -> None:
     table = policy(unit=None)
-    alone = with_margins(tabulated(plan_of(table, ask_for("count"), keys=[key("k", *values)])), "laplace")
+    alone = with_margins(as_table_count(plan_of(table, ask_for("count"), keys=[key("k", *values)])), "laplace")
     beside = with_margins(
-        tabulated(plan_of(table, ask_for("count"), keys=[key("k", *values), key("m", "x")])), "laplace"
+        as_table_count(plan_of(table, ask_for("count"), keys=[key("k", *values), key("m", "x")])), "laplace"
     )
     errors = []
     for plan in (alone, beside):
-        paid, (one,) = price(plan, epsilon=1), plan.aggregates
+        paid, (one,) = price(plan, Cost(epsilon=1)), plan.aggregates
         errors.append(STATISTICS["table_count"].error(one.ask, plan.bundles, paid.noise, 0.95, None))
     assert errors == pytest.approx([3.5, 3.5], rel=0.01)
 
 
 def test_the_tables_own_counts_add_up_to_its_margins() -> None:
     plan = cube(margins=True, law="gaussian")
-    found = release(plan, price(plan, rho=0.01), [[5] * 60] * len(plan.bundles), {})
+    found = release(plan, price(plan, Cost(rho=0.01)), [[5] * 60] * len(plan.bundles), {})
     rows = found.rows()
     for value, count, low, high in found.margin("k2").rows():
         assert count == sum(row[-1] for row in rows if row[2] == value)  # type: ignore[misc]

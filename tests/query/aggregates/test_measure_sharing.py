@@ -74,7 +74,7 @@ def test_without_noise_and_capping_the_statistics_are_those_of_the_rows(units: l
 
 
 def hits(ask: Ask, law: Literal["laplace", "gaussian"], runs: int, factor: float = 1.0) -> int:
-    """How many 95 % intervals of a shared aggregate hold its value, with the noise made larger by a factor."""
+    """Count the 95 % intervals of a shared aggregate that hold its value, with the noise made larger by a factor."""
     table = policy(rows=2)
     (bundle,), _ = arrange([ask_for("count"), ask_for("count", WHOLE), *ALL[2:]], table)
     exact = integers(bundle, [[5, None], [60, 60, 2], [-7]] * 100, 2)

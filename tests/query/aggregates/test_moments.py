@@ -22,17 +22,17 @@ from bounded import REAL, WHOLE, Row, ask_for, bounds, contribution, measured, p
 from evidence import FALSE_ALARM
 from tacit.engines.sql import measures as statement_measures
 from tacit.query.aggregates import STATISTICS, bundles_of
-from tacit.query.aggregates.contrast import Contrast, Noisy, _laplace, noisy
 from tacit.query.aggregates.covariance import Correlation, Covariance, _correlated
+from tacit.query.aggregates.grid import value_steps
+from tacit.query.aggregates.moment_intervals import Contrast, NoisySums, _laplace, noisy_sums
 from tacit.query.aggregates.statistic import Released
-from tacit.query.aggregates.steps import steps
 from tacit.query.aggregates.variance import Variance
 from tacit.query.expressions import Call, Expression, walk
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Bounds
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 
 ROW = policy(unit=None)
 SILENT = NoiseLaw(law="laplace", amount=Fraction(1, 1000), sensitivity=1, moving=1)  # 0, but with probability e^-1000
@@ -116,7 +116,7 @@ def test_integers_fit_whatever_the_bounds_and_the_rows(
 @given(st.fractions(-(10**6), 10**6), st.fractions(Fraction(1, 10**6), 10**6), st.sampled_from([REAL, WHOLE]))
 def test_steps_are_fine_and_hold_the_bounds(low: Fraction, width: Fraction, value: Expression) -> None:
     for most, bits in ((1, 18), (2, 17), (64, 15), (10**9, 15)):
-        found = steps(value, (low, low + width), policy(rows=most))
+        found = value_steps(value, (low, low + width), policy(rows=most))
         assert found.width <= 2**bits + 1
         assert found.size >= width
         assert found.width > 2 ** (bits - 1) or (found.step == 1 and value is WHOLE)
@@ -219,7 +219,9 @@ class Case:
     def released(self) -> Released:
         """The exact integers, with the noise that is to come."""
         plan = plan_of(ROW, self.ask)
-        noise = (price(plan, epsilon=self.spend) if self.law == "laplace" else price(plan, rho=self.spend)).noise[0]
+        noise = (
+            price(plan, Cost(epsilon=self.spend)) if self.law == "laplace" else price(plan, Cost(rho=self.spend))
+        ).noise[0]
         integers = tuple(
             sum(contribution(measure, [{"x": x, "n": n}], 1) * count for (x, n), count in self.data.items())
             for measure in plan.bundles[0].measures
@@ -401,7 +403,7 @@ def test_of_an_empty_group_nothing_is_known(function: str) -> None:
 def test_bounds_of_no_width_leave_no_doubt(function: str) -> None:
     ask = pair(function, bounds(3, 3), bounds(0, 10)) if function in PAIRS else ask_for(function, WHOLE, bounds(3, 3))
     plan = plan_of(ROW, ask)
-    assert price(plan, epsilon=1).noise
+    assert price(plan, Cost(epsilon=1)).noise
     zero = [Released(plan.bundles[0], (5, -7, 9, 1)[: len(plan.bundles[0].measures)], SILENT)]
     assert STATISTICS[function].estimate(ask, zero) == 0
     assert STATISTICS[function].interval(ask, zero, 0.95) == (0, 0)
@@ -414,7 +416,7 @@ def test_bounds_of_no_width_leave_no_doubt(function: str) -> None:
 @pytest.mark.parametrize("function", sorted(POSSIBLE))
 def test_without_an_assumed_size_the_error_is_as_wide_as_what_is_possible(function: str) -> None:
     plan = plan_of(ROW, ask_of(function))
-    noise = price(plan, epsilon=1).noise
+    noise = price(plan, Cost(epsilon=1)).noise
     error = STATISTICS[function].error
     most = POSSIBLE[function][1]
     assert error(ask_of(function), plan.bundles, noise, 0.95, None) == pytest.approx(most)
@@ -466,7 +468,7 @@ def test_the_tail_of_a_sum_of_laplace_variables(scales: list[float]) -> None:
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_moments_of_a_quadratic_function_of_noise(law: Law) -> None:
     noise = NoiseLaw(law=law, amount=Fraction(1), sensitivity=1, moving=1)
-    z = Noisy(np.zeros(3), np.array([1.0, 2.0, 0.5]), np.zeros(3), noise)
+    z = NoisySums(np.zeros(3), np.array([1.0, 2.0, 0.5]), np.zeros(3), noise)
     a, b = np.array([1.0, -0.5, 2.0]), np.array([0.3, 0.7, -1.0])
     mean, variance = z.quadratic([(0.5, a, b), (-0.2, a, a)])
     random = np.random.default_rng(5)
@@ -480,7 +482,7 @@ def test_sums_are_counted_in_rows() -> None:
     plan = plan_of(ROW, ask_of("var_pop"))
     (bundle,) = plan.bundles
     unit = bundle.reach
-    z = noisy(Released(bundle, (unit, 3 * unit, 0), SILENT), (unit,) * 3)
+    z = noisy_sums(Released(bundle, (unit, 3 * unit, 0), SILENT), (unit,) * 3)
     assert z.sums.tolist() == [1, 3, 0]
     assert z.scales[0] == pytest.approx(0.001 / unit)
 

@@ -21,7 +21,7 @@ from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.receipt import receipt
 from tacit.query.results.release import coarse
 from tacit.query.sql.parse import parse
@@ -160,7 +160,7 @@ def test_no_neighbour_moves_a_level_further_than_its_price_says(neighbours: Neig
     rest: list[Row] = [{UNIT: 9, "k": "a", "n": 4}]
     found = [vectors(plan, rest + own) for own in tables(1, 3)]
     pairs = product(found, found) if neighbours == "change one" else ((one, found[0]) for one in found)
-    laplace, gaussian = price(plan, epsilon=1).noise, price(plan, rho=1).noise
+    laplace, gaussian = price(plan, Cost(epsilon=1)).noise, price(plan, Cost(rho=1)).noise
     worst = [[0, 0, 0] for _ in plan.bundles]
     for one, other in pairs:
         for place, (a, b) in enumerate(zip(one, other, strict=True)):
@@ -176,7 +176,7 @@ def test_no_neighbour_moves_a_level_further_than_its_price_says(neighbours: Neig
 
 
 def vectors(plan: Plan, rows: Sequence[Row]) -> list[dict[int, int]]:
-    """What each bundle would get noise on, but for the zeros."""
+    """Return the integers of each bundle before noise, without zeros."""
     return [
         {i: x for i, x in enumerate(coarse(plan, bundle, bundle.measures[0], integers)) if x}
         for bundle, integers in zip(plan.bundles, measured(plan, rows), strict=True)
@@ -188,14 +188,14 @@ def test_all_quantiles_of_a_value_share_one_price() -> None:
     asked = ", ".join(f"quantile_cont(x, 0.{i}) AS q{i}" for i in range(1, 10))
     ten = parse(f"SELECT {asked} FROM t", {"t": ROW})  # noqa: S608 - a question
     assert one.bundles == ten.bundles
-    assert price(one, epsilon=1).noise == price(ten, epsilon=1).noise
+    assert price(one, Cost(epsilon=1)).noise == price(ten, Cost(epsilon=1)).noise
     assert sum(bundle.weight for bundle in one.bundles) == 1
 
 
 def test_gaussian_noise_is_certified_at_once_and_used_where_it_errs_less() -> None:
     table: TablePolicy = policy(groups=20, rows=1)
     plan = plan_of(table, median(), keys=[key("k", *"abcdefghijklmnopqrstuvwxyz")])
-    found = price(plan, epsilon=1, delta=1e-6)
+    found = price(plan, Cost(epsilon=1, delta=1e-6))
     assert found.noise[0].law == "gaussian"
     assert "0." in found.why
 
@@ -256,15 +256,15 @@ def test_refusals(sql: str, says: str) -> None:
 
 def test_min_and_max_say_what_they_are() -> None:
     plan = parse("SELECT min(x), max(x), median(x) FROM t", {"t": ROW})
-    said = receipt(plan, price(plan, epsilon=1), {})["notes"]
+    said = receipt(plan, price(plan, Cost(epsilon=1)), {})["notes"]
     assert isinstance(said, dict)
     assert list(said) == ["min(x)", "max(x)"]
-    assert "cannot be told privately" in said["min(x)"]
+    assert "cannot be released privately" in said["min(x)"]
 
 
 def test_the_error_is_known_for_an_assumed_number_of_rows() -> None:
     plan = parse("SELECT median(x) AS a FROM t", {"t": ROW})
-    noise, ask = price(plan, epsilon=1).noise, plan.aggregates[0].ask
+    noise, ask = price(plan, Cost(epsilon=1)).noise, plan.aggregates[0].ask
     errors = [STATISTICS["quantile"].error(ask, plan.bundles, noise, 0.95, n) for n in (None, 1, 1000, 10**6)]
     assert errors[:2] == [2.0, 2.0]
     assert 2.0 > errors[2] > errors[3] > 0

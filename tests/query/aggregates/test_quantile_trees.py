@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.query.aggregates.quantile_trees import Shape, Tree, mean_variance, shape
-from tacit.query.aggregates.ranks import Noise, Ranks
+from tacit.query.aggregates.ranks import Ranks, TreeNoise
 from tacit.query.noise_tails import gaussian_reach, laplace_reach
 
 Floats = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ def test_the_noise_of_a_prefix_sum_is_that_of_least_squares(
     weights = rows / noise[:, None] @ inverse @ functional
     variance = float(functional @ inverse @ functional)
     assert tree.variance(np.array([one]), np.array([share]), q)[0] == pytest.approx(variance, abs=1e-9)
-    parts = tree.parts(one, share, q)
+    parts = tree.terms(one, share, q)
     listed = np.repeat(parts.weights, parts.counts.astype(int))
     assert np.allclose(np.sort(listed), np.sort(weights), atol=1e-8)
     own = np.array(tree.variances)[parts.levels]
@@ -113,7 +113,7 @@ def test_nothing_reaches_nowhere() -> None:
 
 def ranks_of(counts: list[float], scale: float = 1e-9) -> Ranks:
     form = Shape(len(counts), 1, 1)
-    noise = Noise(Tree(form, (2 * scale**2,)), "laplace", (scale,))
+    noise = TreeNoise(Tree(form, (2 * scale**2,)), "laplace", (scale,))
     return Ranks(np.concatenate(([0.0], np.cumsum(counts))), noise)
 
 

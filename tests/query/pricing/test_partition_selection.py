@@ -17,8 +17,14 @@ from laws import MP, mpf
 from tacit.errors import InvalidError, TooMuchNoiseError
 from tacit.guarantees.events import Neighbours
 from tacit.query.plan import Key, Plan
-from tacit.query.pricing.partition_selection import answered, chance_above, limit, said, select
-from tacit.query.pricing.truncated_laplace import Truncated
+from tacit.query.pricing.partition_selection import (
+    TruncatedLaplace,
+    bundles_of_selection,
+    describe,
+    end_probability,
+    selection_law,
+    truncation,
+)
 
 CLOSE, TINY = MP.mpf(10) ** -15, MP.mpf(10) ** -55
 CASES = [
@@ -32,9 +38,9 @@ CASES = [
 ]
 
 
-def law(epsilon: Fraction, delta: Fraction) -> Truncated:
+def law(epsilon: Fraction, delta: Fraction) -> TruncatedLaplace:
     """The law of one count."""
-    return select(open_plan(), epsilon, delta)
+    return selection_law(open_plan(), epsilon, delta)
 
 
 def open_plan(
@@ -56,7 +62,7 @@ Outcome = tuple[int, int] | None
 
 
 def outcomes(n: int, epsilon: Fraction, k: int, coin: Fraction) -> dict[Outcome, Any]:
-    """What may be said of a group of n units, with its probability: by enumeration of the coin and the noise."""
+    """Return the possible outputs for a group of n units, with probabilities, by enumeration of coin and noise."""
     found: dict[Outcome, Any] = {}
     for chance, most in ((mpf(1 - coin), k), (mpf(coin), k - 1)):
         for x, p in pmf(epsilon, most).items():
@@ -78,7 +84,7 @@ def excess(one: dict[Outcome, Any], other: dict[Outcome, Any], epsilon: Fraction
 def test_what_is_said_of_a_group_is_private_both_ways_for_every_number_of_units(
     epsilon: Fraction, delta: Fraction
 ) -> None:
-    k, coin = limit(epsilon, delta)
+    k, coin = truncation(epsilon, delta)
     laws = [outcomes(n, epsilon, k, coin) for n in range(2 * k + 4)]
     for one, other in pairwise(laws):
         assert excess(one, other, epsilon) <= mpf(delta)
@@ -87,7 +93,7 @@ def test_what_is_said_of_a_group_is_private_both_ways_for_every_number_of_units(
 
 @pytest.mark.parametrize(("epsilon", "delta"), CASES)
 def test_a_limit_lower_by_one_or_a_likelier_coin_would_not_be(epsilon: Fraction, delta: Fraction) -> None:
-    k, coin = limit(epsilon, delta)
+    k, coin = truncation(epsilon, delta)
     for planted in ((k - 1, Fraction(0)), (k, min(Fraction(1), coin + Fraction(1, 1000)))):
         if planted == (k, Fraction(1)):
             continue
@@ -98,7 +104,7 @@ def test_a_limit_lower_by_one_or_a_likelier_coin_would_not_be(epsilon: Fraction,
 @settings(deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 30), st.fractions(Fraction(1, 10**12), Fraction(9, 10)))
 def test_the_limit_is_the_least_and_the_coin_uses_all_of_delta_and_no_more(epsilon: Fraction, delta: Fraction) -> None:
-    k, coin = limit(epsilon, delta)
+    k, coin = truncation(epsilon, delta)
     e = mpf(epsilon)
     r = MP.exp(-e)
 
@@ -111,7 +117,7 @@ def test_the_limit_is_the_least_and_the_coin_uses_all_of_delta_and_no_more(epsil
     assert 0 <= coin < 1
     used = mpf(coin) * p(k - 1) + mpf(1 - coin) * p(k)
     assert mpf(delta) * (1 - CLOSE) - MP.mpf(2) ** -63 <= used <= mpf(delta)
-    assert p(k) * (1 - TINY) <= mpf(chance_above(k, epsilon, delta)) <= p(k) * (1 + CLOSE)
+    assert p(k) * (1 - TINY) <= mpf(end_probability(k, epsilon, delta)) <= p(k) * (1 + CLOSE)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +130,9 @@ def test_the_limit_is_the_least_and_the_coin_uses_all_of_delta_and_no_more(epsil
     ],
 )
 def test_limits_far_out(epsilon: Fraction, delta: Fraction) -> None:
-    k, _ = limit(epsilon, delta)
-    assert chance_above(k, epsilon, delta) <= delta
-    assert chance_above(k - 1, epsilon, delta) > delta
+    k, _ = truncation(epsilon, delta)
+    assert end_probability(k, epsilon, delta) <= delta
+    assert end_probability(k - 1, epsilon, delta) > delta
 
 
 def test_a_group_without_units_is_never_shown() -> None:
@@ -134,14 +140,14 @@ def test_a_group_without_units_is_never_shown() -> None:
         one = law(epsilon, delta)
         assert set(outcomes(0, epsilon, one.most, one.coin)) == {None}
         assert one.probability(0) == 0
-        assert one.shown(np.zeros(100_000, dtype=np.int64)).places.size == 0
+        assert one.select(np.zeros(100_000, dtype=np.int64)).places.size == 0
 
 
 def test_a_group_of_twice_the_limit_and_one_is_always_shown() -> None:
     for epsilon, delta in CASES:
         one = law(epsilon, delta)
         assert one.probability(2 * one.most + 1) == 1
-        assert one.shown(np.full(10_000, 2 * one.most + 1)).places.size == 10_000
+        assert one.select(np.full(10_000, 2 * one.most + 1)).places.size == 10_000
 
 
 # --- no choice is better --------------------------------------------------------------------------------------------
@@ -149,7 +155,7 @@ def test_a_group_of_twice_the_limit_and_one_is_always_shown() -> None:
 
 @pytest.mark.parametrize(("epsilon", "delta"), CASES)
 def test_no_private_choice_shows_groups_more_often(epsilon: Fraction, delta: Fraction) -> None:
-    k, coin = limit(epsilon, delta)
+    k, coin = truncation(epsilon, delta)
     factor, slack, best = MP.exp(mpf(epsilon)), mpf(delta), MP.mpf(0)
     for n in range(2 * k + 4):
         own = 1 - outcomes(n, epsilon, k, coin).get(None, MP.mpf(0))
@@ -179,7 +185,7 @@ def test_the_noise_has_its_law_and_another_limit_would_be_seen(epsilon: Fraction
 def test_groups_are_shown_as_often_as_said(epsilon: Fraction, delta: Fraction) -> None:
     one, size = law(epsilon, delta), 50_000
     for n in (one.most // 2, one.most, one.most + 1, one.most + 3):
-        shown = one.shown(np.full(size, n, dtype=np.int64))
+        shown = one.select(np.full(size, n, dtype=np.int64))
         assert count_p_value(shown.places.size, size, one.probability(n)) > FALSE_ALARM
         limits = one.most - shown.lower
         assert (shown.noisy > limits).all()
@@ -188,7 +194,7 @@ def test_groups_are_shown_as_often_as_said(epsilon: Fraction, delta: Fraction) -
 
 def test_the_coin_is_thrown_as_often_as_it_may_be() -> None:
     one, size = law(Fraction(1, 3), Fraction(1, 100)), 100_000
-    shown = one.shown(np.full(size, 1000, dtype=np.int64))
+    shown = one.select(np.full(size, 1000, dtype=np.int64))
     assert 0.1 < one.coin < 0.9
     assert count_p_value(int(shown.lower.sum()), size, float(one.coin)) > FALSE_ALARM
 
@@ -229,36 +235,38 @@ def test_a_group_that_is_barely_shown_may_have_one_unit() -> None:
 
 @pytest.mark.parametrize(("neighbours", "moved"), [("add/remove", 3), ("change one", 6)])
 def test_epsilon_and_delta_are_split_over_the_counts_that_a_unit_moves(neighbours: Neighbours, moved: int) -> None:
-    chosen = select(open_plan(3, neighbours), Fraction(1), Fraction(1, 10**6))
+    chosen = selection_law(open_plan(3, neighbours), Fraction(1), Fraction(1, 10**6))
     assert chosen.moving == moved
     assert chosen.amount == moved
-    assert (chosen.most, chosen.coin) == limit(Fraction(1, moved), Fraction(1, moved * 10**6))
+    assert (chosen.most, chosen.coin) == truncation(Fraction(1, moved), Fraction(1, moved * 10**6))
     assert chosen.event.epsilon == 1
     assert chosen.event.delta == Fraction(1, 10**6)
 
 
 def test_a_row_that_is_a_unit_is_in_one_group() -> None:
-    assert select(open_plan(5, unit=None), Fraction(1), Fraction(1, 10**6)).moving == 1
+    assert selection_law(open_plan(5, unit=None), Fraction(1), Fraction(1, 10**6)).moving == 1
 
 
 def test_what_is_told_already_needs_no_other_noise() -> None:
     keys = [Key(name="k", expression=key("k").expression, values=None)]
     count, units, average = ask_for("count"), ask_for("count_units"), ask_for("count", key("k").expression)
-    assert answered(plan_of(policy(rows=1), count, units, average, keys=keys)) == {0, 1}
-    assert answered(plan_of(policy(rows=2), count, units, average, keys=keys)) == {1}
-    assert answered(plan_of(policy(unit=None, rows=2), count, average, keys=keys)) == {0}
+    assert bundles_of_selection(plan_of(policy(rows=1), count, units, average, keys=keys)) == {0, 1}
+    assert bundles_of_selection(plan_of(policy(rows=2), count, units, average, keys=keys)) == {1}
+    assert bundles_of_selection(plan_of(policy(unit=None, rows=2), count, average, keys=keys)) == {0}
 
 
 def test_a_person_is_told_how_large_groups_must_be() -> None:
-    chosen = select(open_plan(), Fraction(1), Fraction(1, 100_000))
-    assert said(chosen).endswith("one of 12 units is shown as often as not, one of 23 always.")
+    chosen = selection_law(open_plan(), Fraction(1), Fraction(1, 100_000))
+    assert describe(chosen).endswith(
+        "of 12 units is released with probability about one half, a group of 23 units always."
+    )
     assert chosen.probability(11) < 0.5 <= chosen.probability(12)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**20), Fraction(1, 10**16)])
 def test_an_epsilon_whose_noise_does_not_fit_is_refused(epsilon: Fraction) -> None:
     with pytest.raises(TooMuchNoiseError):
-        select(open_plan(100), epsilon, Fraction(1, 10**30))
+        selection_law(open_plan(100), epsilon, Fraction(1, 10**30))
 
 
 @pytest.mark.parametrize(
@@ -266,4 +274,4 @@ def test_an_epsilon_whose_noise_does_not_fit_is_refused(epsilon: Fraction) -> No
 )
 def test_a_delta_that_is_not_far_below_epsilon_is_refused(epsilon: Fraction, delta: Fraction) -> None:
     with pytest.raises(InvalidError, match="far smaller than epsilon"):
-        select(open_plan(), epsilon, delta)
+        selection_law(open_plan(), epsilon, delta)

@@ -19,9 +19,9 @@ from tacit.guarantees.events import DiscreteGaussianNoise, Neighbours
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Expression
-from tacit.query.noise_law import Law
+from tacit.query.noise_law import Law, sensitivity
 from tacit.query.plan import Ask, Bundle, Key, Plan
-from tacit.query.pricing.price import price, sensitivity
+from tacit.query.pricing.price import Cost, price
 
 
 def pair_of(function: str, *values: tuple[Expression, Bounds]) -> Ask:
@@ -60,7 +60,7 @@ RELATIONS: tuple[Neighbours, ...] = ("add/remove", "change one")
 
 
 def neighbouring(plan: Plan, others: Sequence[Row], kinds: Sequence[Row], most: int) -> list[list[list[int]]]:
-    """Measure the table with a unit 0 that has each multiset of up to `most` rows; the first has none."""
+    """Measure the table with a unit 0 that has each multiset of up to `most` rows; the first is empty."""
     sets = chain.from_iterable(combinations_with_replacement(kinds, size) for size in range(most + 1))
     return [measured(plan, [*others, *({**row, "id": 0} for row in rows)]) for rows in sets]
 
@@ -163,10 +163,10 @@ def test_a_mixed_sum_attains_twice_its_reach_up_to_its_narrower_side() -> None:
 def test_the_count_of_a_whole_table_moves_by_one_if_one_row_changes(law: Law) -> None:
     plan = plan_of(policy(neighbours="change one", unit=None), COUNT)
     assert sensitivity(plan, plan.bundles[0], law) == 1
-    assert price(plan, epsilon=1).noise[0].moving == 1
+    assert price(plan, Cost(epsilon=1)).noise[0].moving == 1
     grouped = plan_of(policy(neighbours="change one", unit=None), COUNT, keys=KEYS[1])
     assert sensitivity(grouped, grouped.bundles[0], law) == 2
-    assert price(grouped, epsilon=1).noise[0].moving == 2
+    assert price(grouped, Cost(epsilon=1)).noise[0].moving == 2
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -180,7 +180,7 @@ def test_no_neighbour_moves_more_integers_than_the_event_says(
     vectors = [tuple(chain.from_iterable(table)) for table in neighbouring(plan, [], kinds, 2)]
     pairs = combinations(vectors, 2) if neighbours == "change one" else ((vectors[0], v) for v in vectors)
     moved = max(sum(x != y for x, y in zip(*pair, strict=True)) for pair in pairs)
-    assert moved <= price(plan, epsilon=1).noise[0].moving
+    assert moved <= price(plan, Cost(epsilon=1)).noise[0].moving
 
 
 # --- prices ---------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_laplace_noise_costs_exactly_epsilon_in_shares_that_sum_to_one(
     weights: list[Fraction], epsilon: Fraction, neighbours: Neighbours
 ) -> None:
     plan = weighted(weights, neighbours)
-    found = price(plan, epsilon=epsilon)
+    found = price(plan, Cost(epsilon=epsilon))
     assert sum(found.shares) == 1
     assert [share * sum(weights) for share in found.shares] == weights
     costs = [filters.price(PureDP(epsilon=1), event) for event in found.events]
@@ -216,7 +216,7 @@ def test_laplace_noise_costs_exactly_epsilon_in_shares_that_sum_to_one(
 @given(weights, amounts, st.sampled_from(RELATIONS))
 def test_rho_is_spent_exactly(weights: list[Fraction], rho: Fraction, neighbours: Neighbours) -> None:
     plan = weighted(weights, neighbours)
-    found = price(plan, rho=rho)
+    found = price(plan, Cost(rho=rho))
     assert sum(found.shares) == 1
     losses = [filters.price(ZCDP(rho=1), event).loss for event in found.events]
     assert losses == [rho * share for share in found.shares]
@@ -239,7 +239,7 @@ def test_gaussian_noise_keeps_its_promise_and_two_percent_less_would_not(
     asks: tuple[Ask, ...], neighbours: Neighbours, groups: int, epsilon: float, delta: float
 ) -> None:
     plan = plan_of(policy(groups=groups, rows=2, neighbours=neighbours), *asks, keys=MANY)
-    found = price(plan, epsilon=epsilon, delta=delta)
+    found = price(plan, Cost(epsilon=epsilon, delta=delta))
     assert {law.law for law in found.noise} == {"gaussian"}
     events = [law.event for law in found.noise]
     assert compose(events).delta(epsilon=epsilon).upper <= delta
@@ -256,7 +256,7 @@ def gaussians(events: Sequence[object]) -> list[DiscreteGaussianNoise]:
 
 
 def certain(events: Sequence[DiscreteGaussianNoise], epsilon: float, delta: float) -> bool:
-    """Whether the continuous law, which the discrete one is no better than here, keeps (ε, δ): Balle and Wang."""
+    """Return whether the continuous law is (ε, δ)-DP (Balle and Wang); here the discrete law is not more private."""
     mu = sqrt(sum(event.l2_squared / event.variance for event in events))
     return analytic_delta(mu, epsilon) <= delta
 
@@ -284,7 +284,7 @@ def test_the_law_with_the_smaller_error_is_chosen_and_the_reason_said(groups: in
     plan = plan_of(policy(groups=groups, rows=20), *asks, keys=MANY)
     expected = expected_ratio(plan, 1.0, 1e-6)
     assert not 0.97 < expected < 1.03  # no ties among these
-    found = price(plan, epsilon=1, delta=1e-6)
+    found = price(plan, Cost(epsilon=1, delta=1e-6))
     (law,) = {noise.law for noise in found.noise}
     assert law == ("gaussian" if expected < 1 else "laplace")
     assert found.why.startswith(law.capitalize())
@@ -295,58 +295,58 @@ def test_the_law_with_the_smaller_error_is_chosen_and_the_reason_said(groups: in
 
 
 def test_without_delta_the_reason_is_that() -> None:
-    assert "without δ" in price(plan_of(policy(), COUNT), epsilon=1).why
-    assert "zCDP" in price(plan_of(policy(), COUNT), rho=1).why
-    assert "without δ" not in price(plan_of(policy(), COUNT), epsilon=1, delta=1e-6).why
+    assert "without δ" in price(plan_of(policy(), COUNT), Cost(epsilon=1)).why
+    assert "zCDP" in price(plan_of(policy(), COUNT), Cost(rho=1)).why
+    assert "without δ" not in price(plan_of(policy(), COUNT), Cost(epsilon=1, delta=1e-6)).why
 
 
 @pytest.mark.parametrize("bad", [0, -1, nan, inf, -inf, True, "1", 1e-320, [1], 1j])
 def test_a_bad_epsilon_or_rho_is_refused_by_name(bad: Number) -> None:
     plan = plan_of(policy(), COUNT)
     with pytest.raises(InvalidError, match="epsilon"):
-        price(plan, epsilon=bad)
+        price(plan, Cost(epsilon=bad))
     with pytest.raises(InvalidError, match="rho"):
-        price(plan, rho=bad)
+        price(plan, Cost(rho=bad))
 
 
-@pytest.mark.parametrize("bad", [1, 1.5, -1e-9, nan, inf, True, "0", None])
+@pytest.mark.parametrize("bad", [1, 1.5, -1e-9, nan, inf, True, "0", [0]])
 def test_a_bad_delta_is_refused_by_name(bad: Number) -> None:
     with pytest.raises(InvalidError, match="delta"):
-        price(plan_of(policy(), COUNT), epsilon=1, delta=bad)
+        price(plan_of(policy(), COUNT), Cost(epsilon=1, delta=bad))
 
 
 def test_epsilon_and_rho_exclude_each_other_and_delta_goes_with_epsilon() -> None:
     plan = plan_of(policy(), COUNT)
-    with pytest.raises(InvalidError, match="neither or both"):
-        price(plan, epsilon=1, rho=1)
-    with pytest.raises(InvalidError, match="neither or both"):
-        price(plan)
-    with pytest.raises(InvalidError, match="delta must be left out"):
-        price(plan, rho=1, delta=1e-6)
+    with pytest.raises(InvalidError, match="Exactly one of epsilon and rho"):
+        price(plan, Cost(epsilon=1, rho=1))
+    with pytest.raises(InvalidError, match="Exactly one of epsilon and rho"):
+        price(plan, Cost())
+    with pytest.raises(InvalidError, match="delta cannot be combined with rho"):
+        price(plan, Cost(rho=1, delta=1e-6))
 
 
 @pytest.mark.parametrize("epsilon", [1e-17, 1e-30, 1e-300, 1e-307])
 def test_noise_beyond_64_bits_is_refused_by_the_argument_that_asks_for_it(epsilon: float) -> None:
     plan = plan_of(policy(rows=100), ASKS["sum of reals"])
-    with pytest.raises(TooMuchNoiseError, match="epsilon must be larger"):
-        price(plan, epsilon=epsilon)
-    with pytest.raises(TooMuchNoiseError, match="rho must be larger"):
-        price(plan, rho=epsilon * epsilon if epsilon > 1e-150 else epsilon)
+    with pytest.raises(TooMuchNoiseError, match="larger epsilon"):
+        price(plan, Cost(epsilon=epsilon))
+    with pytest.raises(TooMuchNoiseError, match="larger rho"):
+        price(plan, Cost(rho=epsilon * epsilon if epsilon > 1e-150 else epsilon))
 
 
 def test_laplace_noise_that_fits_is_used_where_gaussian_noise_would_not_fit() -> None:
     plan = plan_of(policy(), COUNT)
-    found = price(plan, epsilon=Fraction(1, 2**55), delta=1e-30)
+    found = price(plan, Cost(epsilon=Fraction(1, 2**55), delta=1e-30))
     assert found.noise[0].law == "laplace"
     wide = plan_of(policy(groups=30), COUNT, keys=MANY)
-    found = price(wide, epsilon=Fraction(30, 2**56), delta=Fraction(1, 1000))
+    found = price(wide, Cost(epsilon=Fraction(30, 2**56), delta=Fraction(1, 1000)))
     assert all(law.scale <= 2**56 for law in found.noise)
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_quantile_is_that_of_the_drawn_law(law: Law) -> None:
     plan = plan_of(policy(groups=2, rows=3), COUNT, keys=KEYS[1])
-    (noise,) = (price(plan, epsilon=0.7) if law == "laplace" else price(plan, rho=0.01)).noise
+    (noise,) = (price(plan, Cost(epsilon=0.7)) if law == "laplace" else price(plan, Cost(rho=0.01))).noise
     reach = ceil(60 * noise.scale)
     power = 1 if law == "laplace" else 2
     weights = [exp(-((abs(k) / noise.scale) ** power) / power) for k in range(-reach, reach + 1)]
@@ -358,6 +358,6 @@ def test_the_quantile_is_that_of_the_drawn_law(law: Law) -> None:
 
 def test_bundles_that_share_nothing_have_shares_of_their_own() -> None:
     plan = plan_of(policy(), COUNT, UNITS)
-    assert price(plan, epsilon=1).shares == (Fraction(1, 2), Fraction(1, 2))
+    assert price(plan, Cost(epsilon=1)).shares == (Fraction(1, 2), Fraction(1, 2))
     heavier: tuple[Bundle, ...] = (plan.bundles[0], replace(plan.bundles[1], weight=Fraction(3)))
-    assert price(replace(plan, bundles=heavier), epsilon=1).shares == (Fraction(1, 4), Fraction(3, 4))
+    assert price(replace(plan, bundles=heavier), Cost(epsilon=1)).shares == (Fraction(1, 4), Fraction(3, 4))

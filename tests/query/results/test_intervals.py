@@ -1,9 +1,10 @@
-"""How often intervals hold what they promise to hold.
+"""Coverage of intervals.
 
-The ordinary suite simulates 4,000 releases a case. A coverage of 95 % or more is called too low with probability at
-most `FALSE_ALARM` a case (the exact binomial law), and one of 97 % or less too high. The long suite simulates 20,000
-and asks for 94 % and 97 % themselves, which a coverage of 95 % misses with probability 2e-10, and one of 96 % or less
-with 1e-13. For counts and sums coverage is also computed exactly, and for averages that of the test that they invert.
+The ordinary suite simulates 4,000 releases a case. With probability at most `FALSE_ALARM` a case (the exact binomial
+law) a coverage of 95 % or more is rejected as too low, or a coverage of 97 % or less as too high. The long suite
+simulates 20,000 releases and requires 94 % and 97 % themselves. A coverage of 95 % misses that with probability 2e-10,
+a coverage of 96 % or less with 1e-13. For counts and sums coverage is also computed exactly, and for averages that of
+the test that they invert.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tacit.query.expressions import Value
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import price
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.intervals import _range, interval, read_confidence
 
 Floats = npt.NDArray[np.float64]
@@ -42,7 +43,7 @@ ROW, UNITS = policy(unit=None), policy(groups=2, rows=5)
 
 @dataclass(frozen=True)
 class Case:
-    """An aggregate of `rows` rows whose mean lies at `share` of the bounds.
+    """An aggregate of `rows` rows whose mean is at `share` of the bounds.
 
     It is `sharp` if the noise spans ten grid steps and the group is ten times its noise. The noise is
     Laplace noise for ε = `spend`, or Gaussian noise for ρ = `spend`.
@@ -62,7 +63,11 @@ class Case:
 
     @property
     def noise(self) -> NoiseLaw:
-        found = price(self.plan, epsilon=self.spend) if self.law == "laplace" else price(self.plan, rho=self.spend)
+        found = (
+            price(self.plan, Cost(epsilon=self.spend))
+            if self.law == "laplace"
+            else price(self.plan, Cost(rho=self.spend))
+        )
         return found.noise[0]
 
     def exact(self) -> tuple[tuple[int, ...], float]:
@@ -237,7 +242,7 @@ def test_a_ratio_of_aggregates_is_covered() -> None:
     share = Computed("multiply", (Constantly(100.0, "real"), ratio), "real")
     plan = plan_of(UNITS, TOTAL, COUNT, more={"share": share})
     for spend, rows in ((0.5, 60), (0.5, 10**5), (0.05, 40)):
-        laws = price(plan, epsilon=spend).noise
+        laws = price(plan, Cost(epsilon=spend)).noise
         fine = 2 ** plan.bundles[0].measures[0].fraction_bits
         total, runs = 17 * rows, 4000
         covered = 0
@@ -365,7 +370,7 @@ def test_only_what_has_noise_has_an_interval() -> None:
 
 def test_two_aggregates_share_the_confidence() -> None:
     plan = plan_of(ROW, COUNT, TOTAL)
-    laws = price(plan, epsilon=0.1).noise
+    laws = price(plan, Cost(epsilon=0.1)).noise
     released = [Released(bundle, (500,), law) for bundle, law in zip(plan.bundles, laws, strict=True)]
     both = interval(plan, Computed("add", (Noisy(0, "real"), Noisy(1, "real")), "real"), released, (), 0.95)
     own = [interval(plan, Noisy(place, "real"), released, (), 0.975) for place in (0, 1)]
@@ -375,7 +380,7 @@ def test_two_aggregates_share_the_confidence() -> None:
 
 def test_the_largest_confidence_is_answered() -> None:
     plan = plan_of(ROW, COUNT, TOTAL)
-    laws = price(plan, epsilon=0.1).noise
+    laws = price(plan, Cost(epsilon=0.1)).noise
     released = [Released(bundle, (500,), law) for bundle, law in zip(plan.bundles, laws, strict=True)]
     ends = interval(plan, Computed("add", (Noisy(0, "real"), Noisy(1, "real")), "real"), released, (), nextafter(1, 0))
     assert ends is not None

@@ -1,9 +1,9 @@
-"""How often the intervals of quantiles hold what they promise to hold.
+"""Coverage of the intervals of quantiles.
 
-The ordinary suite looks at 200 releases a case: a coverage of 95 % or more is called too low with probability at most
-`FALSE_ALARM` a case (the exact binomial law), one of 97 % or less too high. The long suite looks at 20,000 and asks
-for 94 % and 97 % themselves, which a coverage of 95 % misses with probability 2e-10, and one of 96 % or less with
-1e-13.
+The ordinary suite simulates 200 releases a case. With probability at most `FALSE_ALARM` a case (the exact binomial law)
+a coverage of 95 % or more is rejected as too low, or a coverage of 97 % or less as too high. The long suite simulates
+20,000 releases and requires 94 % and 97 % themselves. A coverage of 95 % misses that with probability 2e-10, a coverage
+of 96 % or less with 1e-13.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.query.expressions import Column
 from tacit.query.noise_law import Law
 from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.price import Price, price
+from tacit.query.pricing.price import Cost, Price, price
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +78,11 @@ class Case:
         return plan_of(self.table, self.ask)
 
     def priced(self) -> Price:
-        return price(self.plan, epsilon=self.spend) if self.law == "laplace" else price(self.plan, rho=self.spend)
+        return (
+            price(self.plan, Cost(epsilon=self.spend))
+            if self.law == "laplace"
+            else price(self.plan, Cost(rho=self.spend))
+        )
 
     def counts(self) -> npt.NDArray[np.int64]:
         """The true integers of every bin."""
@@ -153,7 +157,7 @@ def hits(case: Case, runs: int, claimed: float = 1.0) -> int:
 
 
 def ends_of(runs: int) -> tuple[int, int]:
-    """How many hits are too few for 95 %, and too many for 97 %."""
+    """Return the numbers of hits that are too few for 95 %, and too many for 97 %."""
     return int(binom.ppf(FALSE_ALARM, runs, 0.95)) - 1, int(binom.isf(FALSE_ALARM, runs, 0.97)) + 1
 
 

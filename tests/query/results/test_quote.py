@@ -1,4 +1,4 @@
-"""What is said of a question before it is asked."""
+"""Quotes: the cost and the expected errors of a query before it is charged."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.pricing.price import price
-from tacit.query.results.quote import Planned
+from tacit.query.pricing.price import Cost, price
+from tacit.query.results.quote import Quote
 from tacit.query.results.release import release
 from tacit.query.sql.parse import parse
 
@@ -28,9 +28,9 @@ TABLE = TablePolicy(
 )
 
 
-def planned(sql: str, *, confidence: float = 0.95, assume: int | None = None) -> Planned:
+def planned(sql: str, *, confidence: float = 0.95, assume: int | None = None) -> Quote:
     plan = parse(sql, {"t": TABLE})
-    return Planned(plan, price(plan, epsilon=1), confidence, assume)
+    return Quote(plan, price(plan, Cost(epsilon=1)), confidence, assume)
 
 
 def test_sums_of_multiples_have_their_error_by_the_union_bound() -> None:
@@ -45,7 +45,7 @@ def test_sums_of_multiples_have_their_error_by_the_union_bound() -> None:
     assert asked.error["none"] == 0
     assert asked.unknown == ("ratio",)
     assert "five" not in asked.error
-    assert "ratio: how far off cannot be said before asking" in str(asked)
+    assert "ratio: the error is not known before" in str(asked)
 
 
 def test_the_error_of_a_sum_is_half_the_interval_that_comes_with_the_answer() -> None:
@@ -59,7 +59,7 @@ def test_the_error_of_a_sum_is_half_the_interval_that_comes_with_the_answer() ->
 
 def test_an_error_that_depends_on_the_size_of_a_group_says_so() -> None:
     worst = str(planned("SELECT avg(x) AS m, count(*) AS n FROM t"))
-    assert "m: off by at most 10 with 95% confidence (the worst case; say how many units a group has" in worst
+    assert "m: off by at most 10 with 95% confidence (the worst case; give the units of a group" in worst
     assert "n: off by at most" in worst
     assert "confidence (the worst case" not in worst.split("n: off")[1]
     assumed = str(planned("SELECT avg(x) AS m FROM t", assume=1000))
@@ -76,7 +76,7 @@ def test_the_groups_and_what_is_left_out_are_said() -> None:
 
 def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
     asked = planned('SELECT count(*) AS n, sum(x) / count(*) AS "<r>" FROM t')
-    assert repr(asked).startswith("<Planned: costs ε = 1; n ± ")
+    assert repr(asked).startswith("<Quote: costs ε = 1; n ± ")
     assert repr(asked).endswith("<r> ± ?>")
     assert "<r>" not in asked._repr_html_()
     assert "costs ε = 1." in asked._repr_html_()
@@ -87,7 +87,7 @@ def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
 def test_groups_that_are_found_are_said_to_be() -> None:
     free = replace(TABLE, columns={**TABLE.columns, "note": ColumnPolicy(kind="text")})
     plan = parse("SELECT region, note, count(*) AS n FROM t GROUP BY region, note", {"t": free})
-    said = str(Planned(plan, price(plan, epsilon=1, delta=1e-6), 0.95, None))
+    said = str(Quote(plan, price(plan, Cost(epsilon=1, delta=1e-6)), 0.95, None))
     assert "Groups: 2 values of region. Rows with another value are left out" in said
     assert "Groups of note are found in the data, privately" in said
 
@@ -119,7 +119,7 @@ AT_MOST_3_ROWS = "as at most 3 rows a group (more are scaled down to that)."
 def test_how_much_of_a_unit_counts_is_said(sql: str, said: str) -> None:
     columns = {**TABLE.columns, "who": ColumnPolicy(kind="integer")}
     plan = parse(sql, {"t": replace(TABLE, unit="who", max_groups=5, max_rows=3, columns=columns)})
-    one = Planned(plan, price(plan, epsilon=1), 0.95, None)
+    one = Quote(plan, price(plan, Cost(epsilon=1)), 0.95, None)
     assert said in str(one).splitlines()
     assert html.escape(said) in one._repr_html_()
     assert "counts" not in str(planned(sql.replace("who", "x")))

@@ -14,15 +14,15 @@ import pytest
 
 from bounded import REAL, Row, bounds, measured, plan_of, policy
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.contrast import noisy
+from tacit.query.aggregates.moment_intervals import noisy_sums
 from tacit.query.aggregates.quantile_trees import Tree, shape
-from tacit.query.aggregates.ranks import Noise, Ranks
+from tacit.query.aggregates.ranks import Ranks, TreeNoise
 from tacit.query.aggregates.statistic import Released, miss_rate
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.noise_tails import laplace_bounds, laplace_reach
 from tacit.query.plan import Ask
-from tacit.query.pricing.price import price
-from tacit.query.pricing.truncated_laplace import Truncated
+from tacit.query.pricing.partition_selection import TruncatedLaplace
+from tacit.query.pricing.price import Cost, price
 
 ROW = policy(unit=None)
 BETAS = [0.04, 1 / 8000, 1e-7, 1e-12]
@@ -54,7 +54,7 @@ def test_a_variance_is_held_if_its_mean_and_its_contrast_are_within_their_quanti
     law, size = spend
     ask = Ask(function=function, values=(REAL,), bounds=(bounds(0, 10),))
     plan, random = plan_of(ROW, ask), np.random.default_rng(7)
-    noise = (price(plan, epsilon=size) if law == "laplace" else price(plan, rho=size)).noise[0]
+    noise = (price(plan, Cost(epsilon=size)) if law == "laplace" else price(plan, Cost(rho=size))).noise[0]
     statistic, narrow = STATISTICS[function], 0
     for values in ([0.0] * 50, [0.0] * 40 + [1.0] * 10, [0.0, 10.0] * 25):
         rows: list[Row] = [{"x": x} for x in values]
@@ -72,9 +72,9 @@ def test_a_variance_is_held_if_its_mean_and_its_contrast_are_within_their_quanti
 
 
 def allowed(released: Released, exact: list[int], mean: float, theta: float, beta: float) -> bool:
-    """Whether the noise of Σ(t-m) and of Σ(t-m)² - θ·n at the truth is within its quantile at β/2 each."""
+    """Return whether the noise of Σ(t-m) and of Σ(t-m)² - θ·n at the truth is within its quantile at β/2 each."""
     unit = released.bundle.measures[2].high << released.bundle.measures[2].fraction_bits
-    z = noisy(released, (unit,) * 3)
+    z = noisy_sums(released, (unit,) * 3)
     drawn = z.sums - np.array(exact) / unit
     of_mean = np.array([-mean, 1 / 2 - mean, 1 - mean])
     of_square = np.array([mean**2, -mean * (1 - mean), (1 - mean) ** 2]) - theta
@@ -106,10 +106,12 @@ def test_the_tail_of_two_draws_is_bounded_far_out(law: Law, scale: float, beta: 
 # --- quantiles ----------------------------------------------------------------------------------------------------
 
 
-def tree_noise(bins: int, law: Law) -> Noise:
+def tree_noise(bins: int, law: Law) -> TreeNoise:
     form = shape(bins)
     scale = float(form.levels)
-    return Noise(Tree(form, ((2 if law == "laplace" else 1) * scale**2,) * form.levels), law, (scale,) * form.levels)
+    return TreeNoise(
+        Tree(form, ((2 if law == "laplace" else 1) * scale**2,) * form.levels), law, (scale,) * form.levels
+    )
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
@@ -163,7 +165,7 @@ def test_many_bounds_are_those_of_each_sum(beta: float) -> None:
 @pytest.mark.parametrize(("scale", "most"), [(Fraction(1), 14), (Fraction(3), 40), (Fraction(1), 60)])
 def test_a_found_groups_units_are_held_by_the_law_of_what_is_shown(beta: Fraction, scale: Fraction, most: int) -> None:
     """For each number of units, all noise that shows the group is added up with 50 digits."""
-    law = Truncated(
+    law = TruncatedLaplace(
         law="laplace",
         amount=scale,
         sensitivity=1,

@@ -14,9 +14,10 @@ from tacit.guarantees.composition import compose
 from tacit.guarantees.events import DiscreteGaussianNoise, DiscreteLaplaceNoise, Neighbours, from_json
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Value
+from tacit.query.formatting import amounts
 from tacit.query.plan import Plan
-from tacit.query.pricing.price import price
-from tacit.query.results.receipt import promise, receipt
+from tacit.query.pricing.price import Cost, price
+from tacit.query.results.receipt import receipt
 
 ASKS = (
     ask_for("count"),
@@ -36,7 +37,7 @@ def asked(neighbours: Neighbours = "add/remove", groups: int = 2, *, grouped: bo
 
 
 def written(plan: Plan, **spend: float) -> str:
-    return json.dumps(receipt(plan, price(plan, **spend), CONTEXT), allow_nan=False)
+    return json.dumps(receipt(plan, price(plan, Cost(**spend)), CONTEXT), allow_nan=False)
 
 
 def recomputed(text: str) -> dict[str, float]:
@@ -64,7 +65,7 @@ def recomputed(text: str) -> dict[str, float]:
 
 
 def times(part: Paper, privacy: Paper, mixed: int) -> int:
-    """How many reaches (or squares of them) two neighbouring tables are apart."""
+    """Return by how many reaches (or their squares) two neighbouring tables can differ."""
     groups = privacy["groups_a_unit_can_reach"]
     if privacy["neighbours"] == "add/remove":
         return int(groups)
@@ -75,7 +76,7 @@ def times(part: Paper, privacy: Paper, mixed: int) -> int:
 
 
 def reaches(part: Paper, max_rows: int) -> list[int]:
-    """What one unit adds to a cell, over all measures, if its rows are all at the low or all at the high bound."""
+    """Return the amounts that one unit adds to a cell if its rows are all at the low or all at the high bound."""
     measures = part["measures"]
     return [
         sum(
@@ -126,14 +127,16 @@ def test_a_receipt_says_what_was_asked_of_what_under_which_limits() -> None:
     assert [m["of"] for p in paper["mechanisms"][:3] for m in p["measures"]] == ["rows", "row", "unit"]
     assert plan_of(policy(unit=None), ask_for("count")).table.unit is None
     row = receipt(
-        plan_of(policy(unit=None), ask_for("count")), price(plan_of(policy(unit=None), ask_for("count")), epsilon=1), {}
+        plan_of(policy(unit=None), ask_for("count")),
+        price(plan_of(policy(unit=None), ask_for("count")), Cost(epsilon=1)),
+        {},
     )
     assert json.loads(json.dumps(row))["privacy"]["unit"] == "row"
 
 
 def test_a_receipt_says_how_accurate_each_aggregate_is() -> None:
     plan = asked()
-    cost = price(plan, epsilon=0.5)
+    cost = price(plan, Cost(epsilon=0.5))
     accuracy = json.loads(json.dumps(receipt(plan, cost, {})))["accuracy"]
     assert accuracy["confidence"] == 0.95
     assert accuracy["error"]["count(*)"] == cost.noise[0].quantile(Fraction(1, 20))
@@ -148,7 +151,7 @@ def test_keys_of_every_kind_can_be_written() -> None:
 
 
 def test_promises_are_named() -> None:
-    assert promise(PureDP(epsilon=0.1)) == {"epsilon": 0.1}
-    assert promise(ApproxDP(epsilon=0.1, delta=1e-9)) == {"epsilon": 0.1, "delta": 1e-9}
-    assert promise(ZCDP(rho=0.1)) == {"rho": 0.1}
+    assert amounts(PureDP(epsilon=0.1)) == {"epsilon": 0.1}
+    assert amounts(ApproxDP(epsilon=0.1, delta=1e-9)) == {"epsilon": 0.1, "delta": 1e-9}
+    assert amounts(ZCDP(rho=0.1)) == {"rho": 0.1}
     assert tacit.PureDP is PureDP

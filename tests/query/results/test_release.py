@@ -20,7 +20,7 @@ from tacit.guarantees.values import PureDP
 from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Order, Output, Plan
-from tacit.query.pricing.price import Price, price
+from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.results.release import Release, release
 
 COUNT, TOTAL, MEAN = ask_for("count"), ask_for("sum", WHOLE, bounds(0, 9)), ask_for("avg", WHOLE, bounds(0, 9))
@@ -32,7 +32,7 @@ SILENT = NoiseLaw(law="laplace", amount=Fraction(1, 1000), sensitivity=1, moving
 
 def silently(plan: Plan, exact: list[list[int]]) -> Release:
     """Release without noise, in effect."""
-    cost = price(plan, epsilon=1)
+    cost = price(plan, Cost(epsilon=1))
     return release(plan, replace(cost, noise=(SILENT,) * len(plan.bundles)), exact, {})
 
 
@@ -76,16 +76,18 @@ def test_outputs_are_computed_from_what_is_released() -> None:
 def test_noise_is_fresh_each_time_and_independent_in_each_cell() -> None:
     """Scale 1e6: two draws are equal with probability below 1e-6, so forty with 1e-240, and five pairs with 1e-18."""
     plan = plan_of(policy(), COUNT, keys=KEYS)
-    cost, exact = price(plan, epsilon=1e-6), [[1000] * 40]
+    cost, exact = price(plan, Cost(epsilon=1e-6)), [[1000] * 40]
     one, two = (column(release(plan, cost, exact, {}), "a0") for _ in range(2))
     assert one != two
     assert len(set(one)) > 35
 
 
 def test_noise_has_the_scale_of_its_price() -> None:
-    """The mean of 4,000 |noise| lies within 14 % of the scale but with probability 1e-13, by Chernoff's bound."""
+    """The mean of 4,000 |noise| is within 14 % of the scale except with probability 1e-13, by Chernoff's bound."""
     plan = plan_of(policy(), COUNT, keys=[key("k", *(str(i) for i in range(4000)))])
-    found = np.array(column(release(plan, price(plan, epsilon=Fraction(1, 500)), [[0] * 4000], {}), "a0"), dtype=float)
+    found = np.array(
+        column(release(plan, price(plan, Cost(epsilon=Fraction(1, 500))), [[0] * 4000], {}), "a0"), dtype=float
+    )
     assert 0.86 < np.abs(found).mean() / 500 < 1.14
 
 
@@ -93,7 +95,7 @@ def test_an_answer_does_not_hold_what_it_was_made_of() -> None:
     """Noise of scale 2e14 makes one of 80 integers one of these 80 with probability below 80·80/4e14 < 2e-11."""
     plan = plan_of(policy(), COUNT, ask_for("count_units"), keys=KEYS)
     exact = [[10**17 + i for i in range(40)], [10**17 + 40 + i for i in range(40)]]
-    answer = release(plan, price(plan, epsilon=1e-14), exact, {"policy": "v"})
+    answer = release(plan, price(plan, Cost(epsilon=1e-14)), exact, {"policy": "v"})
     everything = repr(answer) + json.dumps(answer.receipt) + str(answer) + answer._repr_html_()
     assert not any(str(integer) in everything for part in exact for integer in part)
     assert pickle.loads(pickle.dumps(answer)).rows() == answer.rows()  # noqa: S301 - our own
@@ -101,7 +103,7 @@ def test_an_answer_does_not_hold_what_it_was_made_of() -> None:
 
 def test_receipts_do_not_depend_on_the_data_nor_on_the_noise() -> None:
     plan = plan_of(policy(groups=3), COUNT, MEAN, keys=KEYS, having=OVER, order=(by(N),), limit=3)
-    cost, context = price(plan, epsilon=0.5), {"policy": "v", "ledger_entry": 1, "software": "tacit"}
+    cost, context = price(plan, Cost(epsilon=0.5)), {"policy": "v", "ledger_entry": 1, "software": "tacit"}
     papers = {
         json.dumps(release(plan, cost, [[x] * 40, [x] * 40, [y] * 40], context).receipt)
         for x, y in ((0, 0), (10**6, 3), (-5, 10**12))
@@ -117,7 +119,7 @@ def test_the_cost_is_the_prices_guarantee() -> None:
 
 
 def noisy(plan: Plan, exact: int = 0, epsilon: float = 0.05) -> Release:
-    cost: Price = price(plan, epsilon=epsilon)
+    cost: Price = price(plan, Cost(epsilon=epsilon))
     return release(plan, cost, [[exact] * plan.listed for bundle in plan.bundles for _ in bundle.measures], {})
 
 
@@ -265,10 +267,10 @@ def test_intervals_take_names_that_are_free() -> None:
 def test_a_chart_of_nothing_says_so_and_not_that_nothing_was_released() -> None:
     plan = plan_of(policy(), COUNT, keys=KEYS)
     for empty in (replace(plan, limit=0), replace(plan, outputs=plan.outputs[:1])):
-        with pytest.raises(TacitError, match="nothing to draw") as caught:
+        with pytest.raises(TacitError, match="no chart") as caught:
             noisy(empty).plot()
         assert "not lost" in str(caught.value)
-        assert "nothing was" not in str(caught.value)
+        assert not caught.value.unspent
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------

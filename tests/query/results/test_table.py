@@ -11,7 +11,7 @@ import pytest
 
 from tacit.errors import TacitError
 from tacit.query.expressions import Kind, Value
-from tacit.query.results.table import Table, say
+from tacit.query.results.table import Table, format_value
 
 DAY, MOMENT = date(2024, 2, 29), datetime(2024, 2, 29, 12, 30, 0, 5)  # noqa: DTZ001 - timestamps have no zone
 NAMES: tuple[str, ...] = ("whole", "number", "word", "truth", "day", "moment")
@@ -125,7 +125,7 @@ def test_html_is_escaped() -> None:
     ],
 )
 def test_values_are_said_as_people_write_them(value: Value, text: str) -> None:
-    assert say(value) == text
+    assert format_value(value) == text
 
 
 @pytest.mark.parametrize("form", ["to_polars", "to_pandas", "to_arrow"])

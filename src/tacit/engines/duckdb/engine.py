@@ -27,7 +27,7 @@ from tacit.engines.sql.engine import (
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import guarded
 from tacit.query.histograms import Histograms
-from tacit.query.pricing.partition_selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 _FOUND = "found"
 
@@ -50,7 +50,7 @@ class DuckDBEngine(StatementEngine):
         """Yield the connection's runner; the data does not change while the connection is open."""
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
 
-    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> Found:
+    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the chosen groups. All groups stay in the database, and only while this runs."""
         connection, first = self._connection, passes.first
         by = [f"g{index}" for index in range(first.keys)]

@@ -32,7 +32,7 @@ from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.pricing.partition_selection import Choose, Found
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 FAILED = "The engine failed while it read the data. If the query was charged, it stays charged."
 NOT_READ = "The engine failed while it read the data. Nothing was changed."
@@ -149,15 +149,15 @@ class StatementEngine(ABC):
                 answer[index] = integers
         return answer
 
-    def find(self, plan: Plan, choose: Choose) -> Found:
+    def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows and return the groups that `choose` selects, with new random keys of the hash."""
         return self.find_with(plan, choose, (secrets.randbits(64), secrets.randbits(64)))
 
-    def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> Found:
+    def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> DiscoveredGroups:
         """Return the groups that `choose` selects under given keys of the hash; for tests, as above."""
         passes = self._passes(plan)
 
-        def read(run: RunStatement) -> Found:
+        def read(run: RunStatement) -> DiscoveredGroups:
             self._recheck(run, plan)
             return self._discover(run, passes, secret, choose)
 
@@ -243,7 +243,7 @@ class StatementEngine(ABC):
             [(some, self._statement(part, shown_statement)) for some, part in others],
         )
 
-    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> Found:
+    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the chosen groups. All groups are held in memory, and only while this runs.
 
         They are sorted by their keys before any is chosen, so their order does not depend on the order of rows.
@@ -288,12 +288,12 @@ class Passes:
         shown: Sequence[tuple[Any, ...]],
         chosen: Sequence[int],
         second: Sequence[tuple[tuple[int, ...], list[int] | Histograms]],
-    ) -> Found:
+    ) -> DiscoveredGroups:
         """Return the released groups from their rows of the first pass, their indices there, and the second pass."""
         integers = dict[int, list[int] | Histograms](zip(self.indices, self.first.read(shown), strict=True))
         integers |= {index: result for indices, result in second for index in indices}
         keys = [row[: self.first.keys] for row in shown]
-        return Found(keys, list(chosen), [integers[index] for index in range(len(integers))])
+        return DiscoveredGroups(keys, list(chosen), [integers[index] for index in range(len(integers))])
 
 
 def key_order(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:

@@ -1,25 +1,28 @@
-"""Noisy counts of bins at several resolutions, put together by least squares.
+"""Noisy counts of bins at several resolutions, combined by least squares.
 
 A tree has `levels` levels: `top` nodes, each with `branching` children, and so on down to the bins. A node counts the
-rows in its bins; each level has independent noise of one variance v on every node. All sums here are linear in the
+rows in its bins. Each level has independent noise of one variance v on every node. All sums here are linear in the
 noisy counts, so their noise is a known combination of independent noises.
 
-**Least squares.** From below, z is the best estimate of a node from its own subtree: of the bins their count, above
-z = α·y + (1-α)·Σz(children), with variance s, 1/s = 1/v + 1/(k·s'), α = s/v, s' that of the children. From above, what
-the parent knows better is shared out: x = z + (x(parent) - Σz(siblings))/k; at the top x = z. That is the generalised
-least squares solution, and Σz(children) is uncorrelated with the differences between the children.
+**Least squares.** Upward, z is the best estimate of a node from its subtree: for a bin it is the noisy count y, above
+it is z = α·y + (1-α)·Σz(children). Its variance s satisfies 1/s = 1/v + 1/(k·s'), with α = s/v and s' the variance of
+the children. Downward, the parent's correction is divided among its children: x = z + (x(parent) - Σz(siblings))/k; at
+the top x = z. That is the generalised least squares solution, and Σz(children) is uncorrelated with the differences
+between the children.
 
-**Prefix sums.** Let C(i, f) count the rows in the bins before bin i and a share f of those in bin i; N counts all.
-With ρ = f at the bin and ρ(parent) = (d + ρ)/k, d the place of the node among its siblings, the estimate of C is
-ρ·x(node) below each node on the way to the bin plus what is uncorrelated with it. So for D = C - q·N
+**Prefix sums.** Let C(i, f) count the rows in the bins before bin i and a share f of the rows in bin i. N counts all
+rows. Let ρ = f at the bin and ρ(parent) = (d + ρ)/k, where d is the index of the node among its siblings. The estimate
+of C is ρ·x(node) below each node on the path to the bin, plus terms that are uncorrelated with it. So for D = C - q·N
 
-    Var D = Σ over levels of s·Σ over siblings of (w - w̄)²,
+    Var D = Σ over levels of s·Σ over siblings of (w - w̄)².
 
-w = 1 before the way, ρ on it, 0 behind it; w̄ is ρ of the parent, and q at the top. The noise of D is a sum over
-nodes with few different weights (`Tree.parts`): only those beside the way differ, and all that is below one is alike.
+w is 1 before the path, ρ on it and 0 behind it. w̄ is ρ of the parent, and q at the top. The noise of D is a sum over
+nodes with few different weights (`Tree.terms`): only siblings of the path differ, and all nodes below such a sibling
+have equal weights.
 
-**The shape.** The mean of Var D at q = ½ over all positions, in units of the variance of a count that has the whole
-price, each level having an equal share of it (v ∝ levels² for Laplace noise, v ∝ levels for Gaussian), 4,096 bins:
+**The shape.** The table has the mean of Var D at q = ½ over all positions, for 4,096 bins, in units of the variance of
+a count that has the whole budget. Each level has an equal share of it (v ∝ levels² for Laplace noise, v ∝ levels for
+Gaussian noise):
 
 | branching | 4 | 8 | 16 | 32 | 64 | none |
 |---|---|---|---|---|---|---|
@@ -27,7 +30,7 @@ price, each level having an equal share of it (v ∝ levels² for Laplace noise,
 | Laplace | 93 | 76 | 75 | 98 | 104 | 1024 |
 | Gaussian | 16 | 19 | 25 | 33 | 52 | 1024 |
 
-The law is chosen later, so `shape` takes the number of levels and the branching with the least product of the two.
+The law is chosen later, so `shape` uses the number of levels and the branching with the least product of the two.
 """
 
 from __future__ import annotations
@@ -37,11 +40,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.arrays import Floats
-
-Places = npt.NDArray[np.int64]
+from tacit.arrays import Floats, Ints
 
 _WIDEST = {2: 64, 3: 32, 4: 16, 5: 8, 6: 6}
 _SAMPLES = 512
@@ -50,7 +50,7 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many nodes there are at the top, how many children each has, and how many levels, the top one included."""
+    """The number of nodes at the top, of children of each node, and of levels, with the top level."""
 
     top: int
     branching: int
@@ -58,12 +58,12 @@ class Shape:
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return self.top * self.blocks[0]
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many bins a node has, from the top down."""
+        """The number of bins of a node on each level, from the top down."""
         return tuple(int(self.branching**below) for below in reversed(range(self.levels)))
 
 
@@ -76,24 +76,24 @@ class Tree:
 
     @property
     def spreads(self) -> tuple[float, ...]:
-        """The variance s of a node's estimate from its own subtree, on each level."""
-        found = [self.variances[-1]]
+        """The variance s of a node's estimate from its subtree, on each level."""
+        spreads = [self.variances[-1]]
         for variance in reversed(self.variances[:-1]):
-            found.append(1 / (1 / variance + 1 / (self.shape.branching * found[-1])))
-        return tuple(reversed(found))
+            spreads.append(1 / (1 / variance + 1 / (self.shape.branching * spreads[-1])))
+        return tuple(reversed(spreads))
 
     @property
-    def own(self) -> tuple[float, ...]:
-        """The weight α of a node's own count in that estimate, on each level."""
+    def count_weights(self) -> tuple[float, ...]:
+        """The weight α of a node's noisy count in that estimate, on each level."""
         return tuple(s / v for s, v in zip(self.spreads, self.variances, strict=True))
 
     def fit(self, counts: Sequence[Floats]) -> Floats:
-        """Return the least-squares estimate of every bin from the noisy counts of each level, the top one first."""
-        k, own = self.shape.branching, self.own
+        """Return the least-squares estimate of every bin from the noisy counts of each level, the top level first."""
+        k, alpha = self.shape.branching, self.count_weights
         best = [counts[-1]]
         for level in reversed(range(self.shape.levels - 1)):
             below = best[-1].reshape(-1, k).sum(axis=1)
-            best.append(own[level] * counts[level] + (1 - own[level]) * below)
+            best.append(alpha[level] * counts[level] + (1 - alpha[level]) * below)
         best.reverse()
         fitted = best[0]
         for below in best[1:]:
@@ -101,78 +101,78 @@ class Tree:
             fitted = below + np.repeat(missing / k, k)
         return fitted
 
-    def variance(self, bins: Places, shares: Floats, q: float) -> Floats:
+    def variance(self, bins: Ints, shares: Floats, q: float) -> Floats:
         """Return Var D for prefix sums that end at these shares of these bins."""
         total = np.zeros(len(bins))
-        for one in self._way(bins, shares, q):
-            spread = (1 - one.mean) ** 2 * one.before + (one.on - one.mean) ** 2 + one.mean**2 * one.behind
-            total += self.spreads[one.level] * spread
+        for row in self._path(bins, shares, q):
+            spread = (1 - row.mean) ** 2 * row.before + (row.on - row.mean) ** 2 + row.mean**2 * row.behind
+            total += self.spreads[row.level] * spread
         return total
 
-    def parts(self, bin_: int, share: float, q: float) -> Parts:
-        """Return the noise of D as a sum of alike terms: weights, how many nodes have each, and on which level."""
-        every = self.all_parts(np.array([bin_]), np.array([share]), q)
+    def terms(self, bin_: int, share: float, q: float) -> NoiseTerms:
+        """Return the noise of D as a sum of terms: the weight, the number of nodes and the level of each."""
+        every = self.all_terms(np.array([bin_]), np.array([share]), q)
         kept = every.counts[:, 0] > 0
-        return Parts(every.weights[kept, 0], every.counts[kept, 0], every.levels[kept])
+        return NoiseTerms(every.weights[kept, 0], every.counts[kept, 0], every.levels[kept])
 
-    def all_parts(self, bins: Places, shares: Floats, q: float) -> Parts:
-        """Return the same for many positions: weights and counts have one column for each; a count may be 0."""
-        k, own, none = self.shape.branching, self.own, np.zeros(len(bins))
-        found, carried = list[tuple[Floats, Floats, int]](), none
-        for one in self._way(bins, shares, q):
-            last = one.level == self.shape.levels - 1
-            weights = (1 - one.mean + carried, one.on - one.mean + carried, -one.mean + carried)
-            counts = (one.before.astype(np.float64), none + 1, one.behind.astype(np.float64))
-            for place, (weight, count) in enumerate(zip(weights, counts, strict=True)):
-                for level in range(one.level, one.level + 1 if place == 1 else self.shape.levels):
-                    found.append((weight * own[level], count, level))
-                    weight, count = weight * (1 - own[level]), count * k  # noqa: PLW2901 - of the children
-            carried = none if last else (1 - own[one.level]) * weights[1]
-        every, many, levels = zip(*found, strict=True)
-        return Parts(np.array(every), np.array(many), np.array(levels))
+    def all_terms(self, bins: Ints, shares: Floats, q: float) -> NoiseTerms:
+        """Return the terms for many positions: weights and counts have one column for each; a count may be 0."""
+        k, alpha, zeros = self.shape.branching, self.count_weights, np.zeros(len(bins))
+        terms, carried = list[tuple[Floats, Floats, int]](), zeros
+        for row in self._path(bins, shares, q):
+            last = row.level == self.shape.levels - 1
+            weights = (1 - row.mean + carried, row.on - row.mean + carried, -row.mean + carried)
+            counts = (row.before.astype(np.float64), zeros + 1, row.behind.astype(np.float64))
+            for side, (weight, count) in enumerate(zip(weights, counts, strict=True)):
+                for level in range(row.level, row.level + 1 if side == 1 else self.shape.levels):
+                    terms.append((weight * alpha[level], count, level))
+                    weight, count = weight * (1 - alpha[level]), count * k  # noqa: PLW2901 - of the children
+            carried = zeros if last else (1 - alpha[row.level]) * weights[1]
+        every, many, levels = zip(*terms, strict=True)
+        return NoiseTerms(np.array(every), np.array(many), np.array(levels))
 
-    def _way(self, bins: Places, shares: Floats, q: float) -> list[_Siblings]:
-        """Return the siblings on the way down to some bins, one level after the other."""
-        found: list[_Siblings] = []
+    def _path(self, bins: Ints, shares: Floats, q: float) -> list[_Siblings]:
+        """Return the siblings on the path down to some bins, from the top level on."""
+        rows: list[_Siblings] = []
         k, nodes, on = self.shape.branching, bins, shares
         for level in reversed(range(self.shape.levels)):
             size = k if level else self.shape.top
             before = nodes % size
             mean = (before + on) / k if level else np.full(len(bins), q)
-            found.append(_Siblings(level, before, on, size - before - 1, mean))
+            rows.append(_Siblings(level, before, on, size - before - 1, mean))
             nodes, on = nodes // size, mean
-        found.reverse()
-        return found
+        rows.reverse()
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Siblings:
-    """On one level, for many positions: nodes before the way, ρ on it, nodes behind it, and w̄."""
+    """One level, for many positions: the nodes before the path, ρ on it, the nodes behind it, and w̄."""
 
     level: int
-    before: Places
+    before: Ints
     on: Floats
-    behind: Places
+    behind: Ints
     mean: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """A sum of independent noises: weights, how many noises have each, and on which level they are."""
+class NoiseTerms:
+    """A sum of independent noises: the weight, the number of noises and the level of each term."""
 
     weights: Floats
     counts: Floats
-    levels: Places
+    levels: Ints
 
 
 @lru_cache(maxsize=256)
 def shape(bins: int) -> Shape:
-    """Return the best shape with at least so many bins, and few more.
+    """Return the best shape with at least this many bins, and few more.
 
     >>> shape(4096), shape(5)
     (Shape(top=8, branching=8, levels=4), Shape(top=5, branching=1, levels=1))
     """
-    return min(_shapes(bins), key=lambda one: mean_variance(one, 2) * mean_variance(one, 1))
+    return min(_shapes(bins), key=lambda shape: mean_variance(shape, 2) * mean_variance(shape, 1))
 
 
 def _shapes(bins: int) -> Iterator[Shape]:
@@ -187,5 +187,5 @@ def _shapes(bins: int) -> Iterator[Shape]:
 def mean_variance(shape: Shape, exponent: int) -> float:
     """Return the mean of Var D at q = ½ over positions, for levels of variance levels^exponent."""
     tree = Tree(shape, (float(shape.levels**exponent),) * shape.levels)
-    bins = (np.arange(_SAMPLES) * _GOLDEN % 1 * shape.bins).astype(np.int64)  # in step with no branching
+    bins = (np.arange(_SAMPLES) * _GOLDEN % 1 * shape.bins).astype(np.int64)  # not aligned with any branching
     return float(tree.variance(bins, np.full(_SAMPLES, 0.5), 0.5).mean())

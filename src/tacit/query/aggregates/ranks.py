@@ -1,26 +1,28 @@
-"""Where a rank lies among noisy bins, and between which places it surely does.
+"""The position of a rank among noisy bins, and an interval of positions for it.
 
-A place is a bin and a share of it. C(place) counts the rows before it, a bin's rows being spread evenly over it, and
-the place of the quantile q is where D = C - q·N - r is 0, r a number of rows. (`min` has q = 0 and r > 0, `max` q = 1
-and r < 0.) D is estimated without bias by least squares (`trees`), and its noise is a known sum of independent
-noises.
+A position is a bin and a share of it. C(position) counts the rows before it, where a bin's rows are spread evenly over
+the bin. The position of the quantile q is where D = C - q·N - r is 0, with a number of rows r. (`min` has q = 0 and
+r > 0, `max` has q = 1 and r < 0.) D is estimated without bias by least squares (`quantile_trees`), and its noise is a
+known sum of independent noises.
 
-**Estimate.** D at the edges of the bins, made to rise by isotonic regression, is interpolated. Before its first zero
-D is below 0, and so is its regression, max over s ≤ t of min over u ≥ t of the mean from s to u; behind its last it
-is above. So the estimate lies between the first and the last zero of D itself.
+**Estimate.** Isotonic regression makes D at the edges of the bins increasing; the result is interpolated. Before its
+first zero D is below 0, and so is its regression, the max over s ≤ t of the min over u ≥ t of the mean from s to u.
+Behind its last zero D is above 0, and so is the regression. So the estimate is between the first and the last zero of
+D itself.
 
-**Interval.** It reaches from the first place where D ≥ -z to the last where D ≤ z, where z is the reach of D's noise
-at that place and the given confidence: the hull of all places that a test of "D is 0 here" does not reject. At a
-place where D is truly 0 noise alone decides: each side misses it with half of what the confidence leaves. If D jumps
-past 0 (a bin that is one number) or is 0 all along (empty bins), it is missed less often. Between two edges D is
-linear and its deviation convex, so that what the edges reject on one side, nothing between them accepts.
+**Interval.** It is from the first position where D ≥ -z to the last where D ≤ z, where z is the quantile of D's noise
+at that position and the given confidence. That is the hull of all positions where a test of "D is 0 here" does not
+reject. At a position where D is truly 0, noise alone decides: each side misses it with at most half of the probability
+β. If D jumps past 0 (a bin of one number) or is 0 along several bins (empty bins), it is missed less often. Between two
+edges D is linear and its deviation convex. So if both edges are rejected on one side, all positions between are too.
 
-z/deviation hardly changes from place to place: from 1.96 to 2.12 at 95 % for all sums of Laplace noises that occur. It
-is computed by `tails` at the estimate, and again at each end that was found with it, and again there. At more than 95 %
-confidence it changes more, by half at 1 - 10^-6. There z is computed at the edges themselves: all edges that a bound
-of z rejects (`laplace_bounds`) are passed over, and from there inward z is that of `tails`. The weights of D's noise
-are linear within a bin, and z is convex in them: the bound provably, z itself where the tests look. So D + z is convex
-there: a line through its values at the edges is not below it, and where both edges are rejected, so is all between.
+z/deviation hardly changes between positions: from 1.96 to 2.12 at 95 % for all sums of Laplace noises that occur. It is
+computed by `noise_tails` at the estimate, again at each end found with it, and once more there. At more than 95 %
+confidence it changes more, by half at 1 - 10^-6. There z is computed at the edges themselves: all edges that a bound of
+z rejects (`laplace_bounds`) are skipped, and from there inward z is that of `noise_tails`. The weights of D's noise are
+linear within a bin, and z is convex in them: for the bound that is proved, for z itself it holds wherever the tests
+check. So D + z is convex there: a line through its values at the edges is not below it, and if both edges are rejected,
+so are all positions between.
 """
 
 from __future__ import annotations
@@ -30,21 +32,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.arrays import Floats
-from tacit.query.aggregates.quantile_trees import Places, Tree
+from tacit.arrays import Floats, Ints
+from tacit.query.aggregates.quantile_trees import Tree
 from tacit.query.noise_law import Law
 from tacit.query.noise_tails import gaussian_reach, laplace_bounds, laplace_reach
 
 _POINTS, _ZOOMS, _ROUNDS = 33, 4, 2
 _SIMULATED, _STEPS = 0.05, 24
 
-Place = tuple[int, float]
+Position = tuple[int, float]
 """A bin and a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
-    """The noise on a tree: its law, and on each level its scale, or σ."""
+class TreeNoise:
+    """The noise on a tree: its law, and its scale or σ on each level."""
 
     tree: Tree
     law: Law
@@ -54,44 +56,44 @@ class Noise:
         """Return the standard deviation of D at every edge of the bins."""
         return _deviations(self.tree, q)
 
-    def reach(self, place: Place, q: float, beta: float) -> float:
+    def reach(self, position: Position, q: float, beta: float) -> float:
         """Return z: |noise of D| exceeds it with probability at most β."""
-        parts = self.tree.parts(*place, q)
-        weights = np.abs(parts.weights)
-        scales = weights * np.array(self.scales)[parts.levels]
+        terms = self.tree.terms(*position, q)
+        weights = np.abs(terms.weights)
+        scales = weights * np.array(self.scales)[terms.levels]
         if self.law == "gaussian":
-            found = gaussian_reach(float(scales**2 @ parts.counts), beta)
+            quantile = gaussian_reach(float(scales**2 @ terms.counts), beta)
         else:
-            found = laplace_reach(scales, parts.counts, beta)
-        return found + float(weights.max()) / 2
+            quantile = laplace_reach(scales, terms.counts, beta)
+        return quantile + float(weights.max()) / 2
 
     def bounds(self, q: float, beta: float) -> Floats:
         """Return a bound of z at every edge of the bins."""
         return _bounds(self, q, beta)
 
     def worst(self, q: float, beta: float) -> float:
-        """Return z where it is largest."""
-        place = int(np.argmax(self.deviations(q)))
+        """Return the largest z."""
+        edge = int(np.argmax(self.deviations(q)))
         last = self.tree.shape.bins - 1
-        return self.reach((min(place, last), float(place > last)), q, beta)
+        return self.reach((min(edge, last), float(edge > last)), q, beta)
 
 
 @lru_cache(maxsize=64)
-def _bounds(noise: Noise, q: float, beta: float) -> Floats:
-    parts = noise.tree.all_parts(*_edges(noise.tree.shape.bins), q)
-    weights = np.where(parts.counts > 0, np.abs(parts.weights), 0.0)
+def _bounds(noise: TreeNoise, q: float, beta: float) -> Floats:
+    terms = noise.tree.all_terms(*_edges(noise.tree.shape.bins), q)
+    weights = np.where(terms.counts > 0, np.abs(terms.weights), 0.0)
     if noise.law == "gaussian":
-        found = gaussian_reach(1.0, beta) * noise.deviations(q)
+        bounds = gaussian_reach(1.0, beta) * noise.deviations(q)
     else:
-        found = laplace_bounds(weights * np.array(noise.scales)[parts.levels, None], parts.counts, beta)
-    return np.asarray(found + weights.max(axis=0) / 2)
+        bounds = laplace_bounds(weights * np.array(noise.scales)[terms.levels, None], terms.counts, beta)
+    return np.asarray(bounds + weights.max(axis=0) / 2)
 
 
-def _place(edge: int, bins: int) -> Place:
+def _position(edge: int, bins: int) -> Position:
     return (edge, 0.0) if edge < bins else (bins - 1, 1.0)
 
 
-def _edges(bins: int) -> tuple[Places, Floats]:
+def _edges(bins: int) -> tuple[Ints, Floats]:
     """Return the edges of all bins as positions: the start of each, and the end of the last."""
     edges = np.arange(bins + 1)
     return np.minimum(edges, bins - 1), (edges == bins).astype(np.float64)
@@ -107,52 +109,53 @@ class Ranks:
     """The estimated number of rows before every edge of the bins, and its noise."""
 
     before: Floats
-    noise: Noise
+    noise: TreeNoise
 
     @property
     def rows(self) -> float:
         """The estimated number of all rows."""
         return float(self.before[-1])
 
-    def find(self, q: float, rank: float) -> tuple[Place, Place]:
-        """Return the first and the last place of a rank; they differ where D is 0 along several edges."""
+    def find(self, q: float, rank: float) -> tuple[Position, Position]:
+        """Return the first and the last position of a rank; they differ if D is 0 along several edges."""
         from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy
 
         risen = isotonic_regression(self._excess(q, rank)).x
         first, last = int(np.searchsorted(risen, 0.0, "left")), int(np.searchsorted(risen, 0.0, "right")) - 1
         return self._crossed(risen, first - 1), self._crossed(risen, last)
 
-    def ends(self, q: float, rank: float, beta: float) -> tuple[Place, Place]:
-        """Return the ends of the places that may have a rank, missing the true one with probability at most β."""
+    def ends(self, q: float, rank: float, beta: float) -> tuple[Position, Position]:
+        """Return the ends of the possible positions of a rank; the true one is outside with probability at most β."""
         if beta < _SIMULATED:
             return self._bounded_end(q, rank, beta, -1), self._bounded_end(q, rank, beta, 1)
-        one, two = self.find(q, rank)
-        return self._end(q, rank, beta, one, -1), self._end(q, rank, beta, two, 1)
+        first, last = self.find(q, rank)
+        return self._end(q, rank, beta, first, -1), self._end(q, rank, beta, last, 1)
 
     def _excess(self, q: float, rank: float) -> Floats:
         return self.before - q * self.rows - rank
 
-    def _crossed(self, risen: Floats, edge: int) -> Place:
-        """Return where D crosses 0 in the bin behind an edge; beyond the first or last edge, the end."""
+    def _crossed(self, risen: Floats, edge: int) -> Position:
+        """Return where D crosses 0 in the bin behind an edge; outside the edges, the nearest end."""
         last = self.noise.tree.shape.bins - 1
         if edge < 0 or edge > last:
             return (0, 0.0) if edge < 0 else (last, 1.0)
         low, high = float(risen[edge]), float(risen[edge + 1])
         return edge, min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
 
-    def _end(self, q: float, rank: float, beta: float, start: Place, side: int) -> Place:
-        place = start
+    def _end(self, q: float, rank: float, beta: float, start: Position, side: int) -> Position:
+        position = start
         for _ in range(_ROUNDS):
-            deviation = float(np.sqrt(self.noise.tree.variance(np.array([place[0]]), np.array([place[1]]), q))[0])
-            if deviation == 0:  # nothing is noisy here, as in a table of one bin
-                return place
-            place = self._last_accepted(q, rank, self.noise.reach(place, q, beta) / deviation, side)
-        return place
+            bins, shares = np.array([position[0]]), np.array([position[1]])
+            deviation = float(np.sqrt(self.noise.tree.variance(bins, shares, q))[0])
+            if deviation == 0:  # no noise here, as in a tree of one bin
+                return position
+            position = self._last_accepted(q, rank, self.noise.reach(position, q, beta) / deviation, side)
+        return position
 
-    def _bounded_end(self, q: float, rank: float, beta: float, side: int) -> Place:
-        """Return the first place where D + z ≥ 0, or the last where D - z ≤ 0; the safe end.
+    def _bounded_end(self, q: float, rank: float, beta: float, side: int) -> Position:
+        """Return the first position where D + z ≥ 0, or the last where D - z ≤ 0; the safe end.
 
-        The bounds of z tell at once which edges are rejected. From there inward z itself is taken, at a few edges.
+        The bounds of z show at once which edges are rejected. From there inward z itself is computed at a few edges.
         """
         last = self.noise.tree.shape.bins
         accepted = np.flatnonzero(self.noise.bounds(q, beta) - side * self._excess(q, rank) >= 0)
@@ -166,23 +169,23 @@ class Ranks:
         return self._between(edge, q, rank, beta, side)
 
     def _slack(self, edge: int, q: float, rank: float, beta: float, side: int) -> float:
-        """Return how far D at an edge is from being rejected."""
-        place = _place(edge, self.noise.tree.shape.bins)
-        return self.noise.reach(place, q, beta) - side * float(self._excess(q, rank)[edge])
+        """Return the distance of D at an edge from rejection; it is negative if D is rejected."""
+        position = _position(edge, self.noise.tree.shape.bins)
+        return self.noise.reach(position, q, beta) - side * float(self._excess(q, rank)[edge])
 
-    def _between(self, edge: int, q: float, rank: float, beta: float, side: int) -> Place:
-        """Return where D is rejected first beyond an edge, by a line to the next edge."""
+    def _between(self, edge: int, q: float, rank: float, beta: float, side: int) -> Position:
+        """Return where D is first rejected beyond an edge, by a line to the next edge."""
         last = self.noise.tree.shape.bins
         if not 0 <= edge + side <= last:
-            return _place(edge, last)
+            return _position(edge, last)
         inside, outside = (
             max(sign * self._slack(at, q, rank, beta, side), 0.0) for sign, at in ((1, edge), (-1, edge + side))
         )
         share = inside / (inside + outside) if inside + outside > 0 else 1.0
         return (edge - 1, 1 - share) if side < 0 else (edge, share)
 
-    def _last_accepted(self, q: float, rank: float, times: float, side: int) -> Place:
-        """Return the first place where D ≥ -times·deviation, or the last where D ≤ times·deviation; the safe end."""
+    def _last_accepted(self, q: float, rank: float, times: float, side: int) -> Position:
+        """Return the first position where D ≥ -times·deviation, or the last where D ≤ times·deviation; the safe end."""
         excess, deviations = self._excess(q, rank), self.noise.deviations(q)
         last = self.noise.tree.shape.bins
         if side < 0:

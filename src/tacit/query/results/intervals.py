@@ -1,12 +1,12 @@
-"""Intervals for what is computed from released values.
+"""Intervals for outputs that are computed from released values.
 
-An aggregate has an interval of its own. For a function of k aggregates each gets the confidence 1 - (1-c)/k,
-so that all of them hold together with confidence c (the union bound), and the function's range over those
-intervals holds its value then. Where a function's range is not known, there is no interval.
+Each aggregate has an interval. For a function of k aggregates each interval gets the confidence 1 - (1-c)/k, so that
+all of them hold together with confidence c (the union bound). Then the function's range over these intervals holds its
+value. If a function's range is not known, there is no interval.
 
-Where HAVING or LIMIT chooses groups by noisy values, one of m groups that could have been shown gets c = 1 - β/m: all m
-intervals of an output then hold together with probability at least 1 - β, whichever groups are shown. `choice` proves
-it. With both, an aggregate gets 1 - β/(m·k), an exact fraction.
+If HAVING or LIMIT chooses groups by noisy values, one of m groups that could have been returned gets c = 1 - β/m: all m
+intervals of an output then hold together with probability at least 1 - β, for any choice of groups. `noisy_filters`
+proves it. With both, an aggregate gets 1 - β/(m·k), an exact fraction.
 """
 
 from __future__ import annotations
@@ -14,59 +14,60 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, exp, floor, inf, isinf, isnan, log, sqrt
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.statistic import Confidence, Interval, Released
+from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.expressions.numbers import round_half_up
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
-from tacit.query.pricing.choice import confidence_each
+from tacit.query.pricing.noisy_filters import confidence_each
 
 
-def read_confidence(given: object) -> float:
+def read_confidence(value: object) -> float:
     """Return a confidence, or raise InvalidError."""
-    if isinstance(given, float) and 0 < given < 1:
-        return float(given)
-    raise InvalidError("confidence", show(given), "a number between 0 and 1")
+    if isinstance(value, float) and 0 < value < 1:
+        return float(value)
+    raise bad_value("confidence", value, "a number between 0 and 1")
 
 
 def interval(
-    plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: Confidence
+    plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: ConfidenceLevel
 ) -> Interval | None:
     """Return an interval for one output in one cell, or None."""
-    places = {part.place for part in _parts(output) if isinstance(part, Noisy)}
-    if not places:
+    aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
+    if not aggregates:
         return None
-    each = confidence_each(confidence, len(places))
-    known = {place: _own(plan, place, released, each) for place in places}
-    return _range(output, known, keys)
+    each = confidence_each(confidence, len(aggregates))
+    intervals = {index: _aggregate_interval(plan, index, released, each) for index in aggregates}
+    return _range(output, intervals, keys)
 
 
-def _own(plan: Plan, place: int, released: Sequence[Released], confidence: Confidence) -> Interval:
-    one = plan.aggregates[place]
-    return STATISTICS[one.ask.function].interval(one.ask, [released[i] for i in one.bundles], confidence)
+def _aggregate_interval(plan: Plan, index: int, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
+    aggregate = plan.aggregates[index]
+    bundles = [released[i] for i in aggregate.bundles]
+    return STATISTICS[aggregate.ask.function].interval(aggregate.ask, bundles, confidence)
 
 
 def _parts(output: Output) -> list[Output]:
-    found, waiting = [], [output]
+    parts, waiting = [], [output]
     while waiting:
         part = waiting.pop()
-        found.append(part)
+        parts.append(part)
         if isinstance(part, Computed):
             waiting.extend(part.arguments)
-    return found
+    return parts
 
 
-def _range(output: Output, known: dict[int, Interval], keys: Sequence[Value]) -> Interval | None:
+def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]) -> Interval | None:
     match output:
         case Noisy(place=place):
-            return known[place]
+            return intervals[place]
         case Grouped(place=place):
             return _point(keys[place])
         case Constantly(value=value):
             return _point(value)
         case Computed(function=function, arguments=arguments, kind=kind):
-            ranges = [_range(argument, known, keys) for argument in arguments]
+            ranges = [_range(argument, intervals, keys) for argument in arguments]
             rule = _RULES.get(f"cast to {kind}" if function == "cast" else function)
             if function in ("least", "greatest") and any(map(_may_be_null, arguments)):
                 rule = _hull
@@ -76,15 +77,15 @@ def _range(output: Output, known: dict[int, Interval], keys: Sequence[Value]) ->
 
 
 def _may_be_null(output: Output) -> bool:
-    """Whether an output may be NULL, which `least` and `greatest` pass over."""
+    """Return whether an output may be NULL, which `least` and `greatest` ignore."""
     return any(isinstance(part, Computed) and part.function in _PARTIAL for part in _parts(output))
 
 
-def _ordered(found: Interval | None) -> Interval | None:
-    """Return an interval whose ends are numbers: what is not one (inf - inf) may be anything."""
-    if found is None:
+def _ordered(ends: Interval | None) -> Interval | None:
+    """Return an interval whose ends are numbers; NaN (inf - inf) becomes an infinite end."""
+    if ends is None:
         return None
-    low, high = found
+    low, high = ends
     return (-inf if isnan(low) else low), (inf if isnan(high) else high)
 
 
@@ -94,10 +95,10 @@ def _point(value: Value) -> Interval | None:
     return float(value), float(value)
 
 
-Rule = Callable[[list[Interval]], Interval | None]
+_RangeRule = Callable[[list[Interval]], Interval | None]
 
 
-def _rising(f: Callable[[float], float]) -> Rule:
+def _rising(f: Callable[[float], float]) -> _RangeRule:
     return lambda parts: (f(parts[0][0]), f(parts[0][1]))
 
 
@@ -131,7 +132,7 @@ def _logarithm(parts: list[Interval]) -> Interval | None:
 
 
 def _exponential(x: float) -> float:
-    return exp(x) if x < 709 else inf  # noqa: PLR2004 - the largest that a double holds
+    return exp(x) if x < 709 else inf  # noqa: PLR2004 - exp of more overflows a double
 
 
 def _rounded(parts: list[Interval]) -> Interval:
@@ -150,7 +151,7 @@ def _hull(parts: list[Interval]) -> Interval:
 
 
 _PARTIAL = frozenset({"divide", "sqrt", "ln"})
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, _RangeRule] = {
     "add": lambda parts: (parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]),
     "subtract": lambda parts: (parts[0][0] - parts[1][1], parts[0][1] - parts[1][0]),
     "negate": lambda parts: (-parts[0][1], -parts[0][0]),

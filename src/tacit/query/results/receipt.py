@@ -1,4 +1,7 @@
-"""What was promised and how, for another person to recompute; no true value, nothing that depends on the data."""
+"""The receipt of an answer: its guarantee and its noise, so that another person can recompute them.
+
+It has no true value and nothing that depends on the data.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from collections.abc import Mapping
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.query.aggregates import STATISTICS
+from tacit.guarantees.values import ApproxDP
+from tacit.query.aggregates import STATISTICS, notes
 from tacit.query.expressions import Value
+from tacit.query.formatting import amounts
 from tacit.query.joins import Join
 from tacit.query.plan import Bundle, Measure, Plan
-from tacit.query.pricing.choice import confidence_in_group, meaning
+from tacit.query.pricing.noisy_filters import confidence_in_group, meaning
+from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
-from tacit.query.pricing.truncated_laplace import Truncated
-from tacit.query.results.notes import notes
-from tacit.query.results.table import say
+from tacit.query.results.table import format_value
 
 SCHEMA = 1
 
@@ -24,10 +27,9 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
     """Return the receipt as a JSON object.
 
     Args:
-        plan: the question.
+        plan: the plan.
         price: its noise.
-        context: what the session knows and the plan does not: the policy's version, the software's, the
-        ledger's entry.
+        context: facts that the database adds: the versions of policy and software, and the ledger record.
     """
     return {
         "schema": SCHEMA,
@@ -35,9 +37,9 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "table": plan.table.name,
         **({"joins": [_join(join) for join in plan.joins]} if plan.joins else {}),
         "privacy": _privacy(plan, price),
-        "mechanisms": [_mechanism(plan, price, place) for place in range(len(plan.bundles))],
+        "mechanisms": [_mechanism(plan, price, index) for index in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
-        **({"notes": said} if (said := notes(plan, price)) else {}),
+        **({"notes": texts} if (texts := notes(plan, price.noise)) else {}),
         **context,
     }
 
@@ -45,7 +47,7 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
 def _privacy(plan: Plan, price: Price) -> dict[str, object]:
     table = plan.table
     return {
-        "promise": promise(price.guarantee),
+        "promise": amounts(price.guarantee),
         "neighbours": table.neighbours,
         "unit": "row" if table.unit is None else f"all rows with one value of {table.unit}",
         "max_groups": table.max_groups,
@@ -58,14 +60,14 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
 
 
 def _key(value: Value) -> str | None:
-    """Return a key as text, and NULL as null: a text "NULL" is another key."""
-    return None if value is None else say(value)
+    """Return a key as text, and NULL as null, because the text "NULL" is a different key."""
+    return None if value is None else format_value(value)
 
 
-def _groups(price: Price, choice: Truncated) -> dict[str, object]:
-    """How groups were found: the law, and what of ε and δ it took; the rest is for values."""
+def _groups(price: Price, choice: TruncatedLaplace) -> dict[str, object]:
+    """Return how groups were found: the law, and its parts of ε and δ; the rest is for values."""
     if not isinstance(price.guarantee, ApproxDP):
-        raise TypeError("groups are found with δ")
+        raise TypeError("finding groups in the data needs δ")
     epsilon, delta = to_fraction(price.guarantee.epsilon, "epsilon"), to_fraction(price.guarantee.delta, "delta")
     return {
         "found": "in the data, by numbers of units with noise",
@@ -74,7 +76,7 @@ def _groups(price: Price, choice: Truncated) -> dict[str, object]:
         "epsilon_of_values": float(epsilon - choice.epsilon),
         "delta_of_values": float(delta - choice.delta),
         "counts_a_unit_can_move": choice.moving,
-        "law": "discrete laplace, cut off beyond the limit; a group is shown if its noisy number is above the limit",
+        "law": "discrete laplace, cut off beyond the limit; a group is released if its noisy number is above the limit",
         "scale": str(choice.amount),
         "limit": choice.most,
         "chance_of_a_limit_lower_by_one": str(choice.coin),
@@ -83,48 +85,33 @@ def _groups(price: Price, choice: Truncated) -> dict[str, object]:
 
 
 def _join(join: Join) -> dict[str, object]:
-    """A joined table: which, how, and whose."""
+    """Return a joined table: its name, the kind of join, and whether its rows are private."""
     return {"table": join.table, "kind": join.kind, "rows": "private" if join.private else "public"}
 
 
-def promise(guarantee: PureDP | ApproxDP | ZCDP) -> dict[str, float]:
-    """Return a guarantee's numbers by name.
-
-    >>> promise(PureDP(epsilon=0.5))
-    {'epsilon': 0.5}
-    """
-    match guarantee:
-        case PureDP(epsilon=epsilon):
-            return {"epsilon": float(epsilon)}
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            return {"epsilon": float(epsilon), "delta": float(delta)}
-        case ZCDP(rho=rho):
-            return {"rho": float(rho)}
-
-
-def _mechanism(plan: Plan, price: Price, place: int) -> dict[str, object]:
-    """One bundle: what it measures, the bounds of its integers, its law, scale, sensitivity and share."""
-    bundle, law = plan.bundles[place], price.noise[place]
+def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
+    """Return one bundle: its measures, the bounds of its integers, its law, scale, sensitivity and share."""
+    bundle, law = plan.bundles[index], price.noise[index]
     if law is price.choice:
         return {
-            "for": [one.sql for one in plan.aggregates if place in one.bundles],
-            "law": "told by the choice of groups",
+            "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
+            "law": "released by the selection of groups",
         }
     return {
-        "for": [one.sql for one in plan.aggregates if place in one.bundles],
+        "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
         "measures": [_measure(measure) for measure in bundle.measures],
         "reach_in_one_group": bundle.reach,
         **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
         "law": f"discrete {law.law}",
         "scale" if law.law == "laplace" else "variance": str(law.amount),
         "sensitivity_l1" if law.law == "laplace" else "sensitivity_l2_squared": law.sensitivity,
-        "share": str(price.shares[place]),
+        "share": str(price.shares[index]),
         "event": to_json(law.event),
     }
 
 
 def _measure(measure: Measure) -> dict[str, object]:
-    """What a row adds is said at the low and at the high bound, so that measures that pull against each other show."""
+    """Return one measure; `row_adds` has the amounts that a row adds at the low and at the high bound."""
     return {
         "of": "rows" if measure.value is None and measure.per == "row" else measure.per,
         "grid_step": str(measure.step),
@@ -136,15 +123,15 @@ def _measure(measure: Measure) -> dict[str, object]:
 
 
 def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
-    """The 95 % error of each aggregate; of a ratio for no assumed size of group it is the width of its bounds.
+    """Return the 95 % error of each aggregate; for a ratio, without an assumed size, it is the width of its bounds.
 
-    If noisy values choose among listed groups, it holds in all of them together. Of groups that are found in the data
-    it is the error in one group before such a choice: how many there are depends on the data.
+    If noisy values choose among listed groups, the error holds in all of them together. For discovered groups it is
+    the error in one group before such a choice, because the number of groups depends on the data.
     """
-    found: dict[str, object] = {}
+    errors: dict[str, object] = {}
     each = confidence_in_group(plan, 0.95)
-    for one in plan.aggregates:
-        bundles: list[Bundle] = [plan.bundles[i] for i in one.bundles]
-        noise = [price.noise[i] for i in one.bundles]
-        found[one.sql] = STATISTICS[one.ask.function].error(one.ask, bundles, noise, each, None)
-    return {"confidence": 0.95, "error": found, "intervals": meaning(plan)}
+    for aggregate in plan.aggregates:
+        bundles: list[Bundle] = [plan.bundles[i] for i in aggregate.bundles]
+        noise = [price.noise[i] for i in aggregate.bundles]
+        errors[aggregate.sql] = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
+    return {"confidence": 0.95, "error": errors, "intervals": meaning(plan)}

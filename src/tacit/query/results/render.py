@@ -1,21 +1,29 @@
-"""How an answer looks: each noisy value beside its interval, with just the digits that tell them apart."""
+"""Answers and tables as text and HTML: each noisy value with its interval, and the labels of groups in charts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tacit.query.aggregates.statistic import Interval
 from tacit.query.expressions import Kind, Value
-from tacit.query.formatting import Interval, decimals, percent, rounded
-from tacit.query.results.table import Table, say
+from tacit.query.formatting import decimals, percent, plain, rounded
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.results.table import Table, format_value
 from tacit.safe_text import aligned
 from tacit.safe_text import as_html as escaped
 
-_SHOWN = 50
+_MOST_ROWS = 50
+_MOST_KEYS = 6
+_CATALOG_HEAD = "".join(f"<th>{name}</th>" for name in ("table", "column", "kind", "public"))
+
+NO_KEYS = "all"
+_AMBIGUOUS = frozenset(',"\\')  # a backslash could be read as an escape of `safe_text.visible`
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerColumn:
     """One column of an answer: its values and, if they are noisy, the interval of each."""
 
     name: str
@@ -24,11 +32,11 @@ class Answered:
     ends: tuple[Interval | None, ...] | None
 
 
-def as_table(columns: Sequence[Answered]) -> Table:
-    """Return the answer with a low and a high column for each noisy one, under names that no other column has.
+def as_table(columns: Sequence[AnswerColumn]) -> Table:
+    """Return the answer with a low and a high column for each noisy column, under names that no other column has.
 
-    >>> n = Answered("n", "integer", (5,), ((3.0, 7.0),))
-    >>> as_table([n, Answered("n_low", "integer", (1,), None)]).names
+    >>> n = AnswerColumn("n", "integer", (5,), ((3.0, 7.0),))
+    >>> as_table([n, AnswerColumn("n_low", "integer", (1,), None)]).names
     ('n', 'n_low_1', 'n_high', 'n_low')
     """
     taken = {column.name for column in columns}
@@ -51,10 +59,10 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def grid(columns: Sequence[Answered], confidence: float) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of text; a noisy value is followed by its interval, whose heading names the confidence.
+def text_rows(columns: Sequence[AnswerColumn], confidence: float) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of text; after a noisy column comes its interval, whose heading has the confidence.
 
-    >>> grid([Answered("n", "integer", (5,), ((3.0, 7.0),))], 0.95)
+    >>> text_rows([AnswerColumn("n", "integer", (5,), ((3.0, 7.0),))], 0.95)
     (['n', '95% interval of n'], [['5', '3 … 7']])
     """
     headings: list[str] = []
@@ -63,43 +71,100 @@ def grid(columns: Sequence[Answered], confidence: float) -> tuple[list[str], lis
         known = [ends for ends in column.ends or () if ends is not None]
         digits = 0 if column.kind == "integer" else decimals(known)
         headings.append(column.name)
-        cells.append([_said(value, digits) for value in column.values])
+        cells.append([_value(value, digits) for value in column.values])
         if column.ends is not None:
             headings.append(f"{percent(confidence)} interval of {column.name}")
             cells.append([_between(ends, digits) for ends in column.ends])
     return headings, [list(row) for row in zip(*cells, strict=True)]
 
 
-def _said(value: Value, digits: int | None) -> str:
-    return rounded(value, digits) if isinstance(value, float) else say(value)
+def _value(value: Value, digits: int | None) -> str:
+    return rounded(value, digits) if isinstance(value, float) else format_value(value)
 
 
 def _between(ends: Interval | None, digits: int | None) -> str:
     return "" if ends is None else f"{rounded(ends[0], digits, -1)} … {rounded(ends[1], digits, 1)}"
 
 
-def as_text(columns: Sequence[Answered], confidence: float, note: str | None = None) -> str:
-    """Return the first rows, in columns, and under them a note on the intervals."""
-    headings, rows = grid(_first(columns), confidence)
+def as_text(columns: Sequence[AnswerColumn], confidence: float, note: str | None = None) -> str:
+    """Return the first rows, in columns, and a note on the intervals below them."""
+    headings, rows = text_rows(_first(columns), confidence)
     return "\n".join([*aligned([headings, *rows]), *_more(columns), *([note] if note else [])])
 
 
-def as_html(columns: Sequence[Answered], confidence: float, note: str | None = None) -> str:
-    """Return the first rows and a note on the intervals, for notebooks."""
-    headings, rows = grid(_first(columns), confidence)
+def as_html(columns: Sequence[AnswerColumn], confidence: float, note: str | None = None) -> str:
+    """Return the first rows and a note on the intervals as HTML, for notebooks."""
+    headings, rows = text_rows(_first(columns), confidence)
     head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
     body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *([note] if note else [])])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _first(columns: Sequence[Answered]) -> list[Answered]:
+def _first(columns: Sequence[AnswerColumn]) -> list[AnswerColumn]:
     return [
-        Answered(one.name, one.kind, one.values[:_SHOWN], None if one.ends is None else one.ends[:_SHOWN])
-        for one in columns
+        AnswerColumn(
+            column.name,
+            column.kind,
+            column.values[:_MOST_ROWS],
+            None if column.ends is None else column.ends[:_MOST_ROWS],
+        )
+        for column in columns
     ]
 
 
-def _more(columns: Sequence[Answered]) -> list[str]:
+def _more(columns: Sequence[AnswerColumn]) -> list[str]:
     count = len(columns[0].values) if columns else 0
-    return [f"… and {count - _SHOWN} more rows"] if count > _SHOWN else []
+    return [f"… and {count - _MOST_ROWS} more rows"] if count > _MOST_ROWS else []
+
+
+def group_label(keys: Sequence[Value]) -> str:
+    """Return the label of a group in a chart: its keys, separated by commas, or `all` for a query without keys.
+
+    Two different groups never have the same label: a text is quoted if it could be read as NULL, as `all`, or as
+    several keys.
+
+    >>> group_label(["a", None]), group_label(["a", "NULL"]), group_label(["a, b", 1]), group_label([])
+    ('a, NULL', 'a, "NULL"', '"a, b", 1', 'all')
+    """
+    return ", ".join(map(_key_label, keys)) or NO_KEYS
+
+
+def _key_label(value: Value) -> str:
+    if isinstance(value, str) and (value in ("", "NULL", NO_KEYS) or _AMBIGUOUS.intersection(value)):
+        return json.dumps(value, ensure_ascii=False)
+    return format_value(value)
+
+
+def catalog_html(tables: Mapping[str, TablePolicy]) -> str:
+    """Return all columns that a query may name, with what is public about each, as HTML."""
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in (name, column, policy.kind, public)) + "</tr>"
+        for name, table in tables.items()
+        for column, policy, public in _columns(table)
+    )
+    return f"<table><thead><tr>{_CATALOG_HEAD}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _columns(table: TablePolicy) -> Iterator[tuple[str, ColumnPolicy, str]]:
+    for name, column in table.columns.items():
+        if not column.hidden:
+            unit = "the unit: all rows of one value are protected together; " if name == table.unit else ""
+            yield name, column, (unit + public_facts(column)).removesuffix("; ")
+
+
+def public_facts(column: ColumnPolicy) -> str:
+    """Return what is public about a column, as text.
+
+    >>> public_facts(ColumnPolicy(kind="text", keys=("A", "B", None)))
+    'keys A, B, NULL'
+    """
+    facts = []
+    if column.bounds is not None:
+        facts.append(f"bounds {plain(float(column.bounds[0]))} to {plain(float(column.bounds[1]))}")
+    if column.days is not None:
+        facts.append(f"days {column.days[0]} to {column.days[1]}")
+    if column.keys is not None:
+        more = f" and {len(column.keys) - _MOST_KEYS} more" if len(column.keys) > _MOST_KEYS else ""
+        facts.append(f"keys {', '.join(map(format_value, column.keys[:_MOST_KEYS]))}{more}")
+    return "; ".join(facts)

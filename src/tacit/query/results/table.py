@@ -1,4 +1,4 @@
-"""A small table of released values, in the forms that people and programs like."""
+"""A table of released values, and its conversions to frames and text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tacit.errors import TacitError
+from tacit.errors import MissingPackageError
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import plain
 from tacit.safe_text import aligned, as_html
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-_SHOWN = 50
+_MOST_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Table:
     columns: tuple[tuple[Value, ...], ...]
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self.columns[0]) if self.columns else 0
 
     def rows(self) -> list[tuple[Value, ...]]:
@@ -81,30 +81,31 @@ class Table:
         return frame
 
     def __str__(self) -> str:
-        """The first rows, in columns."""
-        lines = aligned([self.names, *([say(value) for value in row] for row in self._first())])
+        """Return the first rows, in columns."""
+        lines = aligned([self.names, *([format_value(value) for value in row] for row in self._first())])
         return "\n".join([*lines, *self._more()])
 
     def _repr_html_(self) -> str:
-        """The first rows, for notebooks."""
+        """Return the first rows as HTML, for notebooks."""
         head = "".join(f"<th>{as_html(name)}</th>" for name in self.names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{as_html(say(value))}</td>" for value in row) + "</tr>" for row in self._first()
+            "<tr>" + "".join(f"<td>{as_html(format_value(value))}</td>" for value in row) + "</tr>"
+            for row in self._first()
         )
         more = "".join(f"<p>{as_html(line)}</p>" for line in self._more())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _first(self) -> list[tuple[Value, ...]]:
-        return list(zip(*(column[:_SHOWN] for column in self.columns), strict=True))
+        return list(zip(*(column[:_MOST_ROWS] for column in self.columns), strict=True))
 
     def _more(self) -> list[str]:
-        return [f"… and {len(self) - _SHOWN} more rows"] if len(self) > _SHOWN else []
+        return [f"… and {len(self) - _MOST_ROWS} more rows"] if len(self) > _MOST_ROWS else []
 
 
-def say(value: Value) -> str:
-    """Return a value as a person would write it.
+def format_value(value: Value) -> str:
+    """Return a value as text.
 
-    >>> say(None), say(1234.5), say(True)
+    >>> format_value(None), format_value(1234.5), format_value(True)
     ('NULL', '1234.5', 'true')
     """
     if value is None:
@@ -115,7 +116,7 @@ def say(value: Value) -> str:
 
 
 def _arrow_ready(column: Sequence[Value], kind: Kind) -> list[object]:
-    """Integers beyond 64 bits do not fit an Arrow integer: they are kept at its ends."""
+    """Return a column for Arrow; integers beyond 64 bits are clipped to its range."""
     if kind != "integer":
         return list(column)
     most = 2**63 - 1
@@ -126,7 +127,6 @@ def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as missing:
-        raise TacitError(
-            f"This form needs the package {name}, which is not installed; the answer is not lost. "
-            f"Install it with: pip install {name}, or use .rows()"
-        ) from missing
+        error = MissingPackageError(name, "This conversion")
+        error.hint = f"{error.hint}. The answer is not lost: .rows() needs no package."
+        raise error from missing

@@ -1,11 +1,11 @@
-"""What intervals hold where HAVING or LIMIT chooses groups by noisy values.
+"""Coverage of intervals if HAVING or LIMIT chooses groups by noisy values.
 
-Exactly, over all noise of a small question; by simulation for every kind of aggregate. Of a simulated case `RUNS`
-releases are made. That all intervals which are shown hold together in 95 % of releases or more is rejected wrongly with
-probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold one by one must be rejected: they
-hold together in less than half of these releases, and pass with probability below 1e-9. The long suite makes 2,000
-releases a case, of every aggregate, and rejects 95 % wrongly with probability at most 1e-3 over all cases together;
-there intervals that hold together in at most 85 % of releases are rejected.
+It is computed exactly over all noise of a small query, and simulated for every kind of aggregate. A simulated case has
+`RUNS` releases. The hypothesis that all returned intervals hold together in at least 95 % of releases is wrongly
+rejected with probability at most `FALSE_ALARM` a case (the exact binomial law). Intervals that hold separately must be
+rejected: they hold together in less than half of these releases, and pass with probability below 1e-9. The long suite
+makes 2,000 releases a case, of every aggregate, and wrongly rejects 95 % with probability at most 1e-3 over all cases
+together; it rejects intervals that hold together in at most 85 % of releases.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bounded import REAL, WHOLE, Row, ask_for, bounds, key, measured, plan_of, p
 from evidence import FALSE_ALARM
 from tacit.errors import InvalidError
 from tacit.noise.bits import SYSTEM, BitSource
-from tacit.query.aggregates.margins import tabulated, with_margins
+from tacit.query.aggregates.margins import as_table_count, with_margins
 from tacit.query.aggregates.quantile import bins_of
 from tacit.query.expressions import Column
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Key, Noisy, Order, Plan
-from tacit.query.pricing.choice import (
+from tacit.query.pricing.noisy_filters import (
     answer_meaning,
     choosing_clauses,
     confidence_each,
@@ -39,13 +39,13 @@ from tacit.query.pricing.choice import (
     interval_note,
     meaning,
 )
-from tacit.query.pricing.partition_selection import Choose, Find, Found
-from tacit.query.pricing.price import price
-from tacit.query.pricing.solve import read_errors, solve
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups, Find
+from tacit.query.pricing.price import Cost, price
+from tacit.query.pricing.solve import solve
 from tacit.query.results.answer_codec import from_text, to_text
 from tacit.query.results.intervals import interval
-from tacit.query.results.quote import Planned
-from tacit.query.results.release import Release, release, release_found
+from tacit.query.results.quote import Quote
+from tacit.query.results.release import Release, release, release_discovered
 
 ROW = policy(unit=None)
 COUNT = ask_for("count")
@@ -122,7 +122,7 @@ def test_no_rounding_makes_an_interval_of_many_groups_too_narrow(
     assert each == 1 - beta
     noise = NoiseLaw(law="laplace", amount=scale, sensitivity=1, moving=1)
     plan = plan_of(ROW, COUNT)
-    cell = release(plan, replace(price(plan, epsilon=1), noise=(noise,)), [[0]], {}).cells[0]
+    cell = release(plan, replace(price(plan, Cost(epsilon=1)), noise=(noise,)), [[0]], {}).cells[0]
     ends = interval(plan, N, cell.released, (), each)
     assert ends is not None
     reach = int(ends[1] - ends[0]) // 2
@@ -155,7 +155,7 @@ def test_a_shown_interval_is_wrong_no_more_often_than_promised_over_all_noise(cl
     plan, scale, confidence = counted(3, **clauses), Fraction(1, 2), 0.96
     r = float(np.exp(-1 / float(scale)))
     chances = {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-7, 8)}
-    priced = price(plan, epsilon=2)
+    priced = price(plan, Cost(epsilon=2))
     missed = alone = 0.0
     for drawn in product(chances, repeat=3):
         law = Fixed(law="laplace", amount=scale, sensitivity=1, moving=1, values=drawn)
@@ -195,8 +195,8 @@ def question(function: str, clauses: dict[str, object]) -> Plan:
     }.get(function) or ask_for(function, WHOLE, TENS)
     plan = plan_of(ROW, ask, keys=groups(8 if function in SLOW else 40), **clauses)  # type: ignore[arg-type]
     if function == "table_count":
-        return with_margins(tabulated(plan), "laplace")
-    return tabulated(plan) if function == "histogram" else plan
+        return with_margins(as_table_count(plan), "laplace")
+    return as_table_count(plan) if function == "histogram" else plan
 
 
 def exact_integers(plan: Plan, function: str) -> list[list[int]]:
@@ -218,7 +218,7 @@ ABOVE |= {"var_pop": 10.1, "stddev_samp": 3.2, "covar_pop": 0.2, "corr": 0.001}
 
 
 def together(answer: Release, truth: float, confidences: Sequence[Fraction | float]) -> list[bool]:
-    """Whether all shown intervals hold, at each of these confidences for one group."""
+    """Return whether all returned intervals hold, at each of these confidences for one group."""
     output = answer.plan.outputs[-1][1]
     return [
         all(
@@ -232,10 +232,10 @@ def together(answer: Release, truth: float, confidences: Sequence[Fraction | flo
 
 
 def simulated(function: str, kind: str, runs: int) -> tuple[int, int]:
-    """How many releases have no wrong interval: as the answer gives them, and with each for itself."""
+    """Count the releases without a wrong interval: with those of the answer, and with separate intervals."""
     plan = question(function, chosen(kind, ABOVE[function]))
     exact, epsilon = exact_integers(plan, function), 1.0
-    priced = price(plan, epsilon=epsilon)
+    priced = price(plan, Cost(epsilon=epsilon))
     silent = replace(priced, noise=(SILENT,) * len(plan.bundles))
     truth = release(replace(plan, having=None, limit=None), silent, exact, {}).cells[0].estimates[0]
     assert isinstance(truth, (int, float))
@@ -286,7 +286,7 @@ SIZES = np.array([*range(1, 30)] * 12, dtype=np.int64)
 def finding(plan: Plan) -> Find:
     """An engine whose groups have `SIZES` units, each with three rows of n = 2."""
 
-    def find(asked: Plan, choose: Choose) -> Found:
+    def find(asked: Plan, choose: Choose) -> DiscoveredGroups:
         assert asked is plan
         places = choose(SIZES).tolist()
         sizes = [int(SIZES[place]) for place in places]
@@ -295,7 +295,7 @@ def finding(plan: Plan) -> Find:
             for bundle in plan.bundles
             for measure in bundle.measures
         ]
-        return Found([(f"g{place}",) for place in places], places, exact)
+        return DiscoveredGroups([(f"g{place}",) for place in places], places, exact)
 
     return find
 
@@ -310,10 +310,10 @@ PEOPLE, TOTAL = ask_for("count_units"), ask_for("sum", WHOLE, TENS)
 def simulated_found(ask: Ask, kind: str, runs: int) -> tuple[int, int]:
     """The same as `simulated`, for groups that are found."""
     plan = found_question([ask], chosen(kind, {"count_units": 14, "sum": 90}[ask.function]))
-    priced, each = price(plan, epsilon=2, delta=1e-4), 1 if ask.function == "count_units" else 6
+    priced, each = price(plan, Cost(epsilon=2, delta=1e-4)), 1 if ask.function == "count_units" else 6
     held = alone = 0
     for _ in range(runs):
-        answer = release_found(plan, priced, finding(plan), {})
+        answer = release_discovered(plan, priced, finding(plan), {})
         truths = [each * int(SIZES[int(str(cell.keys[0])[1:])]) for cell in answer.cells]
         rows = answer.intervals().rows()
         held += all(low <= truth <= high for truth, (*_, low, high) in zip(truths, rows, strict=True))  # type: ignore[operator]
@@ -341,7 +341,7 @@ def test_found_groups_hold_together_in_95_percent_of_2000_releases(ask: Ask, kin
 
 def found_answer(clauses: dict[str, object]) -> Release:
     plan = found_question([PEOPLE, TOTAL], clauses)
-    return release_found(plan, price(plan, epsilon=2, delta=1e-4), finding(plan), {})
+    return release_discovered(plan, price(plan, Cost(epsilon=2, delta=1e-4)), finding(plan), {})
 
 
 def test_found_groups_are_counted_before_having_and_limit() -> None:
@@ -358,7 +358,7 @@ def test_found_groups_are_counted_before_having_and_limit() -> None:
 
 def test_an_answer_without_groups_says_so() -> None:
     plan = counted(3, having=OVER)
-    assert release(plan, price(plan, epsilon=5), [[-1000] * 3], {}).interval_note == "No group passed HAVING."
+    assert release(plan, price(plan, Cost(epsilon=5)), [[-1000] * 3], {}).interval_note == "No group passed HAVING."
 
 
 def test_a_record_keeps_the_number_of_found_groups() -> None:
@@ -388,17 +388,17 @@ def test_a_record_of_cells_alone_keeps_its_intervals_without_a_choice() -> None:
 
 def test_a_record_of_listed_groups_is_a_list_of_cells_as_before() -> None:
     plan = counted(5, having=OVER)
-    answer = release(plan, price(plan, epsilon=1), [[9] * 5], {})
+    answer = release(plan, price(plan, Cost(epsilon=1)), [[9] * 5], {})
     assert isinstance(json.loads(to_text(answer)), list)
     assert from_text(to_text(answer), plan, answer.price, {}).intervals().rows() == answer.intervals().rows()
 
 
-# --- what is said -----------------------------------------------------------------------------------------------
+# --- notes on intervals -----------------------------------------------------------------------------------------------
 
 
 def test_an_answer_says_what_its_intervals_mean() -> None:
     plan = counted(400, having=OVER, order=(DOWN,), limit=3)
-    answer = release(plan, price(plan, epsilon=1), [[50] * 400], {})
+    answer = release(plan, price(plan, Cost(epsilon=1)), [[50] * 400], {})
     note = (
         "HAVING and LIMIT chose these groups by their noisy values. With 95% confidence the intervals of a column are "
         "right for all 400 groups that could have been shown."
@@ -416,25 +416,25 @@ def test_an_answer_says_what_its_intervals_mean() -> None:
 
 def test_an_order_by_noisy_values_says_that_intervals_are_of_groups() -> None:
     plan = counted(3, order=(DOWN,))
-    answer = release(plan, price(plan, epsilon=1), [[50] * 3], {})
+    answer = release(plan, price(plan, Cost(epsilon=1)), [[50] * 3], {})
     assert "not for a position such as the first" in str(answer)
-    assert "not for a position" not in str(release(counted(3), price(plan, epsilon=1), [[50] * 3], {}))
+    assert "not for a position" not in str(release(counted(3), price(plan, Cost(epsilon=1)), [[50] * 3], {}))
 
 
 def test_a_plan_foretells_the_error_of_the_intervals() -> None:
     plan = counted(400, having=OVER)
-    planned = Planned(plan, price(plan, epsilon=1), 0.95, None)
+    planned = Quote(plan, price(plan, Cost(epsilon=1)), 0.95, None)
     ((*_, n, low, high), *_) = release(plan, planned.price, [[50] * 400], {}).intervals().rows()
     assert planned.error == {"a0": high - n}  # type: ignore[operator]
     assert high - n == n - low == 9  # type: ignore[operator]
     assert "a0: off by at most 9 in all 400 groups at once, with 95% confidence" in str(planned)
     assert "HAVING chooses groups by noisy values." in str(planned)
-    assert Planned(counted(400), planned.price, 0.95, None).error == {"a0": 3}
+    assert Quote(counted(400), planned.price, 0.95, None).error == {"a0": 3}
 
 
 def test_a_plan_of_found_groups_says_that_their_number_is_not_known() -> None:
     plan = found_question([PEOPLE], {"order": (DOWN,), "limit": 2})
-    said = str(Planned(plan, price(plan, epsilon=2, delta=1e-4), 0.95, None))
+    said = str(Quote(plan, price(plan, Cost(epsilon=2, delta=1e-4)), 0.95, None))
     assert "in one group with 95% confidence" in said
     assert "LIMIT chooses groups by noisy values." in said
     assert "The number of groups is not known before." in said
@@ -442,14 +442,14 @@ def test_a_plan_of_found_groups_says_that_their_number_is_not_known() -> None:
 
 def test_errors_are_solved_for_all_groups_together() -> None:
     plan = counted(400, order=(DOWN,), limit=3)
-    weighed, paid = solve(plan, read_errors(plan, 9), confidence=0.95)
-    assert Planned(weighed, paid, 0.95, None).error["a0"] <= 9
-    alone = solve(counted(400), read_errors(plan, 9), confidence=0.95)[1]
+    weighed, paid = solve(plan, Cost(error=9), confidence=0.95)
+    assert Quote(weighed, paid, 0.95, None).error["a0"] <= 9
+    alone = solve(counted(400), Cost(error=9), confidence=0.95)[1]
     assert paid.guarantee.epsilon > 2 * alone.guarantee.epsilon  # type: ignore[union-attr]
 
 
 def test_a_margin_needs_all_cells() -> None:
     plan = question("table_count", {"order": (DOWN,), "limit": 3})
-    answer = release(plan, price(plan, epsilon=1), exact_integers(plan, "table_count"), {})
-    with pytest.raises(InvalidError, match="a whole table"):
+    answer = release(plan, price(plan, Cost(epsilon=1)), exact_integers(plan, "table_count"), {})
+    with pytest.raises(InvalidError, match="all cells"):
         answer.margin()

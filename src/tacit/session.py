@@ -1,0 +1,350 @@
+"""Quotes, charges and releases: the path of a query through one open database.
+
+    quote     parse and price: reads no data, spends nothing
+    answer    quote, check the source, charge (committed), read exact integers, add noise
+
+tacit refuses a query before it charges. If an engine knows without reading a row that its source is gone or has
+changed, tacit does not charge either. If reading fails after the charge, the charge stands and the message is constant.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from types import MappingProxyType
+
+from tacit.engines import Engine
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
+from tacit.guarantees.exact import Exact
+from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit_all, limit
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.query.aggregates.margins import as_table_count, with_margins
+from tacit.query.formatting import amounts, spell
+from tacit.query.plan import Plan
+from tacit.query.policy import TablePolicy
+from tacit.query.policy import build as policy_build
+from tacit.query.pricing.price import Cost, JointPrice, joint_price, price
+from tacit.query.pricing.solve import solve
+from tacit.query.refusals import refused
+from tacit.query.results import answer_codec
+from tacit.query.results.quote import Question, Quote
+from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.sql.parse import parse
+from tacit.version import VERSION
+
+SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
+SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+@contextmanager
+def unspent() -> Iterator[None]:
+    """Mark every error as raised before a charge; its text then ends with "Nothing was spent.".
+
+    A LedgerError is not marked here: only the ledger knows whether a failed write was committed, so it marks its own
+    errors.
+    """
+    try:
+        yield
+    except LedgerError:
+        raise
+    except TacitError as error:
+        error.unspent = True
+        raise
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SessionQuote(Quote):
+    """A quote that knows its session and its query, from which tacit computes it again before a joint charge."""
+
+    session: Session = field(compare=False)
+    question: Question = field(compare=False)
+
+
+class Session:
+    """The tables, the ledger and the analyst of one open database."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, tuple[TablePolicy, Engine]],
+        ledger: Ledger,
+        *,
+        version: str,
+        analyst: str,
+        data_version: str,
+    ) -> None:
+        """Store the parts that `open` has put together."""
+        self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
+        self._data_version = check_name(data_version, "data_version")
+        check_name(analyst, "analyst")
+        self.closed = False
+
+    @property
+    def tables(self) -> Mapping[str, TablePolicy]:
+        """The policy of each table."""
+        return {name: policy for name, (policy, _) in self._tables.items()}
+
+    def close(self) -> None:
+        """Close the sources; the ledger can still be read."""
+        self.closed = True
+        for _, engine in self._tables.values():
+            engine.close()
+
+    # --- quotes ---------------------------------------------------------------------------------------------------
+
+    def quote(self, question: Question) -> SessionQuote:
+        """Parse and price a query; read no data and spend nothing."""
+        with unspent():
+            return self._priced(self._parse(question), question)
+
+    def table_quote(self, question: Question, *, margins: bool) -> SessionQuote:
+        """Quote one count by listed keys as a consistent table, with its margins or without."""
+        with unspent():
+            plan = self._parse(question)
+            _check_one_count(plan)
+            plan = as_table_count(plan)
+            gaussian = question.cost.rho is not None or self._is_zcdp
+            plan = with_margins(plan, "gaussian" if gaussian else "laplace") if margins else plan
+            return self._priced(plan, question)
+
+    def _parse(self, question: Question) -> Plan:
+        plan = parse(question.query, self.tables, keys=question.keys)
+        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
+            raise refused(
+                "Tables of different engines cannot be joined",
+                "Copy the public table to the engine of the private one.",
+            )
+        self._tables[plan.table.name][1].check(plan)
+        return plan
+
+    def _priced(self, plan: Plan, question: Question) -> SessionQuote:
+        """Price a plan by the offered cost, or by the largest error."""
+        cost, confidence, assume = question.cost, question.confidence, question.assume
+        self._check_currency(cost)
+        if cost.error is None:
+            terms = price(plan, cost)
+            self._check_delta(terms.guarantee)
+        else:
+            plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    @property
+    def _is_zcdp(self) -> bool:
+        return isinstance(self.ledger.budget, (ZCDP, ApproxZCDP))
+
+    def _check_currency(self, cost: Cost) -> None:
+        """Check that exactly one of epsilon, rho and error is given, and that it matches the budget's currency."""
+        basic = limit(self.ledger.budget).currency == "basic"
+        if cost.epsilon is None and cost.rho is None and cost.error is None:
+            example = "epsilon=0.5 or --epsilon 0.5" if basic else "rho=0.01"
+            raise InvalidError(
+                "The query has no cost: neither epsilon nor rho nor error is given.",
+                argument="epsilon or rho",
+                hint=f"Give a cost, such as {example}.",
+            )
+        if cost.rho is not None and basic:
+            raise InvalidError("The budget is in ε, so rho cannot be used.", argument="rho", hint="Use epsilon.")
+        if cost.error is not None and (cost.epsilon is not None or cost.rho is not None):
+            raise InvalidError(
+                "error cannot be combined with epsilon or rho.",
+                argument="error",
+                hint="Give error alone; tacit then finds the least cost.",
+            )
+
+    def _check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
+        if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self.ledger.budget).delta == 0:
+            raise InvalidError("The budget has no δ, so delta cannot be used.", argument="delta", hint="Remove delta.")
+
+    def check(self, quote: Quote) -> None:
+        """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
+        with unspent():
+            admit_all(self.ledger.spent, self.ledger.budget, quote.price.events)
+            analyst_limit = self.ledger.limit_of(self._analyst)
+            if analyst_limit is not None:
+                spent = self.ledger.spent_by(self._analyst)
+                admit_all(spent, analyst_limit, quote.price.events, "question, for this analyst,")
+
+    # --- charges and releases -------------------------------------------------------------------------------------
+
+    def answer(self, quote: SessionQuote, request: str | None = None) -> Release:
+        """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
+        with unspent():
+            self._check_open()
+            try:
+                ticket = self._charge(self._request(quote, request), [quote])
+            except BudgetError as refusal:
+                if quote.question.cost.error is None:
+                    raise
+                raise self._too_dear(quote, refusal) from None
+        if ticket.answer is not None:
+            context = self._context(quote, ticket)
+            recorded = answer_codec.from_text(ticket.answer, quote.plan, quote.price, context)
+            return replace(recorded, confidence=quote.confidence, repeated=True)
+        (answer,) = self._release([quote], ticket)
+        self._finish(ticket, ANSWERED, answer_codec.to_text(answer) if self._data_version or request else None)
+        return answer
+
+    def answer_together(
+        self, quotes: Sequence[SessionQuote], delta: Fraction, worth: Fraction, shown: JointPrice
+    ) -> list[Release]:
+        """Charge several quotes as one, read the data, and answer each; see `tc.declare`.
+
+        Every query is parsed and priced again from its text. Plans and prices that the caller holds only show the
+        cost: `dataclasses.replace` can put one query's price on another. If the price is not the one that was `shown`,
+        raise RefusedError.
+        """
+        with unspent():
+            self._check_open()
+            fresh = {id(quote): self.quote(quote.question) for quote in quotes}
+            again = [fresh[id(quote)] for quote in quotes]
+            joint = joint_price([quote.price for quote in again], self.ledger.budget, delta, worth)
+            if (joint.events, joint.together) != (shown.events, shown.together):
+                raise RefusedError(
+                    "The declared plan was changed after it was priced.", hint="Declare its queries again."
+                )
+            text = ";\n".join(quote.plan.sql for quote in again)
+            try:
+                ticket = self._charge(Request(question=text, events=joint.events, analyst=self._analyst), again)
+            except BudgetError as refusal:
+                raise self._joint_shortage(joint.together, len(again)) or refusal from None
+        cost = ApproxDP(epsilon=Exact(joint.together.loss), delta=Exact(joint.together.delta))
+        more = {"declared_plan": {"questions": len(again), "promise": amounts(cost)}}
+        answers = self._release(again, ticket, more)
+        self._finish(ticket, ANSWERED)
+        return answers
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise RefusedError("The database is closed.", hint="Open it again to run queries.")
+
+    def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
+        """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
+        recorded = self.ledger.recorded(request)
+        if recorded is not None:
+            return recorded
+        engines = [self._tables[quote.plan.table.name][1] for quote in quotes]
+        for engine in {id(engine): engine for engine in engines}.values():
+            engine.ready()
+        return self.ledger.charge(request)
+
+    def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
+        """Read the data and add noise for charged queries; after a failure the charge stands."""
+        try:
+            with suppress(Exception):  # its text could quote the data, also that of a TacitError
+                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+        except BaseException:
+            self._finish(ticket, FAILED)
+            raise
+        self._finish(ticket, FAILED)
+        raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
+
+    def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
+        _, engine = self._tables[quote.plan.table.name]
+        if quote.plan.open:
+            answer = release_discovered(quote.plan, quote.price, engine.find, context)
+        else:
+            answer = release(quote.plan, quote.price, engine.measure(quote.plan), context)
+        return replace(answer, confidence=quote.confidence)
+
+    def _request(self, quote: Quote, key: str | None) -> Request:
+        """Return the charge of a quote. Only a declared version of the data makes a repeated query free."""
+        return Request(
+            question=quote.plan.sql,
+            events=quote.price.events,
+            analyst=self._analyst,
+            digest=answer_codec.digest(quote.plan, quote.price, self._data_version),
+            key=key,
+            repeats=bool(self._data_version) and not self._has_public_join(quote.plan),
+        )
+
+    def _has_public_join(self, plan: Plan) -> bool:
+        """Return whether a plan joins public tables, which may change and are not part of the digest."""
+        return any(self._tables[join.table][0].public for join in plan.joins)
+
+    def _finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
+        """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
+        try:
+            self.ledger.finish(ticket.number, outcome, answer)
+        except LedgerError as error:
+            reason = " ".join(filter(None, (error.message, error.hint)))
+            warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
+
+    def _context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+        return {
+            "policy": policy_build.version(quote.plan.table),
+            "policy_file": self._version,
+            "data_version": self._data_version or None,
+            "ledger_entry": ticket.number,
+            "ledger_link": ticket.head or None,
+            "software": f"tacit {VERSION}",
+        }
+
+    # --- refusals for lack of budget --------------------------------------------------------------------------------
+
+    def _too_dear(self, quote: Quote, refusal: BudgetError) -> BudgetError:
+        """Return the error for an `error=` that costs too much, with the errors that the rest of the budget buys."""
+        spent, most = self.ledger.spent, limit(self.ledger.budget)
+        rest = most.loss - spent.loss
+        if rest <= 0 or isinstance(self.ledger.budget, ApproxZCDP):
+            return refusal
+        delta = quote.cost.delta if isinstance(quote.cost, ApproxDP) else None
+        cost = Cost(rho=Exact(rest)) if self._is_zcdp else Cost(epsilon=Exact(rest), delta=delta)
+        errors = replace(quote, price=price(quote.plan, cost)).error
+        listed = ", ".join(f"{name} ± {error:.4g}" for name, error in errors.items())
+        fact = f"{refusal.message} The requested error costs {spell(quote.cost)}; the rest of the budget buys {listed}."
+        return BudgetError(fact, hint=refusal.hint)
+
+    def _joint_shortage(self, cost: Spent, count: int) -> BudgetError | None:
+        """Return the error for several queries that cost more than the budget or the analyst's limit leaves, if so.
+
+        A cost is rounded up and an amount that is left is rounded down, to three digits.
+        """
+        if count == 1:
+            return None
+        ledger, analyst = self.ledger, self._analyst
+        totals: list[tuple[Spent, Budget | None, str]] = [
+            (ledger.spent, ledger.budget, ""),
+            (ledger.spent_by(analyst), ledger.limit_of(analyst), " for you"),
+        ]
+        for spent, budget, whose in totals:
+            parts = [] if budget is None else _shortages(cost, spent, limit(budget))
+            if parts:
+                return BudgetError(
+                    f"These {count} questions cost {' and '.join(parts)}{whose}.",
+                    hint="Declare fewer questions, lower the cost of each, or have the data steward raise the limit.",
+                )
+        return None
+
+
+def _shortages(cost: Spent, spent: Spent, most: Spent) -> list[str]:
+    """Return each amount that exceeds what is left of it."""
+    symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
+    left = {part: max(getattr(most, part) - getattr(spent, part), Fraction(0)) for part in symbols}
+    return [
+        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only {_digits(left[part], ROUND_FLOOR)} is left"
+        for part, symbol in symbols.items()
+        if getattr(cost, part) > left[part]
+    ]
+
+
+def _digits(amount: Fraction, rounding: str) -> str:
+    context = Context(prec=3, rounding=rounding)
+    return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
+
+
+def _check_one_count(plan: Plan) -> None:
+    """Raise InvalidError unless a plan is one count by listed keys."""
+    unlisted = [key.name for key in plan.keys if key.values is None]
+    hint = "List their values with keys=; a δ does not help a table."
+    if unlisted:
+        names = ", ".join(unlisted)
+        raise InvalidError(
+            f"The values of {names} are not public, so they cannot be tabulated.", argument="columns", hint=hint
+        )
+    if len(plan.aggregates) != 1 or not plan.keys:
+        raise InvalidError("A table needs columns with public values to count by.", argument="columns", hint=hint)
