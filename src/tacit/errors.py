@@ -3,6 +3,7 @@
     TacitError
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
+    │   ├── ColumnValuesError        a column has values of another type than the method needs
     │   ├── MissingPackageError      an optional package is not installed
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
@@ -25,6 +26,7 @@ import re
 from collections.abc import Callable, Iterable, Sized
 from difflib import get_close_matches
 from numbers import Number
+from typing import Self
 
 from tacit.safe_text import visible
 
@@ -79,6 +81,17 @@ class TacitError(Exception):
         sentences = (str(self.args[0]), self.hint, NOTHING_SPENT if self.unspent else None)
         return visible(" ".join(sentence for sentence in sentences if sentence))
 
+    def add_hint(self, hint: str) -> None:
+        """Append a sentence to the hint, for a caller who knows more about what to do next."""
+        self.hint = hidden(hint) if self.hint is None else f"{self.hint} {hidden(hint)}"
+
+    def redacted(self, clean: Callable[[str], str]) -> Self:
+        """Return a copy in which `clean` has removed secrets from the message, the hint and every other text."""
+        copy = type(self).__new__(type(self), *(clean(part) if isinstance(part, str) else part for part in self.args))
+        for name, value in self.__dict__.items():
+            setattr(copy, name, clean(value) if isinstance(value, str) else value)
+        return copy
+
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""
         return _unpickle, (type(self), *self.args), dict(self.__dict__)
@@ -124,6 +137,15 @@ class ColumnNotFoundError(InvalidError):
         """Store the name and the columns that exist; suggest the closest of them."""
         self.name, self.columns = name, tuple(columns)
         super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=suggestion(name, self.columns))
+
+
+class ColumnValuesError(InvalidError):
+    """A column has values of another type than the method needs."""
+
+    def __init__(self, name: str, requirement: str, *, hint: str | None = None) -> None:
+        """Store the name of the column; `requirement` completes "The column 'age' must contain …"."""
+        self.name = name
+        super().__init__(f"The column {show_name(name)} must contain {requirement}.", argument="column", hint=hint)
 
 
 class MissingPackageError(InvalidError):

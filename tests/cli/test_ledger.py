@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Done, run
-from tacit.cli import survey
+from tacit.cli.demo import write_survey
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
@@ -47,7 +47,7 @@ COUNT = "SELECT count(*) AS n FROM survey"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    survey.write(tmp_path)
+    write_survey(tmp_path)
     declare(tmp_path, "")
     return tmp_path
 
@@ -110,7 +110,7 @@ def test_costs_are_rounded_up_and_in_the_currency_of_the_budget(folder: Path) ->
     assert float(line[4]) > exact
 
 
-def test_a_fresh_budget_is_told_between_the_questions(folder: Path) -> None:
+def test_a_new_budget_is_marked_between_the_queries(folder: Path) -> None:
     declare(folder, 'data_version = "2025"')
     ask(folder, epsilon="0.9")
     declare(folder, 'data_version = "2026"')
@@ -118,17 +118,17 @@ def test_a_fresh_budget_is_told_between_the_questions(folder: Path) -> None:
     assert ledger(folder, "show", "--delta", "1e-6").returncode == 0
     ask(folder, epsilon="0.4")
     shown = ledger(folder).stdout
-    lines = [line for line in shown.splitlines() if "SELECT" in line or "fresh" in line]
-    assert ["fresh" in line for line in lines] == [False, True, False]
+    lines = [line for line in shown.splitlines() if "SELECT" in line or "new budget" in line]
+    assert ["new budget" in line for line in lines] == [False, True, False]
     assert lines[2].split()[4:6] == ["0.4", "0.4"]
     [whole] = [line for line in shown.splitlines() if "all" in line]
     assert whole.replace("│", " ").split()[:3] == ["all", "1", "0.4"]
 
 
 def test_of_many_questions_the_last_are_shown(folder: Path) -> None:
-    with closing(open_ledger(folder / "survey.ledger", PureDP(epsilon=1), "add/remove")) as book:
+    with closing(open_ledger(folder / "survey.ledger", PureDP(epsilon=1), "add/remove")) as ledger_file:
         for number in range(30):
-            book.charge(Request(question=f"q{number}", events=(PureRelease(epsilon=Fraction(1, 100)),)))
+            ledger_file.charge(Request(question=f"q{number}", events=(PureRelease(epsilon=Fraction(1, 100)),)))
     shown = ledger(folder)
     assert [line.split()[-1] for line in shown.stdout.splitlines()][-20:] == [f"q{number}" for number in range(10, 30)]
     assert shown.stdout.splitlines()[-20].split()[4:6] == ["0.01", "0.11"]
@@ -164,7 +164,7 @@ def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> 
     assert (old["holds"], "old" in old["why"]) == (False, True)
 
 
-def test_it_moves_house_as_json_lines(folder: Path) -> None:
+def test_a_ledger_is_exported_and_imported_as_json_lines(folder: Path) -> None:
     ask(folder)
     lines = ledger(folder, "export").stdout
     (folder / "copy.jsonl").write_text(lines, encoding="utf-8")
@@ -178,7 +178,7 @@ def test_it_moves_house_as_json_lines(folder: Path) -> None:
     assert not (folder / "third.ledger").exists() or ledger(folder, "show", "--ledger", "third.ledger").returncode == 4
 
 
-def test_changed_bounds_and_budgets_are_accepted_only_when_meant(folder: Path) -> None:
+def test_changed_bounds_and_budgets_need_to_be_accepted(folder: Path) -> None:
     ask(folder)
     declare(folder, "", bounds="300_000")
     refused = ask(folder)
@@ -275,15 +275,15 @@ def test_where_there_is_no_ledger_nothing_was_ever_spent_and_none_is_made(folder
     assert sorted(folder.iterdir()) == before
 
 
-NEW = "A new ledger was begun at "
+NEW = "Created a new ledger at "
 
 
 @pytest.mark.parametrize("command", ["plan", "query"])
-def test_a_ledger_that_is_begun_is_told_once(folder: Path, command: str) -> None:
+def test_a_new_ledger_is_announced_once(folder: Path, command: str) -> None:
     first = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2")
     assert first.returncode == 0
     assert first.stderr.count(NEW) == 1
-    assert "survey.ledger; if there was one before, stop and restore it" in first.stderr
+    assert "survey.ledger. If you expected an existing ledger, stop and restore it" in first.stderr
     assert NEW not in first.stdout
     assert NEW not in ask(folder).stderr
     assert NEW not in ledger(folder, "accept").stderr
@@ -292,13 +292,13 @@ def test_a_ledger_that_is_begun_is_told_once(folder: Path, command: str) -> None
 
 
 @pytest.mark.parametrize("command", ["plan", "query"])
-def test_for_machines_a_ledger_that_is_begun_is_one_key_more(folder: Path, command: str) -> None:
+def test_json_has_a_key_for_a_new_ledger(folder: Path, command: str) -> None:
     for begun in (True, False):
         done = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2", "--json")
         assert (json.loads(done.stdout)["ledger_begun"], done.stderr) == (begun, "")
 
 
-def test_for_machines_an_error_after_a_ledger_was_begun_is_one_object_and_tells_both(folder: Path) -> None:
+def test_a_json_error_after_a_new_ledger_is_one_object_with_both_messages(folder: Path) -> None:
     for begun in (1, 0):
         done = ask(folder, "--json", epsilon="7")
         assert (done.returncode, done.stdout) == (3, "")
@@ -309,7 +309,7 @@ def test_for_machines_an_error_after_a_ledger_was_begun_is_one_object_and_tells_
     assert (told.returncode, told.stderr.count(NEW)) == (3, 1)
 
 
-def test_mistakes_are_told(folder: Path) -> None:
+def test_mistakes_are_reported(folder: Path) -> None:
     assert ledger(folder, "burn").returncode == 2
     missing = ledger(folder, "verify")
     assert missing.returncode == 4

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_runs import run
-from tacit.cli import show
-from tacit.cli.local import app
-from tacit.cli.local_simulate import SHARES, MadeUp
+from tacit.cli import output
+from tacit.cli.local import SHARES, Simulation
+from tacit.cli.main import local_app
 from tacit.errors import InvalidError, NoSourceError, TacitError
 from tacit.local import OLH, Aggregator, Reports, protocol
 from tacit.local.parameters import ORACLES
@@ -22,7 +22,7 @@ PEOPLE = ["tea"] * 600 + ["mate"] * 400
 
 def call(*words: object) -> str:
     """Run a command in this process and return what it prints."""
-    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    done = CliRunner().invoke(local_app, [str(word) for word in words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_survey_from_start_to_finish_as_a_program(folder: Path) -> None:
     done = run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "reports.jsonl")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "1,000 GRR reports are in reports.jsonl; each cost its person ε = 2." in done.stderr
+    assert "Wrote 1,000 GRR reports to reports.jsonl; each cost its person ε = 2." in done.stderr
     done = run(folder, "local", "aggregate", "survey.json", "reports.jsonl")
     assert done.returncode == 0
     assert "95% interval" in done.stdout
@@ -120,7 +120,7 @@ def test_what_is_malformed_is_counted_and_dropped_and_the_rest_is_kept(folder: P
 
 def test_nothing_is_drawn_unless_every_line_is_a_value_and_no_value_is_repeated(folder: Path) -> None:
     (folder / "people.txt").write_text("tea\nsecret\n", encoding="utf-8")
-    with pytest.raises(InvalidError, match="something else in line 2") as caught:
+    with pytest.raises(InvalidError, match="Line 2 is not a value") as caught:
         call("randomize", "survey.json", "people.txt", "--out", "reports.bin")
     assert "secret" not in str(caught.value)
     assert not (folder / "reports.bin").exists()
@@ -137,7 +137,7 @@ def test_numbers_and_truth_are_spelled_as_json_has_them(folder: Path) -> None:
     assert told("randomize", "mixed.survey", "people.txt", "--out", "r.bin")["reports"] == 4
     (folder / "alike.json").write_text('["7", 7]', encoding="utf-8")
     call("choose", "--domain", "alike.json", "--epsilon", 1, "--save", "alike.survey")
-    with pytest.raises(InvalidError, match="spelled alike"):
+    with pytest.raises(InvalidError, match="same spelling"):
         call("randomize", "alike.survey", "people.txt")
 
 
@@ -145,7 +145,7 @@ def test_numbers_and_truth_are_spelled_as_json_has_them(folder: Path) -> None:
 def test_a_counted_domain_takes_whole_numbers_alone(folder: Path, line: str) -> None:
     call("choose", "--domain-size", 10, "--epsilon", 1, "--save", "ten.json")
     (folder / "people.txt").write_text(f"3\n9\n{line}\n", encoding="utf-8")
-    with pytest.raises(InvalidError, match="line 3"):
+    with pytest.raises(InvalidError, match="Line 3"):
         call("randomize", "ten.json", "people.txt")
 
 
@@ -239,8 +239,10 @@ def test_simulate_finds_what_theory_says() -> None:
 @pytest.mark.parametrize("people", [1, 10, 12_345])
 @pytest.mark.parametrize("d", [2, 3000])
 def test_a_made_up_population_has_as_many_people_as_asked_for(population: str, people: int, d: int) -> None:
-    made = MadeUp(epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None)
-    truth = made.truth()
+    simulation = Simulation(
+        epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None
+    )
+    truth = simulation.truth()
     assert (truth.size, truth.sum(), truth.min() >= 0) == (d, people, True)
 
 
@@ -258,10 +260,10 @@ def test_charts_are_drawn(folder: Path) -> None:
 def test_progress_is_shown_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with show.counting("Adding") as step:
+    with output.counting("Adding") as step:
         step(3)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with show.counting("Adding", 5) as step:
+    with output.counting("Adding", 5) as step:
         step(3)
     assert "Adding" in capsys.readouterr().err

@@ -10,7 +10,8 @@ import pytest
 import typer.main
 
 from cli_runs import run
-from tacit.cli.main import _code, app
+from tacit.cli.main import app
+from tacit.cli.output import exit_code
 from tacit.errors import BudgetError, InvalidError, NoSourceError, RefusedError, SourceError, TacitError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
@@ -63,5 +64,5 @@ def test_every_option_is_documented(name: str) -> None:
     ],
 )
 def test_every_error_has_its_documented_code(error: TacitError, code: int) -> None:
-    assert _code(error) == code
+    assert exit_code(error) == code
     assert f"\n| {code} |" in PAGE

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import run
-from tacit.cli import microdata_runs
+from tacit.cli import microdata
 
 ROWS = """zip,age,disease
 47677,29,Heart
@@ -84,7 +84,7 @@ def test_the_work_of_every_method_is_shown(folder: Path, monkeypatch: pytest.Mon
         shown.append(words)
         return nullcontext()
 
-    monkeypatch.setattr(microdata_runs, "working", working)
+    monkeypatch.setattr(microdata, "working", working)
     for method in ("optimal", "local", "mondrian"):
         common = ("anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--k", "2", "--method", method)
         assert run(folder, *common).returncode == 0
