@@ -3,7 +3,7 @@
     TacitError
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
-    │   ├── ColumnValuesError        a column has values of another type than the method needs
+    │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
@@ -139,13 +139,13 @@ class ColumnNotFoundError(InvalidError):
         super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=suggestion(name, self.columns))
 
 
-class ColumnValuesError(InvalidError):
-    """A column has values of another type than the method needs."""
+class ColumnValueError(InvalidError):
+    """A column has values that cannot be used here."""
 
-    def __init__(self, name: str, requirement: str, *, hint: str | None = None) -> None:
-        """Store the name of the column; `requirement` completes "The column 'age' must contain …"."""
-        self.name = name
-        super().__init__(f"The column {show_name(name)} must contain {requirement}.", argument="column", hint=hint)
+    def __init__(self, column: str, problem: str, *, hint: str | None = None) -> None:
+        """Store the column; `problem` completes "Column 'age' …"."""
+        self.column = column
+        super().__init__(f"Column {show_name(column)} {problem}", argument=f"the column {column}", hint=hint)
 
 
 class MissingPackageError(InvalidError):

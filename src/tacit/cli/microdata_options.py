@@ -11,7 +11,7 @@ from typing import Any, get_args
 from tacit.anonymity.attacks import Kind
 from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
 from tacit.cli import microdata_files, output_files
-from tacit.errors import ColumnValuesError, InvalidError, UnusedOptionError, bad_value
+from tacit.errors import ColumnValueError, InvalidError, UnusedOptionError, bad_value
 
 _KINDS: tuple[str, ...] = get_args(Kind)
 _KIND_OF_OPTION = {
@@ -247,7 +247,7 @@ class AttackOptions:
         """Add a hint about --groups to an error about sensitive values that are not numbers."""
         try:
             yield
-        except ColumnValuesError as error:
+        except ColumnValueError as error:
             if self.kind == "similarity" and self.groups is None:
                 hint = "Or give groups of its values with --groups."
                 error.add_hint(hint)
