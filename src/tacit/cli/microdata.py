@@ -20,8 +20,7 @@ from tacit.cli.microdata_options import (
     SearchOptions,
     TableOptions,
 )
-from tacit.cli.output import data_stream, put_json, say, table_not_named, working
-from tacit.errors import TableNotNamedError
+from tacit.cli.output import data_stream, put_json, say, table_option, working
 from tacit.safe_text import visible_lines
 
 if TYPE_CHECKING:
@@ -61,19 +60,17 @@ def check(table: TableOptions, *, population: str | None, chart: str | None, for
 
 
 def _check(table: TableOptions, population: str | None) -> Report:
-    try:
-        with microdata_files.separator_hint((table.path, population), table.sep), working("Checking"):
-            return anonymity.check(
-                table.path,
-                quasi=table.quasi,
-                sensitive=table.sensitive,
-                unit=table.unit,
-                population=population,
-                sep=table.sep,
-                relation=table.relation,
-            )
-    except TableNotNamedError as error:
-        raise table_not_named(error.tables) from None
+    hint = microdata_files.separator_hint((table.path, population), table.sep)
+    with table_option(), hint, working("Checking"):
+        return anonymity.check(
+            table.path,
+            quasi=table.quasi,
+            sensitive=table.sensitive,
+            unit=table.unit,
+            population=population,
+            sep=table.sep,
+            relation=table.relation,
+        )
 
 
 def draft(options: AnonymizeOptions, *, json: bool) -> None:

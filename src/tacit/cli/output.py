@@ -19,6 +19,8 @@ from tacit.errors import (
     NoSourceError,
     RefusedError,
     SourceError,
+    TableNotFoundError,
+    TableNotNamedError,
     TacitError,
     show_name,
 )
@@ -186,10 +188,12 @@ def error_kind(error: TacitError) -> str:
     return next((kind.__name__ for kind in _KINDS if isinstance(error, kind)), type(error).__name__)
 
 
-def table_not_named(tables: Sequence[str]) -> InvalidError:
-    """Return the error for a source with several tables, in the words of the option."""
-    return InvalidError(
-        "The source has several tables.",
-        argument="--table",
-        hint=f"Name one with --table: {', '.join(map(show_name, tables))}.",
-    )
+@contextmanager
+def table_option() -> Iterator[None]:
+    """Turn errors about the table of a database into errors about the option --table."""
+    try:
+        yield
+    except (TableNotFoundError, TableNotNamedError) as error:
+        tables = ", ".join(map(show_name, sorted(error.tables)))
+        hint = f"Name one of these tables with --table: {tables}." if tables else error.hint
+        raise InvalidError(error.message, argument="--table", hint=hint) from None

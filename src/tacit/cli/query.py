@@ -18,12 +18,12 @@ from tacit.cli.output import (
     put_table,
     say,
     stderr_console,
-    table_not_named,
+    table_option,
     working,
 )
 from tacit.database import Database
 from tacit.engines.sources import home_of, open_source
-from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, TableNotNamedError, TacitError
+from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, TacitError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Ledger, history
 from tacit.ledger.memory import MemoryLedger
@@ -87,10 +87,8 @@ def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
     opened = opening.filled(source, table)
     _announce_spark([str(opened.source)])
-    try:
+    with table_option():
         engine = open_source(opened.source, table=table, written=opened.written)
-    except TableNotNamedError as error:
-        raise table_not_named(error.tables) from None
     try:
         tables = {opening.own_name(engine.name, opened): (source, engine.schema())}
         typed = not _is_csv(str(opened.source))
