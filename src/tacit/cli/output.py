@@ -15,8 +15,6 @@ from tacit.errors import (
     BudgetError,
     InternalError,
     InvalidError,
-    LedgerError,
-    NoSourceError,
     RefusedError,
     SourceError,
     TableNotFoundError,
@@ -41,7 +39,8 @@ Advance: TypeAlias = Callable[[int], None]
 """Add a number of finished items to a progress bar."""
 
 _WIDE = 10_000
-_KINDS = (NoSourceError, LedgerError, InvalidError, RefusedError, BudgetError, SourceError, InternalError)
+_KINDS = ("BudgetError", "InternalError", "InvalidError", "LedgerError", "NoSourceError", "PolicyError", "RefusedError",
+          "SourceError", "TacitError", "TooMuchNoiseError")  # fmt: skip
 
 
 def stderr_console() -> Console:
@@ -184,8 +183,8 @@ def exit_code(error: TacitError) -> int:
 
 
 def error_kind(error: TacitError) -> str:
-    """Return the name of the documented class of an error; a more special class has the name of its base."""
-    return next((kind.__name__ for kind in _KINDS if isinstance(error, kind)), type(error).__name__)
+    """Return the name of an error's class in JSON; a class that is not in `_KINDS` has the name of its base."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _KINDS)
 
 
 @contextmanager
