@@ -47,7 +47,7 @@ EXAMPLES: list[TacitError] = [
     UnreadableFileError("survey.csv", "it is empty.", argument="source", hint="Write a line of column names."),
     UnusedOptionError("--k", "with --draft"),
     NoSourceError("The file 'survy.csv' does not exist.", hint="Check its name."),
-    RefusedError("The query cannot be answered privately."),
+    RefusedError("The query selects rows."),
     BudgetError("Too little is left."),
     SourceError("The engine failed."),
     LedgerError("The ledger is missing."),

@@ -136,7 +136,7 @@ def test_an_answer_that_cannot_be_drawn_is_shown_with_a_friendly_note(folder: Pa
     done = tacit(folder, "query", "policy.toml", empty, "--epsilon", "0.1", "--yes", "--chart", "chart.svg")
     assert done.returncode == 0
     assert "income" in done.stdout
-    assert "No chart was drawn. There is nothing to draw" in done.stderr
+    assert "No chart was drawn. " in done.stderr
     assert "nothing was" not in done.stderr
     assert "Traceback" not in done.stderr
     assert "Spent ε = 0.1; left ε = 0.9." in done.stderr

@@ -49,7 +49,7 @@ class TableOptions:
     relation: str | None = None
 
     def check_files(self, other: str | None = None) -> None:
-        """Check that this table and another one can be files, and that --sep and --table have an effect."""
+        """Check that this table and a second table can be files, and that --sep and --table have an effect."""
         tables = [self.path] if other is None else [self.path, other]
         microdata_files.check_tables(tables)
         files = filter(microdata_files.is_local_file, tables)
