@@ -160,8 +160,7 @@ OF_SOURCES = [error for error in EXAMPLES if isinstance(error, (InvalidError, So
 def test_the_table_of_a_policy_stays_before_the_message(example: TacitError) -> None:
     with pytest.raises(type(example)) as caught, placed("tables.visits"):
         raise copy.copy(example)
-    assert str(pickled(caught.value)).startswith("tables.visits: ")
-    assert str(pickled(caught.value)).endswith(str(example))
+    assert str(pickled(caught.value)) == f"tables.visits: {example}"
 
 
 POLICY = """

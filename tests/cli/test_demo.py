@@ -25,12 +25,12 @@ def test_the_demo_shows_plan_answer_intervals_and_what_is_left(capsys: pytest.Ca
 
 def test_the_demo_speaks_json() -> None:
     result = CliRunner().invoke(app, ["demo", "--json"])
-    found = json.loads(result.stdout)
-    assert found["schema"] == 1
-    assert [row["region"] for row in found["rows"]] == list(demo.REGIONS)
-    assert found["cost"] == {"epsilon": 0.5}
-    assert found["left"] == {"epsilon": 0.5}
-    assert abs(sum(row["answers"] for row in found["rows"]) - 7230) < 2000  # beyond with probability e^-60
+    answer = json.loads(result.stdout)
+    assert answer["schema"] == 1
+    assert [row["region"] for row in answer["rows"]] == list(demo.REGIONS)
+    assert answer["cost"] == {"epsilon": 0.5}
+    assert answer["left"] == {"epsilon": 0.5}
+    assert abs(sum(row["answers"] for row in answer["rows"]) - 7230) < 2000  # beyond with probability e^-60
 
 
 def test_the_demo_draws_a_chart(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def reports(folder: Path, tally: str = "all.npz") -> int:
 
 
 def left_over(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir() if one.name.startswith("."))
+    return sorted(file.name for file in folder.iterdir() if file.name.startswith("."))
 
 
 def test_two_runs_at_a_time_lose_nothing(folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_two_runs_at_a_time_lose_nothing(folder: Path) -> None:
         assert time.monotonic() < until
         time.sleep(0.01)
     (folder / "go").touch()
-    assert [one.wait(timeout=120) for one in runs] == [0, 0]
+    assert [process.wait(timeout=120) for process in runs] == [0, 0]
     assert reports(folder) == 2 * ROUNDS * PEOPLE
     assert left_over(folder) == []
 

@@ -50,15 +50,15 @@ def tacit(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with rows, a policy, and a ledger with one question."""
-    made = tmp_path_factory.mktemp("hostile")
-    with (made / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+    path = tmp_path_factory.mktemp("hostile")
+    with (path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerows(
             [["person", "k", "sick"], *([f"{n}", KEPT[n % len(KEPT)], "flu"] for n in range(4 * len(KEPT)))]
         )
     policy = POLICY.format(keys=", ".join(map(string, KEPT)))
-    (made / "policy.toml").write_text(policy, encoding="utf-8")
-    return made
+    (path / "policy.toml").write_text(policy, encoding="utf-8")
+    return path
 
 
 def test_plan_query_and_ledger_show_escapes(folder: Path) -> None:

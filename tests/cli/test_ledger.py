@@ -76,11 +76,11 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
     assert "ann" in shown.stdout
     assert "SELECT COUNT(*) AS n FROM survey" in shown.stdout
     assert "Left: ε = 0.5, δ = 1e-06 of ε = 1" in shown.stderr
-    said = json.loads(ledger(folder, "show", "--json", "--delta", "1e-6").stdout)
-    assert [(one["analyst"], one["epsilon"]) for one in said["analysts"]] == [("", 0.3), ("ann", 0.2)]
-    assert said["left"]["epsilon"] == 0.5
-    assert [one["outcome"] for one in said["entries"]] == ["answered", "answered"]
-    assert said["as_one_plan"]["epsilon"] <= 0.5
+    summary = json.loads(ledger(folder, "show", "--json", "--delta", "1e-6").stdout)
+    assert [(share["analyst"], share["epsilon"]) for share in summary["analysts"]] == [("", 0.3), ("ann", 0.2)]
+    assert summary["left"]["epsilon"] == 0.5
+    assert [entry["outcome"] for entry in summary["entries"]] == ["answered", "answered"]
+    assert summary["as_one_plan"]["epsilon"] <= 0.5
 
 
 def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
@@ -88,8 +88,8 @@ def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Pa
     ask(folder, "--delta", "1e-7", epsilon="0.3")
     lines = [line.split() for line in ledger(folder).stdout.splitlines() if "SELECT" in line or "question" in line][1:]
     assert lines[0] == ["record", "time", "analyst", "outcome", "ε", "total", "ε", "δ", "total", "δ", "question"]
-    said = json.loads(ledger(folder, "show", "--json").stdout)
-    first, second = said["entries"]
+    summary = json.loads(ledger(folder, "show", "--json").stdout)
+    first, second = summary["entries"]
     assert (first["cost"], first["spent"]) == ({"epsilon": 0.2, "delta": 0.0},) * 2
     assert second["cost"]["epsilon"] == 0.3
     assert second["spent"] == {"epsilon": 0.5, "delta": second["cost"]["delta"]}
@@ -153,9 +153,9 @@ def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> 
     assert (held.returncode, "hold" in held.stdout) == (0, True)
     with closing(sqlite3.connect(folder / "survey.ledger")) as connection, connection:
         connection.execute("UPDATE tacit_records SET body = replace(body, '1/5', '1/6') WHERE number = 3")
-    told = ledger(folder, "verify")
-    assert told.returncode == 3
-    assert "at record 3" in told.stdout
+    result = ledger(folder, "verify")
+    assert result.returncode == 3
+    assert "at record 3" in result.stdout
     for file in folder.glob("survey.ledger*"):
         file.unlink()
     (folder / "survey.ledger").write_bytes(copy)
@@ -270,8 +270,8 @@ def test_where_there_is_no_ledger_nothing_was_ever_spent_and_none_is_made(folder
     assert (done.returncode, done.stdout) == (4, "")
     assert "no ledger" in done.stderr
     assert "nothing was ever spent through it" in done.stderr
-    told = json.loads(ledger(folder, *words, "--json").stderr)["error"]
-    assert (told["kind"], told["code"]) == ("LedgerError", 4)
+    result = json.loads(ledger(folder, *words, "--json").stderr)["error"]
+    assert (result["kind"], result["code"]) == ("LedgerError", 4)
     assert sorted(folder.iterdir()) == before
 
 
@@ -305,8 +305,8 @@ def test_a_json_error_after_a_new_ledger_is_one_object_with_both_messages(folder
         message = json.loads(done.stderr)["error"]["message"]
         assert "only 1.0 is left" in message
         assert message.count(NEW) == begun
-    told = ask(folder, "--ledger", "other.ledger", epsilon="7")
-    assert (told.returncode, told.stderr.count(NEW)) == (3, 1)
+    result = ask(folder, "--ledger", "other.ledger", epsilon="7")
+    assert (result.returncode, result.stderr.count(NEW)) == (3, 1)
 
 
 def test_mistakes_are_reported(folder: Path) -> None:

@@ -32,13 +32,13 @@ def oracle(folder: Path) -> Protocol:
 
 
 def framed(*messages: bytes) -> bytes:
-    return HEAD + b"".join(len(one).to_bytes(8, "little") + one for one in messages)
+    return HEAD + b"".join(len(message).to_bytes(8, "little") + message for message in messages)
 
 
 def counted(done: Done) -> tuple[int, int]:
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    return found["reports"], found["dropped"]
+    result = json.loads(done.stdout)
+    return result["reports"], result["dropped"]
 
 
 def aggregate(folder: Path, *words: str) -> Done:
@@ -279,5 +279,5 @@ def test_a_domain_of_lines_holds_text_alone(folder: Path) -> None:
     (folder / "odd.txt").write_text("\ufeff7\n\n true\r\nfalse\n", encoding="utf-8")
     done = run(folder, "local", "choose", "--domain", "odd.txt", "--epsilon", "1", "--save", "odd.json")
     assert done.returncode == 0
-    made = protocol((folder / "odd.json").read_text(encoding="utf-8"))
-    assert list(made.domain) == ["7", " true", "false"]
+    chosen = protocol((folder / "odd.json").read_text(encoding="utf-8"))
+    assert list(chosen.domain) == ["7", " true", "false"]

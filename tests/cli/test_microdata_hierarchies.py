@@ -41,9 +41,9 @@ def refused(done: Done, *words: str, code: int = 2) -> None:
 @pytest.mark.parametrize("sep", [";", ",", "\t", "|"])
 def test_a_hierarchy_comes_from_a_file_as_arx_writes_it(folder: Path, sep: str) -> None:
     (folder / "zip.csv").write_text(ZIPS.replace(";", sep))
-    given = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
+    option = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
     words = ("anonymize", "patients.csv", "--hierarchies", "zip=zip.csv", "--k", "3")
-    done = run(folder, *words, *given, "--out", "out.csv")
+    done = run(folder, *words, *option, "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     assert {row["zip"] for row in csv.DictReader(StringIO((folder / "out.csv").read_text()))} == {"476**", "479**"}
     if sep != ";":

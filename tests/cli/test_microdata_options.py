@@ -200,14 +200,14 @@ def test_an_empty_table_has_no_k(folder: Path) -> None:
 )
 def test_a_table_that_is_read_wrongly_gets_a_hint_at_the_separator(folder: Path, text: str, sep: str | None) -> None:
     (folder / "odd.csv").write_text(text)
-    given = () if sep is None else ("--sep", sep)
+    option = () if sep is None else ("--sep", sep)
     refused(
-        run(folder, "check", "odd.csv", "--quasi", "zip", *given, "--json"),
+        run(folder, "check", "odd.csv", "--quasi", "zip", *option, "--json"),
         "--sep",
         "All rows must have the same number of cells",
     )
-    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--k", "1", *given, "--json"), "--sep")
-    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--draft", *given, "--json"), "--sep")
+    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--k", "1", *option, "--json"), "--sep")
+    refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--draft", *option, "--json"), "--sep")
 
 
 def test_a_separator_for_no_csv_file_is_refused(folder: Path) -> None:
@@ -235,7 +235,7 @@ URL = "postgresql://reader:hunter2@/clinic?host=/run/none"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "words",
     [
         ("anonymize", URL, *QUASI, "--k", "3"),
         ("anonymize", URL, *QUASI, "--draft"),
@@ -251,8 +251,8 @@ URL = "postgresql://reader:hunter2@/clinic?host=/run/none"
         ("check", "host=db user=reader password=hunter2", *QUASI),
     ],
 )
-def test_no_command_shows_a_password(folder: Path, given: tuple[str, ...]) -> None:
-    done = run(folder, *given, "--json")
+def test_no_command_shows_a_password(folder: Path, words: tuple[str, ...]) -> None:
+    done = run(folder, *words, "--json")
     refused(done)
     assert "hunter2" not in done.stderr
     assert "reader" not in done.stderr

@@ -150,8 +150,8 @@ def test_a_plan_says_what_is_left_and_warns_if_it_does_not_fit(folder: Path) -> 
     over = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6")
     assert over.returncode == 0
     assert "The budget does not suffice: This question costs epsilon = 1.6 but only 1.0 is left" in over.stderr
-    told = json.loads(tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6", "--json").stdout)
-    assert (told["fits"], told["left"]) == (False, {"epsilon": 1.0})
+    quote = json.loads(tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6", "--json").stdout)
+    assert (quote["fits"], quote["left"]) == (False, {"epsilon": 1.0})
 
 
 def test_rho_on_a_budget_in_epsilon_is_refused_in_plain_words(folder: Path) -> None:
