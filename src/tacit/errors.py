@@ -3,6 +3,7 @@
     TacitError
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
+    │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
     │   ├── TableNotFoundError       a source has no table of that name
@@ -30,7 +31,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from numbers import Number
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from tacit.safe_text import visible
 
@@ -91,6 +92,17 @@ class TacitError(Exception):
         place = f"{self.where}: " if self.where else ""
         return visible(place + " ".join(sentence for sentence in sentences if sentence))
 
+    def add_hint(self, hint: str) -> None:
+        """Append a sentence to the hint, for a caller who knows more about what to do next."""
+        self.hint = hidden(hint) if self.hint is None else f"{self.hint} {hidden(hint)}"
+
+    def redacted(self, clean: Callable[[str], str]) -> Self:
+        """Return a copy in which `clean` has removed secrets from the message, the hint and every other text."""
+        copy = type(self).__new__(type(self), *(clean(part) if isinstance(part, str) else part for part in self.args))
+        for name, value in self.__dict__.items():
+            setattr(copy, name, clean(value) if isinstance(value, str) else value)
+        return copy
+
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""
         return _unpickle, (type(self), *self.args), dict(self.__dict__)
@@ -139,6 +151,15 @@ class ColumnNotFoundError(InvalidError):
         self.name, self.columns = name, tuple(columns)
         hint = suggestion(name, self.columns) if hint is None else hint
         super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=hint)
+
+
+class ColumnValueError(InvalidError):
+    """A column has values that cannot be used here."""
+
+    def __init__(self, column: str, problem: str, *, hint: str | None = None) -> None:
+        """Store the column; `problem` completes "Column 'age' …"."""
+        self.column = column
+        super().__init__(f"Column {show_name(column)} {problem}", argument=f"the column {column}", hint=hint)
 
 
 class MissingPackageError(InvalidError):

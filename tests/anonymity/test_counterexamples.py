@@ -290,7 +290,7 @@ def test_large_numbers_infinities_and_odd_cells_are_answered_in_words() -> None:
         with pytest.raises(InvalidError, match="the column q"):
             tc.anonymity.check({"q": odd}, quasi=["q"])
     for endless in (["1e999999999", "2"], [float("inf"), 2.0]):
-        with pytest.raises(InvalidError, match="of numbers"):
+        with pytest.raises(InvalidError, match="numbers"):
             tc.anonymity.anonymize({"q": endless}, quasi={"q": tc.anonymity.intervals([5])}, require=k)
 
 
@@ -429,7 +429,7 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
         lambda: tc.anonymity.hierarchy(tmp_path),
         lambda: tc.anonymity.hierarchy(tmp_path / "binary.csv"),
     ):
-        with pytest.raises(InvalidError, match=r"nowhere|cannot be read"):
+        with pytest.raises(InvalidError, match=r"nowhere|Cannot read"):
             call()
 
 

@@ -179,7 +179,7 @@ def test_every_rule_nests_up_to_one_group(rule: Any, values: set[int]) -> None: 
         ("twice", lambda: tc.anonymity.hierarchy([["a", "*"], ["a", "*"]])),
         ("one length", lambda: tc.anonymity.hierarchy([["a", "x", "*"], ["b", "*"]])),
         ("do not nest", lambda: tc.anonymity.intervals([5, 12])),
-        ("of numbers", lambda: anonymize(quasi={"sex": tc.anonymity.intervals([5])})),
+        ("numbers", lambda: anonymize(quasi={"sex": tc.anonymity.intervals([5])})),
         ("no row", lambda: anonymize({name: [] for name in ROWS})),
         ("at most 8-anonymity", lambda: anonymize(require=tc.KAnonymity(9))),
         ("3 different values", lambda: anonymize(require=tc.LDiversity(4))),

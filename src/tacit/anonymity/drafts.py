@@ -20,7 +20,7 @@ from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
 from tacit.anonymity.numerals import day, number
 from tacit.anonymity.rules import Dates, Intervals, Mask, Ordered, Suppress, dates, mask, ordered, suppress
 from tacit.anonymity.tables import Column, read
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, UnreadableFileError, show
 from tacit.query.policy.toml_lines import string
 
 _FEW, _CODE, _STEPS = 12, 3, (1, 5, 10, 50, 100, 500)
@@ -149,7 +149,7 @@ def load(path: str | Path) -> dict[str, Rule]:
     try:
         held = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise InvalidError("the hierarchies", repr(str(path)), "a TOML file") from None
+        raise UnreadableFileError(path, "it is not a TOML file.", argument="the hierarchies") from None
     return {name: _rule(name, one, file.parent) for name, one in held.items()}
 
 

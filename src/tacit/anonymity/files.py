@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from tacit.anonymity.datetimes import moment
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, UnreadableFileError, show
 from tacit.query.policy.locations import holds_secret, scheme
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
             connection.execute("SET TimeZone = 'UTC'")
             return _fetched(_relation(connection, _pattern(connection, path.absolute()), path, sep))
         except duckdb.Error:
-            raise InvalidError("the table", f"{called(path)}, which cannot be read", "a CSV or Parquet file") from None
+            raise UnreadableFileError(path, "it is not a CSV or Parquet file.", argument="the table") from None
 
 
 def _pattern(connection: duckdb.DuckDBPyConnection, path: Path) -> str:

@@ -20,10 +20,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from tacit.anonymity.cell_values import text
-from tacit.anonymity.files import called, is_there
+from tacit.anonymity.files import called, is_hidden, is_there
 from tacit.anonymity.tables import Texts, coded
 from tacit.arrays import Codes
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, UnreadableFileError, show
 
 ALL, TALLEST = "*", 1_000
 _SHOWN = 5
@@ -149,13 +149,15 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
             raise InvalidError("the hierarchy", show(source), "rows of labels, or the path of a file of them")
         return Hierarchy(tuple(tuple(map(text, row)) for row in source))
     if not is_there(Path(source)):
-        raise InvalidError("the hierarchy", f"{called(source)}, which does not exist", "a file")
+        if is_hidden(source):
+            raise InvalidError("the hierarchy", called(source), "the path of a file")
+        raise UnreadableFileError(source, "it does not exist.", argument="the hierarchy")
     try:
         with Path(source).open(encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]
     except (OSError, UnicodeDecodeError, TypeError, csv.Error):
-        raise InvalidError(
-            "the hierarchy", f"{str(source)!r}, which cannot be read", "a text file, cells apart by one character"
+        raise UnreadableFileError(
+            source, "it is not a text file with cells separated by one character.", argument="the hierarchy"
         ) from None
     return Hierarchy(tuple(rows), Path(source).name)
 

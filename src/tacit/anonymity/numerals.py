@@ -6,7 +6,7 @@ import re
 from datetime import date
 from fractions import Fraction
 
-from tacit.errors import InvalidError, show
+from tacit.errors import ColumnValueError, show
 
 _LONGEST = 400
 _NUMERAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
@@ -22,7 +22,7 @@ def day(value: str, column: str) -> date:
     try:
         return date.fromisoformat(_MIDNIGHT.sub("", value))
     except ValueError:
-        raise InvalidError(f"the column {column}", repr(value), "of days such as 2024-12-31") from None
+        raise ColumnValueError(column, f"must hold days such as 2024-12-31, not {value!r}.") from None
 
 
 def number(value: str, column: str) -> Fraction:
@@ -33,7 +33,7 @@ def number(value: str, column: str) -> Fraction:
     """
     found = _NUMERAL.fullmatch(value.strip()) if len(value) <= _LONGEST else None
     if found is None or abs(int(found[1] or 0)) > _LONGEST:
-        raise InvalidError(f"the column {column}", show(value), f"of numbers, finite and of at most {_LONGEST} digits")
+        raise ColumnValueError(column, f"must hold finite numbers of at most {_LONGEST} digits, not {show(value)}.")
     return Fraction(value.strip())
 
 

@@ -20,7 +20,7 @@ from tacit.anonymity.models import MODELS, KAnonymity, Model, say
 from tacit.anonymity.risk import Risk, population_sizes, risk_of
 from tacit.anonymity.tables import Column, Longs, Table, read
 from tacit.arrays import Floats
-from tacit.errors import InvalidError, show
+from tacit.errors import ColumnNotFoundError, InvalidError, show
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def roles(rows: Table, quasi: Sequence[str], sensitive: Sequence[str], unit: str
         raise InvalidError("quasi", repr(quasi), "a list of columns, or hierarchies by column")
     for name in (*quasi, *sensitive, *(() if unit is None else (unit,))):
         if name not in rows.names:
-            raise InvalidError("a column", repr(name), f"one of the table's: {', '.join(map(repr, rows.names))}")
+            raise ColumnNotFoundError(name, rows.names)
     both = [name for name in quasi if name in sensitive or name == unit] + [name for name in sensitive if name == unit]
     if both or len(set(quasi)) < len(quasi):
         twice = both[0] if both else next(name for name in quasi if list(quasi).count(name) > 1)

@@ -25,7 +25,7 @@ from tacit.anonymity.datetimes import unpacked
 from tacit.anonymity.files import called, is_hidden, is_there, read_columns
 from tacit.arrays import Codes
 from tacit.engines.sources import home_of
-from tacit.errors import InvalidError, show
+from tacit.errors import ColumnNotFoundError, InvalidError, show
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 Texts: TypeAlias = "tuple[str | None, ...]"
@@ -70,7 +70,7 @@ class Table:
             InvalidError: there is no such column.
         """
         if name not in self.names:
-            raise InvalidError("a column", repr(name), f"one of the table's: {', '.join(map(repr, self.names))}")
+            raise ColumnNotFoundError(name, self.names)
         return self._column(name)
 
 

@@ -107,18 +107,18 @@ def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path)
 @pytest.mark.parametrize(
     ("words", "begins"),
     [
-        (("init", "spark:sales.visits"), "Starting Spark …\r\ntacit: Spark could not be started"),
+        (("init", "spark:sales.visits"), "Starting Spark …\r\nError: Spark could not be started"),
         (
             ("plan", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
         ),
         (
             ("query", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
         ),
         (("query", "visits.toml", GOOD, "--epsilon", "1", "--json"), '{"schema": 1, "error"'),
-        (("init", "sc://127.0.0.1:1", "--table", "visits"), "tacit: The Spark Connect server could not be reached"),
-        (("init", "visits.csv"), "tacit: "),
+        (("init", "sc://127.0.0.1:1", "--table", "visits"), "Error: The Spark Connect server could not be reached"),
+        (("init", "visits.csv"), "Error: "),
     ],
 )
 def test_a_terminal_is_told_that_spark_is_being_started(words: tuple[str, ...], begins: str, folder: Path) -> None:
