@@ -131,7 +131,7 @@ def query(  # noqa: PLR0913 - one for each option
     """Charge a query and print the answer. On a terminal, the plan comes first."""
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
-    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error, request=request)
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume)
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))

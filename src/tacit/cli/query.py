@@ -68,6 +68,7 @@ class QueryOptions:
     cost: Cost
     confidence: float
     assume: int | None
+    request: str | None = None
 
     def plan(self, db: Database) -> Quote:
         """Return the plan of the query."""
@@ -75,11 +76,10 @@ class QueryOptions:
 
     def release(self, db: Database) -> Release:
         """Charge the query and return its answer."""
-        return db.sql(self.sql, **self._arguments(), request=self.cost.request)
+        return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
-        cost = {name: value for name, value in asdict(self.cost).items() if name != "request"}
-        return {**cost, "confidence": self.confidence, "assume": self.assume}
+        return {**asdict(self.cost), "confidence": self.confidence, "assume": self.assume}
 
 
 def init(source: str, table: str | None) -> None:
