@@ -21,7 +21,9 @@ from scipy.optimize import isotonic_regression
 from scipy.stats import binom, norm
 
 from tacit import plots
-from tacit.errors import InvalidError, TacitError
+from tacit.errors import InvalidError, MissingPackageError
+from tacit.plots.frame import _ticks
+from tacit.plots.lines import _rising
 
 Spec = dict[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -105,8 +107,9 @@ def test_without_altair_the_message_says_what_to_install(
     draw: Callable[[], alt.LayerChart], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(TacitError, match=r'nothing was released or spent.*pip install "tacit\[plot\]"'):
+    with pytest.raises(MissingPackageError, match=r"pip install 'tacit\[plot\]'") as caught:
         draw()
+    assert (caught.value.package, caught.value.extra) == ("altair", "plot")
 
 
 @pytest.mark.parametrize("statement", ["import tacit", "import tacit.plots"])
@@ -310,14 +313,14 @@ def test_names_stand_apart_and_in_the_order_of_their_lines(ends: list[float]) ->
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=12))
 def test_the_nearest_rising_sequence_agrees_with_scipy(values: list[float]) -> None:
-    found = plots._rising(np.array(values))
+    found = _rising(np.array(values))
     assert np.allclose(found, isotonic_regression(values).x, atol=1e-12)
 
 
 @given(low=st.floats(-299, 290), decades=st.floats(0.5, 500))
 def test_a_log_axis_has_few_round_ticks(low: float, decades: float) -> None:
     first, last = 10.0**low, 10.0 ** min(low + decades, 299)
-    ticks = plots._ticks(first, last)
+    ticks = _ticks(first, last)
     assert len(ticks) <= 10
     assert all(first <= tick <= last and f"{tick:e}"[0] in "125" for tick in ticks)
 
