@@ -12,8 +12,9 @@ import oracles
 from evidence import FALSE_ALARM, Sample, count_miss, fits, miss, p_value, tail_p_value, window, would_miss
 from laws import Geometric
 from scripted import THIRD, TOP, TWO_THIRDS, Scripted, endless, seeded, uniform, words64
+from tacit.arrays import WideInts
 from tacit.noise import MAX_SCALE, geometric
-from tacit.noise.geometric import Integers, _coin, _thresholds, digits, geometric_of_private_scale, in_chunks
+from tacit.noise.geometric import _coin, _thresholds, digits, geometric_of_private_scale, in_chunks
 
 SIZE = 3 << 19
 MUTANT = Fraction(98, 100)
@@ -21,7 +22,7 @@ POINT = 320
 SCALES = [Fraction(s) for s in (0.5, 5.0, 10_000 / 7, 1e9 / 3, 1e15, 2.0**56)]  # floats, as private scales are
 
 Draw = Callable[[Fraction], Sample]
-Read = Callable[[Fraction, int, Scripted], Integers]
+Read = Callable[[Fraction, int, Scripted], WideInts]
 
 
 def openly(scale: Fraction) -> Sample:
@@ -103,11 +104,11 @@ def test_the_digits_are_as_few_as_they_may_be(scale: Fraction) -> None:
     assert (1 << count) - 1 < 2**62
 
 
-def of_open_scale(scale: Fraction, size: int, source: Scripted) -> Integers:
+def of_open_scale(scale: Fraction, size: int, source: Scripted) -> WideInts:
     return geometric(scale, size, source)
 
 
-def of_private_scale(scale: Fraction, size: int, source: Scripted) -> Integers:
+def of_private_scale(scale: Fraction, size: int, source: Scripted) -> WideInts:
     return geometric_of_private_scale(float(scale), digits(scale), size, source)
 
 
@@ -209,7 +210,7 @@ def test_one_far_draw_turns_all_chunks_into_whole_numbers(far: int) -> None:
     chunks[far] = chunks[far].astype(object) << 80
     asked: list[int] = []
 
-    def draw(some: int) -> Integers:
+    def draw(some: int) -> WideInts:
         asked.append(some)
         return chunks[len(asked) - 1]
 

@@ -14,8 +14,9 @@ import pytest
 import oracles
 from oracles import Inverse
 from scripted import THIRD, TOP, TWO_THIRDS, Scripted, endless, seeded, uniform, words16, words64
+from tacit.errors import InternalError
 from tacit.noise import gaussian, laplace
-from tacit.noise.inverse_cdf import Steps, Table
+from tacit.noise.inverse_cdf import CdfSteps, CdfTable
 
 POINT = 704
 UNCLEAR = np.iinfo(np.int16).min
@@ -26,7 +27,7 @@ class Case:
     """A law as the code states it, and as the oracle does."""
 
     name: str
-    steps: Steps
+    steps: CdfSteps
     oracle: Callable[[int], Inverse]
     infinite: bool = True
 
@@ -91,8 +92,8 @@ def truth(case: Case, point: int = POINT) -> Inverse:
 
 
 @cache
-def table(case: Case) -> Table:
-    return Table(cache(case.steps))
+def table(case: Case) -> CdfTable:
+    return CdfTable(cache(case.steps))
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -136,7 +137,7 @@ def near_the_steps(case: Case, most: int = 150) -> list[int]:
     return sorted(word for word in near if 0 <= word <= TOP)
 
 
-def through_the_guide(table: Table, word: int, byte: int) -> int:
+def through_the_guide(table: CdfTable, word: int, byte: int) -> int:
     """Draw one integer through the guide from a known word."""
     cell, rest = word >> 48, word & (1 << 48) - 1
     asks = table.guide[cell] == UNCLEAR
@@ -212,15 +213,15 @@ def test_the_far_tails_are_reached_and_exact(case: Case, zeros: int) -> None:
 
 
 def test_a_law_enclosed_too_loosely_is_refused() -> None:
-    Table(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 2)]))
-    with pytest.raises(ArithmeticError, match="not enclosed tightly enough"):
-        Table(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 3)]))
+    CdfTable(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 2)]))
+    with pytest.raises(InternalError, match="not enclosed tightly enough"):
+        CdfTable(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 3)]))
 
 
 @pytest.mark.parametrize("byte", [THIRD, TWO_THIRDS])
 def test_steps_at_the_ends_of_the_words_are_no_exception(byte: int) -> None:
     """Steps at 0, 2^-64, 1 - 2^-64 and 1: the outcomes 0 and 4 have no chance, 1 and 3 one word each."""
-    drawn = Table(lambda n: (0, [(x, x) for x in (0, 1 << n - 64, (1 << n) - (1 << n - 64), 1 << n)]))
+    drawn = CdfTable(lambda n: (0, [(x, x) for x in (0, 1 << n - 64, (1 << n) - (1 << n - 64), 1 << n)]))
     words = [0, 1, 2, 1 << 48, 1 << 63, TOP - 2, TOP - 1, TOP]
     expected = [1, 2, 2, 2, 2, 2, 2, 3]
     assert drawn.draw_fully(8, Scripted(words64(*words))).tolist() == expected

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import WideInts
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.laplace_law import per_output
 from tacit.mechanisms.frozen import Fixed
 from tacit.mechanisms.grid import Lattice, add
 from tacit.mechanisms.validation import count_of, failure
-from tacit.noise.geometric import Integers
 
 
 class Additive(Fixed, ABC):
@@ -29,7 +29,7 @@ class Additive(Fixed, ABC):
         self.outputs = self._lattice.outputs
 
     @abstractmethod
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         """Draw noise in grid steps."""
 
     @abstractmethod

@@ -18,6 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isqrt, log, sqrt
 
+from tacit.arrays import WideInts
 from tacit.errors import InvalidError, show
 from tacit.guarantees import gaussian_law
 from tacit.guarantees.conversions import gaussian_delta
@@ -28,7 +29,6 @@ from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_lattice
 from tacit.mechanisms.validation import count_of, failure, least, one_of, ordinary, probability
 from tacit.noise import discrete_gaussian
-from tacit.noise.geometric import Integers
 
 
 class Gaussian(Additive):
@@ -105,7 +105,7 @@ class Gaussian(Additive):
             granularity=granularity,
         )
 
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         return discrete_gaussian(self.event.variance, size)
 
     def _quantile(self, beta: Decimal) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from tacit.arrays import WideInts
 from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import least_beyond
@@ -23,7 +24,6 @@ from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, make_lattice
 from tacit.mechanisms.validation import least, one_of, ratio
 from tacit.noise import discrete_laplace
-from tacit.noise.geometric import Integers
 
 
 class Laplace(Additive):
@@ -86,7 +86,7 @@ class Laplace(Additive):
             granularity=granularity,
         )
 
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         return discrete_laplace(self.event.scale, size)
 
     def _quantile(self, beta: Decimal) -> int:
