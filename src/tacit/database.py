@@ -21,8 +21,8 @@ from tacit.declared import Declared, shortage
 from tacit.engines import Engine
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError, show
 from tacit.guarantees.exact import Exact, Number
-from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget, admit_all, limit
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name
 from tacit.ledger import FAILED as FAILED_OUTCOME
 from tacit.query.aggregates.margins import tabulated, with_margins

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tacit.guarantees.events import BoundedRange
 from tacit.guarantees.pld import delta_bounds, laws
-from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, united
 
 Floats = npt.NDArray[np.float64]
 Table = tuple[Floats, Floats]
@@ -114,7 +114,7 @@ def test_a_planted_error_of_a_thousandth_of_a_step_would_be_seen() -> None:
 
 def test_two_parts_of_a_law_are_put_together() -> None:
     one, two = Cells(0.1, -3, np.array([0.1, 0.2]), 0.05), Cells(0.1, 1, np.array([0.3, 0.35]), 0.0, 1e-9, 2.0**-40)
-    both = together(one, two)
+    both = united(one, two)
     assert both.mass.tolist() == [0.1, 0.2, 0.0, 0.0, 0.3, 0.35]
     assert (both.start, both.infinite, both.offset, both.slack) == (-3, 0.05, 1e-9, 2.0**-40)
 

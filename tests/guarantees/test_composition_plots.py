@@ -11,7 +11,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import InvalidError
-from tacit.guarantees.composition_plots import Kind, times
+from tacit.guarantees.composition_plots import PlotKind, repeated
 from tacit.guarantees.events import LaplaceNoise, PoissonSampled, PureRelease
 from tacit.guarantees.profile import PrivacyProfile
 
@@ -47,7 +47,7 @@ def true_delta(epsilon: float) -> float:
     return sum(binomial(j) * max(0.0, -expm1(epsilon - (2 - j))) for j in range(5))
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("kind", get_args(PlotKind))
 @pytest.mark.parametrize(
     "item",
     [
@@ -60,7 +60,7 @@ def true_delta(epsilon: float) -> float:
     ],
     ids=lambda item: type(item).__name__,
 )
-def test_every_kind_draws_every_mechanism(kind: Kind, item: Any) -> None:  # noqa: ANN401
+def test_every_kind_draws_every_mechanism(kind: PlotKind, item: Any) -> None:  # noqa: ANN401
     chart = tc.compose([item]).plot(kind, delta=1e-4)
     assert chart.to_dict()["layer"]
     assert rows(chart)
@@ -146,11 +146,11 @@ def test_unknown_kinds_are_refused(kind: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         RESPONSES.plot(kind)
     assert caught.value.argument == "kind"
-    assert "'moments'" in caught.value.want
+    assert "'moments'" in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_an_empty_composition_is_refused(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", get_args(PlotKind))
+def test_an_empty_composition_is_refused(kind: PlotKind) -> None:
     for empty in (tc.compose([]), tc.compose([(tc.PureDP(epsilon=1), 0)]), tc.compose([tc.PureDP(epsilon=0)])):
         with pytest.raises(InvalidError, match=r"empty|costs nothing"):
             empty.plot(kind)
@@ -158,7 +158,7 @@ def test_an_empty_composition_is_refused(kind: Kind) -> None:
 
 @pytest.mark.parametrize("bad", [-1, 2, float("nan"), inf, "1", None, True])
 @pytest.mark.parametrize("kind", ["rules", "loss"])
-def test_delta_is_a_probability_in_a_chart_too(kind: Kind, bad: Any) -> None:  # noqa: ANN401
+def test_delta_is_a_probability_in_a_chart_too(kind: PlotKind, bad: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError):
         RESPONSES.plot(kind, delta=bad)
 
@@ -169,7 +169,7 @@ def test_what_has_no_law_has_no_law_to_draw() -> None:
             tc.compose([tc.ZCDP(rho=0.1)]).plot(kind)
     with pytest.raises(InvalidError, match="'tight' or 'pld'"):
         tc.compose([PrivacyProfile([(0, 0.1), (1, 0)])]).plot("moments")
-    with pytest.raises(InvalidError, match="one at which ε is finite"):
+    with pytest.raises(InvalidError, match="finite ε"):
         tc.compose([tc.ApproxDP(epsilon=1, delta=0.1)]).plot("loss", delta=1e-6)
 
 
@@ -184,4 +184,4 @@ def test_a_give_away_has_a_curve_whatever_its_size(delta: float) -> None:
 
 def test_times_is_composition_with_itself() -> None:
     mixed = tc.compose([PureRelease(epsilon=Fraction(1, 3)), (tc.GaussianDP(mu=0.2), 2)])
-    assert times(mixed, 3) == tc.compose([(PureRelease(epsilon=Fraction(1, 3)), 3), (tc.GaussianDP(mu=0.2), 6)])
+    assert repeated(mixed, 3) == tc.compose([(PureRelease(epsilon=Fraction(1, 3)), 3), (tc.GaussianDP(mu=0.2), 6)])

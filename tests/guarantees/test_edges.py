@@ -193,7 +193,7 @@ def test_relations_do_not_mix_not_even_by_a_sample() -> None:
     assert len(tc.compose([one, sampled, tc.PureDP(epsilon=1)]).parts) == 3
     mixtures: list[list[Event]] = [[one, other], [other, sampled]]
     for mixed in mixtures:
-        with pytest.raises(InvalidError, match="one neighbour relation"):
+        with pytest.raises(InvalidError, match="neighbour relation"):
             tc.compose(mixed)
     with pytest.raises(InvalidError, match="'add/remove'"):
         PoissonSampled(rate=Fraction(1, 2), of=other)
@@ -205,10 +205,10 @@ def test_relations_do_not_mix_not_even_by_a_sample() -> None:
         (tc.ZCDP(rho=0.1), "tight", 1e-6, "'zcdp' or 'renyi'"),
         (tc.ZCDP(rho=0.1), "pld", 1e-6, "'zcdp' or 'renyi'"),
         (tc.RenyiDP(alpha=2, epsilon=0.1), "zcdp", 1e-6, "'renyi'"),
-        (tc.GaussianDP(mu=1), "basic", 1e-6, "'basic', 'advanced' and 'optimal' need"),
-        (tc.PureDP(epsilon=1), "renyi", 0, "only the basic and the optimal rule"),
-        (tc.GaussianDP(mu=1), "gdp", 0, "only the basic and the optimal rule"),
-        (tc.PureDP(epsilon=1), "advanced", 0, "the basic rule needs no more"),
+        (tc.GaussianDP(mu=1), "basic", 1e-6, "Rule 'basic' cannot price"),
+        (tc.PureDP(epsilon=1), "renyi", 0, "'basic' and 'optimal'"),
+        (tc.GaussianDP(mu=1), "gdp", 0, "'basic' and 'optimal'"),
+        (tc.PureDP(epsilon=1), "advanced", 0, "the basic rule"),
         (tc.PureDP(epsilon=1), "gdp", 1e-6, "'tight'"),
         (tc.PureDP(epsilon=1), "none", 1e-6, "'tight', 'pld', 'basic'"),
     ],

@@ -143,7 +143,7 @@ def test_a_sample_has_a_rate_and_an_event_under_add_remove() -> None:
     for bad in (0, -1, nan, 2, "1", True, None):
         with pytest.raises(InvalidError, match="rate"):
             events.PoissonSampled(rate=bad, of=noise)  # type: ignore[arg-type]
-    with pytest.raises(InvalidError, match="multiply the rates"):
+    with pytest.raises(InvalidError, match="Multiply the two sampling rates"):
         events.PoissonSampled(rate=Fraction(1, 10), of=once)  # type: ignore[arg-type]
     changed = ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 10), neighbours="change one")
     with pytest.raises(InvalidError, match="Poisson"):

@@ -31,8 +31,9 @@ from tacit.guarantees.events import (
     RandomizedBit,
 )
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit, limit, price, start
+from tacit.guarantees.filters import Budget, Spent, admit, limit, price, start
 from tacit.guarantees.prices import _share
+from tacit.guarantees.values import ApproxZCDP
 
 Priced = Event | GaussianDP
 
@@ -93,10 +94,8 @@ def test_ten_tenths_are_one_and_an_eleventh_is_refused() -> None:
     assert len(admitted) == 10
     with pytest.raises(BudgetError) as refusal:
         admit(spent, budget, pure("0.1"))
-    assert str(refusal.value) == (
-        "This PureRelease costs epsilon = 0.1 but only 0.0 is left; nothing was spent. "
-        "Ask for no more than is left, or have the data's steward raise the limit."
-    )
+    assert refusal.value.message == "This PureRelease costs epsilon = 0.1 but only 0.0 is left."
+    assert refusal.value.hint is not None
 
 
 @pytest.mark.parametrize(
@@ -446,7 +445,7 @@ def test_the_basic_filter_refuses_both_second_mechanisms(share: float) -> None:
 
     spent = admit(start(budget), budget, at(CASE.mu_first, share * CASE.epsilon))
     for second in (at(CASE.mu_second, (1 - share) * CASE.epsilon), SECOND_LAPLACE):
-        with pytest.raises(BudgetError, match="nothing was spent"):
+        with pytest.raises(BudgetError, match="costs"):
             admit(spent, budget, second)
 
 
@@ -456,7 +455,7 @@ def test_the_gaussian_filter_has_no_place_for_the_choice() -> None:
     spent = admit(start(budget), budget, GaussianDP(mu=CASE.mu_first))
     admit(spent, budget, GaussianDP(mu=CASE.mu_second))
     for second in (SECOND_LAPLACE, SECOND_GAUSSIAN):
-        with pytest.raises(InvalidError, match=f"a GaussianDP promise.*but got a {type(second).__name__}"):
+        with pytest.raises(InvalidError, match=f"gdp cannot price a {type(second).__name__}"):
             admit(spent, budget, second)
 
 
@@ -471,20 +470,21 @@ BUDGETS: list[Budget] = [budget for budget, _ in CURRENCIES.values()]
 )
 def test_a_total_in_another_currency_is_refused_by_name(mine: Budget, other: Budget) -> None:
     event = GaussianDP(mu=0.1) if isinstance(mine, GaussianDP) else pure("0.1")
-    with pytest.raises(InvalidError, match=f"a total in {limit(mine).currency}.*one in {limit(other).currency}"):
+    with pytest.raises(InvalidError, match=f"in {limit(other).currency}.*in {limit(mine).currency}"):
         admit(start(other), mine, event)
 
 
 def test_two_orders_are_two_currencies() -> None:
-    with pytest.raises(InvalidError, match=r"renyi of order 3, .* one in renyi of order 2"):
+    with pytest.raises(InvalidError, match=r"renyi of order 2, .* renyi of order 3"):
         admit(start(RenyiDP(alpha=2, epsilon=1)), RenyiDP(alpha=3, epsilon=1), pure("0.1"))
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("event", [None, "PureRelease", 0.1, ZCDP(rho=0.1), PureDP(epsilon=0.1), object()])
-def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
-    with pytest.raises(InvalidError, match=r"^event must be"):
+def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - a value of the wrong type
+    with pytest.raises(InvalidError, match="cannot price") as caught:
         admit(start(budget), budget, event)
+    assert caught.value.argument == "event"
 
 
 @pytest.mark.parametrize(
@@ -497,7 +497,7 @@ def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noq
     ],
 )
 def test_an_event_without_a_price_in_the_currency_is_refused_by_name(budget: Budget, event: Priced) -> None:
-    with pytest.raises(InvalidError, match=f"got a {type(event).__name__}; nothing"):
+    with pytest.raises(InvalidError, match=f"cannot price a {type(event).__name__}"):
         admit(start(budget), budget, event)
 
 
@@ -509,27 +509,28 @@ def test_two_neighbour_relations_do_not_add() -> None:
     )
     spent = admit(admit(admit(start(budget), budget, pure("1")), budget, one), budget, pure("1"))
     assert spent.neighbours == "add/remove"
-    with pytest.raises(InvalidError, match="neighbours must be 'add/remove', as in what was spent"):
+    with pytest.raises(InvalidError, match="Use 'add/remove'") as caught:
         admit(spent, budget, other)
-    with pytest.raises(InvalidError, match="neighbours must be 'change one'"):
+    assert caught.value.argument == "neighbours"
+    with pytest.raises(InvalidError, match="Use 'change one'"):
         admit(start(budget, "change one"), budget, one)
 
 
 @pytest.mark.parametrize("budget", [None, 1.0, "ε = 1", pure("1")])
-def test_what_is_no_budget_is_refused(budget: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_what_is_no_budget_is_refused(budget: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^budget must be one of PureDP"):
         start(budget)
 
 
 @pytest.mark.parametrize("total", [None, 0, PureDP(epsilon=0)])
-def test_what_is_no_total_is_refused(total: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_what_is_no_total_is_refused(total: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^spent must be a total"):
         admit(total, PureDP(epsilon=1), pure("0.1"))
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -1, -0.1, "1", True, None])
 @pytest.mark.parametrize("name", ["rho", "delta"])
-def test_a_budget_in_approximate_zcdp_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_a_budget_in_approximate_zcdp_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=f"^{name} must be"):
         ApproxZCDP(**{"rho": 1, "delta": 0} | {name: bad})
 
@@ -548,14 +549,14 @@ def test_a_delta_above_one_is_refused() -> None:
         ("order", Fraction(2)),
     ],
 )
-def test_a_total_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_a_total_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     fields: dict[str, Any] = {"currency": "basic", "loss": Fraction(0), "delta": Fraction(0)}
     with pytest.raises(InvalidError, match=f"^{name} must be"):
         Spent(**fields | {name: bad})
 
 
 @pytest.mark.parametrize("bad", [None, nan, Fraction(1, 2)])
-def test_the_order_of_a_total_is_checked(bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_the_order_of_a_total_is_checked(bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^order must be"):
         Spent(currency="renyi", loss=Fraction(0), delta=Fraction(0), order=bad)
 

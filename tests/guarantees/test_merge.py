@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.guarantees.pld.cells import Cells
-from tacit.guarantees.pld.merge import Parts, Short, Stack, merged
+from tacit.guarantees.pld.merge import CountedCells, Short, Stack, merged
 
 Real = Any
 """A number of mpmath, which has no types."""
@@ -47,7 +47,7 @@ def _rational(x: Real) -> Fraction:
     return Fraction(mantissa) * Fraction(2) ** int(exponent)
 
 
-def truth(parts: Parts, tilt: float) -> Law:
+def truth(parts: CountedCells, tilt: float) -> Law:
     total: Law = {0: Fraction(1)}
     for cells, count in parts:
         for _ in range(count):
@@ -145,7 +145,7 @@ def test_what_is_faint_at_the_ends_is_cut_and_counted() -> None:
     assert short.error >= 2e-40
 
 
-def cumulants(parts: Parts, tilt: float) -> tuple[Real, Real, Real]:
+def cumulants(parts: CountedCells, tilt: float) -> tuple[Real, Real, Real]:
     """K, K' and K'' at 50 digits, from the definition."""
     value = mean = variance = mpmath.mpf(0)
     for cells, count in parts:

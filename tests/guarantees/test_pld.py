@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.guarantees.composition_rules import optimal
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import (
     ApproxRelease,
@@ -26,9 +27,8 @@ from tacit.guarantees.events import (
     Unsampled,
 )
 from tacit.guarantees.pld import convolve, delta_bounds, epsilon_bounds, laws
+from tacit.guarantees.pld.bounds import LossSizes
 from tacit.guarantees.pld.cells import Cells, floor_atoms, spread_atoms
-from tacit.guarantees.pld.steps import Steps
-from tacit.guarantees.rules import optimal
 from tacit.guarantees.values import PureDP
 
 
@@ -263,6 +263,6 @@ def test_no_vector_shift_is_worse_than_the_scalar_one_for_discrete_laplace_noise
 
 def test_a_planted_error_would_be_seen() -> None:
     """With the masses of the upper law swapped for those of a floor, the golden value is missed."""
-    step = Steps.of([(laplace(100), 100)]).step(1e-6, 1e-3, 1)
+    step = LossSizes.of([(laplace(100), 100)]).step(1e-6, 1e-3, 1)
     wrong = convolve.total([(laws.lower(laplace(100), step * 1.01), 100)], 1e-6)
     assert wrong.upper(4.692667) < 1e-6

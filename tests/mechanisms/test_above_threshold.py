@@ -194,7 +194,7 @@ def test_the_error_gives_half_of_beta_to_each_noise(confidence: float, queries: 
 def test_the_error_of_reals_covers_the_rounding_of_both_numbers() -> None:
     whole = AboveThreshold(sensitivity=2**20, epsilon=1, threshold=0)
     real = AboveThreshold(sensitivity=1.0, epsilon=1, threshold=0)
-    assert real._lattice.step == Fraction(1, 2**20)
+    assert real._grid.step == Fraction(1, 2**20)
     assert real.error(queries=5) == (whole.error(queries=5) + 1) / 2**20
 
 
@@ -286,7 +286,7 @@ def test_nothing_in_public_shows_the_noisy_threshold(monkeypatch: pytest.MonkeyP
     one = AboveThreshold(sensitivity=1, epsilon=1, threshold=0)
     public = [name for name in dir(one) if not name.startswith("_")]
     assert public == ["error", "event", "fired", "for_error", "guarantee", "query"]
-    assert one._life.threshold == SECRET
+    assert one._state.threshold == SECRET
     shown = [repr(one), str(one), f"{one}", *(repr(getattr(one, name)) for name in public)]
     assert not any(str(SECRET) in text for text in shown)
     assert repr(one) == "AboveThreshold(sensitivity=1, epsilon=1, threshold=0)"
@@ -332,7 +332,7 @@ def test_the_threshold_is_a_parameter_on_the_nearest_grid_point(
     monkeypatch: pytest.MonkeyPatch, sensitivity: float, threshold: Number, index: int
 ) -> None:
     monkeypatch.setattr(above_threshold, "discrete_laplace", lambda _scale, size: np.zeros(size, dtype=np.int64))
-    assert AboveThreshold(sensitivity=sensitivity, epsilon=1, threshold=threshold)._life.threshold == index
+    assert AboveThreshold(sensitivity=sensitivity, epsilon=1, threshold=threshold)._state.threshold == index
 
 
 @pytest.mark.parametrize("argument", ["sensitivity", "epsilon"])

@@ -152,7 +152,7 @@ def test_choices_among_integers_fit_the_law(kind: Kind) -> None:
 @every_kind
 def test_choices_among_reals_of_a_monotone_score_fit_the_law(kind: Kind) -> None:
     made = kind.make(sensitivity=0.5, epsilon=0.85, monotone=True)
-    step = made._lattice.step if isinstance(made, NoisyMax) else None
+    step = made._grid.step if isinstance(made, NoisyMax) else None
     scores = [0.1, 0.1, 0.2, 0.3, 0.35, 1.65]
     laws = [kind.at(scores, Fraction("1.7") * factor, step) for factor in (1, Fraction(11, 10), Fraction(9, 10))]
     judge(drawn(made, scores), laws[0], laws[1:])
@@ -246,7 +246,7 @@ def test_the_error_is_the_documented_bound(kind: Kind, candidates: int, confiden
 
 def test_the_error_of_reals_covers_their_rounding() -> None:
     whole, real = NoisyMax(sensitivity=2, epsilon=1), NoisyMax(sensitivity=2.0, epsilon=1)
-    step = float(real._lattice.step)
+    step = float(real._grid.step)
     assert real.error(candidates=3) == pytest.approx(whole.error(candidates=3) + step, rel=1e-15)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
-# Contexts that owe nothing to the caller's own.
+# Contexts that are independent of the caller's.
 _CTX = Context(40, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
 _UP = Context(40, ROUND_CEILING, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
 
@@ -20,7 +20,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def per_output(beta: Fraction, outputs: int) -> Decimal:
-    """Return b with (1-b)^m = 1-β: m independent outputs all stay inside if each does with 1-b.
+    """Return b with (1-b)^m = 1-β: if each of m independent outputs stays inside with 1-b, all do with 1-β.
 
     >>> per_output(Fraction(1, 20), 1)
     Decimal('0.05')

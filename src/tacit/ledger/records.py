@@ -29,8 +29,8 @@ from hashlib import sha256
 
 from tacit.errors import InvalidError, show
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget, Spent, limit
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger.policies import Recorded
 
 FORMAT = 2

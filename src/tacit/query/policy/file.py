@@ -19,8 +19,7 @@ from typing import TypeAlias
 from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.query.expressions import Kind
 from tacit.query.policy import TablePolicy
 from tacit.query.policy.build import Declared, assemble, digest, examine

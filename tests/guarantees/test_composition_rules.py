@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidError
 from tacit.guarantees import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.composition_rules import advanced, basic, optimal, optimal_delta
 from tacit.guarantees.conversions import delta_of_pure, exactly
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.rules import advanced, basic, optimal, optimal_delta
 
 RULES = [advanced, optimal]
 TIGHT = 1e-14
@@ -203,7 +203,7 @@ def test_parts_of_one_epsilon_may_stand_in_several_pairs() -> None:
 
 
 def test_different_epsilons_have_no_optimal_rule_here() -> None:
-    with pytest.raises(InvalidError, match="of one ε for the optimal rule"):
+    with pytest.raises(InvalidError, match="optimal rule needs parts of one ε"):
         optimal([*pure(0.1, 1), *pure(0.2, 1)], DELTA)
 
 
@@ -246,5 +246,5 @@ def test_parts_are_pairs(bad: Any) -> None:  # noqa: ANN401
 
 
 def test_too_many_in_all_are_refused() -> None:
-    with pytest.raises(InvalidError, match="in all"):
+    with pytest.raises(InvalidError, match="in total"):
         optimal(pure(1, 10**9) * 2, DELTA)
