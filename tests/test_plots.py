@@ -78,7 +78,7 @@ def gaussian_law(mu: float, step: float) -> tuple[Floats, Floats]:
     return losses, np.diff(norm.cdf(edges, mu * mu / 2, mu))
 
 
-# What all charts share
+# All charts
 
 
 @every_chart
@@ -143,7 +143,7 @@ READERS: list[Callable[[list[float]], alt.LayerChart]] = [
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, nan, 2.0, 3.0], [1.0, 2.0], "text", ["1"] * 4, [[1.0] * 4], None, 3, {}])
-def test_what_is_no_sequence_of_as_many_numbers_is_refused(bad: list[float]) -> None:
+def test_invalid_sequences_are_refused(bad: list[float]) -> None:
     for read in READERS:
         with pytest.raises(InvalidError):
             read(bad)
@@ -272,7 +272,7 @@ def test_the_tight_rule_is_broad_and_hides_no_other() -> None:
     broad, others = spec["layer"][:2]
     assert 'datum.rule === "tight"' in broad["transform"][0]["filter"].replace("['rule']", ".rule").replace("'", '"')
     assert broad["mark"]["strokeWidth"] > 2 * others["mark"]["strokeWidth"]
-    assert rows(CHARTS["counts"]())[0]["rule"] == "tight"  # what comes first is drawn first, at the back
+    assert rows(CHARTS["counts"]())[0]["rule"] == "tight"  # the first line is drawn first, at the back
 
 
 def test_infinite_and_zero_are_left_out_and_a_rule_without_a_value_is_named() -> None:
@@ -393,12 +393,10 @@ def test_a_long_law_is_summed_without_loss(mu: float, step: float, place: float,
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.1, 2.345])
-@pytest.mark.parametrize(
-    "step", [0.0037, 0.001]
-)  # with the second, losses stand at the edges of bars, but for rounding
+@pytest.mark.parametrize("step", [0.0037, 0.001])  # with the second, losses are at the edges of bars, up to rounding
 def test_the_bars_of_a_smooth_law_are_smooth(epsilon: float, step: float) -> None:
     losses, masses = gaussian_law(1.0, step)
-    masses[1::2] = 0.0  # symmetric noise leaves every second place of the grid empty, but for rounding
+    masses[1::2] = 0.0  # symmetric noise leaves every second point of the grid empty, up to rounding
     masses[1::2] += 1e-19
     chart = plots.loss_law(losses, masses, epsilon, 0.1)
     inner = [row["mass"] for row in rows(chart) if abs((row["left"] + row["right"]) / 2 - 0.5) < 2.5]

@@ -1,4 +1,4 @@
-"""Laws on a grid: from above no ε has a smaller δ than the true table, from below none a larger one."""
+"""Laws on a grid: from above, δ(ε) is at least that of the true table for every ε; from below, at most."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 def delta(loss: Floats, mass: Floats, infinite: float = 0.0) -> Floats:
-    """δ(ε) = Pr[L = ∞] + Σ p·(1 - e^(ε-L))₊ on the grid of ε, negative ones too: that is what composition needs."""
+    """δ(ε) = Pr[L = ∞] + Σ p·(1 - e^(ε-L))₊ on the grid of ε, also negative ones, which composition needs."""
     gain = -np.expm1(np.minimum(GRID[:, None] - loss[None, :], 0.0))
     return np.asarray(gain @ mass + infinite)
 
@@ -74,7 +74,7 @@ def test_atoms_spread_out_never_have_a_smaller_delta_and_keep_both_masses(table:
 @settings(max_examples=100, deadline=None)
 @given(tables(), STEPS, st.floats(0, 0.2))
 def test_cells_spread_out_never_have_a_smaller_delta(table: Table, step: float, infinite: float) -> None:
-    """The outcomes of each cell are known only by their two masses."""
+    """Check cells with two known masses and unknown outcomes."""
     loss, mass = table
     place = np.ceil(loss / step).astype(int) - 1  # in (ih, (i+1)h]
     first = int(place.min())
@@ -85,7 +85,7 @@ def test_cells_spread_out_never_have_a_smaller_delta(table: Table, step: float, 
 
 
 def test_a_law_drawn_together_stays_a_pair_and_one_that_fell_does_not() -> None:
-    """E_P[e^(-L)] = 1, here for a fine Gaussian of μ = 1: it is what keeps errors small when many are composed."""
+    """E_P[e^(-L)] = 1, here for a fine Gaussian of μ = 1: this keeps errors small when many laws are composed."""
     k = np.arange(-800, 801) / 100
     mass = np.exp(-k * k / 2) / np.exp(-k * k / 2).sum()
     drawn, fallen = (put(k + 0.5, mass, 0.05) for put in (contract_atoms, floor_atoms))

@@ -1,4 +1,4 @@
-"""What the charts of a composition show, against the accountants that the numbers come from."""
+"""The charts of a composition, compared with the accountants that compute their numbers."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_rule_that_does_not_know_a_part_is_left_out() -> None:
 
 
 def test_the_law_of_the_loss_has_the_binomial_masses() -> None:
-    """Bars are edged at ε, so masses are compared on both sides of it and in all."""
+    """Bars have an edge at ε, so masses are compared on both sides of it and in total."""
     chart = RESPONSES.plot("loss", delta=1e-2)
     epsilon = RESPONSES.epsilon(delta=1e-2).upper
     drawn = rows(chart)
@@ -131,7 +131,7 @@ def test_the_moments_are_those_of_the_loss() -> None:
 
 
 def test_moments_are_not_claimed_beyond_the_order_that_is_known() -> None:
-    """(2, 0.1)-Rényi DP bounds E[e^L] and says nothing of E[e^(5L)], which may be infinite."""
+    """(2, 0.1)-Rényi DP bounds E[e^L] but not E[e^(5L)], which may be infinite."""
     known = tc.compose([tc.RenyiDP(alpha=2, epsilon=0.1)])
     assert known.log_moments([0.5, 1]) == pytest.approx([0.05, 0.1])
     try:
@@ -163,7 +163,7 @@ def test_delta_is_a_probability_in_a_chart_too(kind: PlotKind, bad: Any) -> None
         RESPONSES.plot(kind, delta=bad)
 
 
-def test_what_has_no_law_has_no_law_to_draw() -> None:
+def test_a_guarantee_without_a_law_has_no_chart_of_it() -> None:
     for kind in ("delta", "loss"):
         with pytest.raises(InvalidError, match="'zcdp' or 'renyi'"):
             tc.compose([tc.ZCDP(rho=0.1)]).plot(kind)
@@ -174,7 +174,7 @@ def test_what_has_no_law_has_no_law_to_draw() -> None:
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.3, 0.6, 0.999])
-def test_a_give_away_has_a_curve_whatever_its_size(delta: float) -> None:
+def test_an_approximate_guarantee_has_a_curve_for_every_delta(delta: float) -> None:
     found = tc.compose([tc.ApproxDP(epsilon=1, delta=delta)]).curve(9)
     assert all(0 <= x < inf for x, _ in found)
     assert all(bounds.lower <= delta + (1 - delta) * 0.4622 for _, bounds in found)
@@ -182,6 +182,6 @@ def test_a_give_away_has_a_curve_whatever_its_size(delta: float) -> None:
     assert found[-1][1].upper <= 2.1 * delta
 
 
-def test_times_is_composition_with_itself() -> None:
+def test_repeated_is_composition_with_itself() -> None:
     mixed = tc.compose([PureRelease(epsilon=Fraction(1, 3)), (tc.GaussianDP(mu=0.2), 2)])
     assert repeated(mixed, 3) == tc.compose([(PureRelease(epsilon=Fraction(1, 3)), 3), (tc.GaussianDP(mu=0.2), 6)])

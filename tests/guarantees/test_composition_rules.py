@@ -30,7 +30,7 @@ def pure(epsilon: float, count: int) -> list[tuple[PureDP | ApproxDP, int]]:
 
 
 def above(bound: float, truth: Any) -> bool:  # noqa: ANN401 - mpmath has no types
-    """Say whether a float prints as at least the truth, and is close to it."""
+    """Return whether a float prints as at least the truth, and is close to it."""
     return bool(truth <= mpmath.mpf(repr(float(bound))) <= truth * (1 + TIGHT))
 
 
@@ -50,7 +50,7 @@ def convolved(odds: Fraction, leaks: Sequence[Fraction], power: Fraction) -> Fra
 
 
 def log_above(value: Fraction) -> Fraction:
-    """A rational within 1e-60 above ln x."""
+    """Return a rational within 1e-60 above ln x."""
     with mpmath.workdps(80):
         return Fraction(str(mpmath.nstr(mpmath.log(mpmath.mpf(value.numerator) / value.denominator), 65)))
 

@@ -26,7 +26,7 @@ orders = st.floats(1.001, 500)
 
 
 def above(bound: float, truth: Any) -> bool:  # noqa: ANN401 - mpmath has no types
-    """Say whether a float prints as at least the truth, and is close to it."""
+    """Return whether a float prints as at least the truth, and is close to it."""
     printed = mpmath.mpf(repr(float(bound)))
     return bool(truth <= printed <= truth * (1 + TIGHT) + mpmath.mpf(10) ** -320)
 

@@ -35,12 +35,12 @@ CONTINUOUS = GaussianNoise(sigma=Fraction(1), l2=Fraction(40))
 @pytest.mark.parametrize(
     ("event", "count", "epsilon", "truth"),
     [
-        (sampled(Fraction(1, 100), gaussian(4, 4, 10)), 2, 0.025997, 1.619e-3),  # what Q lacks, on removal
+        (sampled(Fraction(1, 100), gaussian(4, 4, 10)), 2, 0.025997, 1.619e-3),  # the mass that Q lacks, on removal
         (sampled(Fraction(1, 100), gaussian(100, 100, 1000)), 100, 1.0, 6.63e-7),
-        (sampled(Fraction(1, 2), CONTINUOUS), 2, 1.0, 0.75),  # Q far outside of P's window
+        (sampled(Fraction(1, 2), CONTINUOUS), 2, 1.0, 0.75),  # Q far outside P's window
         (sampled(Fraction(1, 2), gaussian(1, 1600)), 2, 1.0, 0.75),
         (sampled(1e-16, PureRelease(epsilon=Fraction(38))), 1, 1.430216784, 1.9e-19),  # a loss that cancels
-        (gaussian(10**4, 10**4), 1, 8.5, 6.7379e-17),  # faint tails drawn together
+        (gaussian(10**4, 10**4), 1, 8.5, 6.7379e-17),  # tiny tails moved closer together
         (
             sampled(1e-6, ApproxRelease(epsilon=Fraction("1.1"), delta=Fraction(1, 10**6))),
             2,

@@ -1,4 +1,4 @@
-"""Where parameters end: none, one and a billion uses, δ of 0 and 1, tiny and huge numbers, parts that cost nothing."""
+"""Extreme parameters: zero, one and a billion uses, δ of 0 and 1, tiny and huge numbers, parts that cost nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def valid(found: tc.Bounds) -> bool:
 
 
 def laws(x: Fraction) -> dict[str, Unsampled]:
-    """Events whose privacy loss is about x; those whose parameters no float holds are left out."""
+    """Return events whose privacy loss is about x, without those whose parameters do not fit into a float."""
     found: dict[str, Unsampled] = {
         "pure": PureRelease(epsilon=x),
         "range": BoundedRange(epsilon=x),
@@ -56,9 +56,9 @@ def laws(x: Fraction) -> dict[str, Unsampled]:
 
 @pytest.fixture
 def _little_memory() -> Iterator[None]:
-    """An array as long as a tiny ε asks for fails at once here, and does not fill the machine first."""
+    """Limit the memory, so that an array of the length that a tiny ε would need fails at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()  # engines hold much
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()  # engines use much memory
     resource.setrlimit(resource.RLIMIT_AS, (held + (8 << 30), hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
@@ -104,7 +104,7 @@ def test_no_uses_cost_nothing_and_one_use_is_the_thing_itself() -> None:
 
 
 def test_a_billion_uses_approach_the_gaussian_limit() -> None:
-    """ε₀ = 1e-5 a billion times is μ = √(k·ε₀²) = 0.316 Gaussian, but for about ε₀ of it."""
+    """ε₀ = 1e-5 a billion times is Gaussian with μ = √(k·ε₀²) = 0.316, up to about ε₀ of it."""
     found = tc.compose([(tc.PureDP(epsilon=1e-5), 10**9)]).epsilon(delta=1e-6)
     limit = tc.compose([tc.GaussianDP(mu=10**4.5 * 1e-5)]).epsilon(delta=1e-6).upper
     assert valid(found)
@@ -174,7 +174,7 @@ def test_a_part_that_costs_nothing_changes_nothing(nothing: Any) -> None:  # noq
 
 @pytest.mark.parametrize("delta", [1e-9, 0.1, 0.75])
 def test_a_give_away_alone_costs_its_delta(delta: float) -> None:
-    """Two of them give all away with 1 - (1-δ)²."""
+    """Two of them reveal everything with probability 1 - (1-δ)²."""
     total, truth = tc.compose([(tc.ApproxDP(epsilon=0, delta=delta), 2)]), delta * (2 - delta)
     for epsilon in (0.0, 3.0):
         found = total.delta(epsilon=epsilon)
@@ -284,7 +284,7 @@ def test_the_largest_loss_keeps_its_digits_when_the_rate_is_tiny(rate: int, epsi
 
 @pytest.mark.parametrize("coordinates", [1, 2])
 def test_numbers_that_move_by_less_than_a_step_do_not_raise_the_lower_bound(coordinates: int) -> None:
-    """From below such noise is nothing, so the bit beside it has all of δ, (e - e^½)/(1 + e)."""
+    """From below such noise has no loss, so the bit has all of δ, (e - e^½)/(1 + e)."""
     still = DiscreteLaplaceNoise(scale=Fraction(10), l1=Fraction(1, 2), coordinates=coordinates)
     bit = RandomizedBit(epsilon=Fraction(1))
     found = tc.compose([(PoissonSampled(rate=Fraction(1, 2), of=still), 100), bit]).delta(epsilon=0.5)

@@ -73,7 +73,7 @@ every_currency = pytest.mark.parametrize(("budget", "events"), CURRENCIES.values
 
 
 def all_admitted(budget: Budget, events: list[Priced]) -> tuple[Spent, list[Priced]]:
-    """Offer events in turn; return the total and those that were admitted."""
+    """Offer events in turn; return the total and the admitted events."""
     spent, admitted = start(budget), []
     for event in events:
         try:
@@ -142,7 +142,7 @@ def test_order_does_not_matter(budget: Budget, events: st.SearchStrategy[Priced]
 def test_a_refusal_changes_nothing(budget: Budget, events: st.SearchStrategy[Priced], data: st.DataObject) -> None:
     offered = data.draw(st.lists(events, max_size=12))
     spent, admitted = all_admitted(budget, offered)
-    assert all_admitted(budget, admitted) == (spent, admitted)  # as if the refused had never been offered
+    assert all_admitted(budget, admitted) == (spent, admitted)  # as if the rejected events had never been offered
 
 
 def test_after_a_refusal_what_fits_is_still_admitted() -> None:
@@ -282,7 +282,7 @@ def two_points(high: Any, low: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_an_approximate_release_keeps_the_promise_of_its_price(epsilon: float) -> None:
-    """The worst (ε,δ) pair is randomized response that with probability δ gives all away; its δ(e) is known."""
+    """The worst (ε,δ) pair is randomized response that reveals everything with probability δ; its δ(e) is known."""
     delta = 1e-3
     cost = price(ApproxZCDP(rho=1, delta=1), approx(Fraction(epsilon), Fraction(delta)))
     for e in np.linspace(0, 1.2 * epsilon, 30):
@@ -294,7 +294,7 @@ def test_bounded_range_pays_a_quarter_of_what_pure_privacy_pays() -> None:
     assert (_share(BoundedRange(epsilon=Fraction(1))), _share(pure("1"))) == (8, 2)
 
 
-# Adaptivity, by enumeration: every answer opens its own branch
+# Adaptivity, by enumeration: every answer opens a separate branch
 
 
 Tree = list[tuple[float, float]]
@@ -364,10 +364,10 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
 class Counterexample:
     """A Gaussian mechanism, then by its outcome a Gaussian or a Laplace mechanism.
 
-    Given the first privacy loss L₁ = l, what is left to be exceeded is ε - l, so with the second mechanism's curve
+    Given the first privacy loss L₁ = l, the second must exceed ε - l, so with the second mechanism's curve
     δ₂ the pair has δ(ε) = E[δ₂(ε - L₁)], L₁ ~ N(μ₁²/2, μ₁²): one integral, taken by the trapezoid rule. The target
     is that of the pair with Laplace noise; μ₂ is such that the pair of Gaussians has the same δ(ε). Both fixed
-    pairs meet the target. Whoever takes, for each l, the second mechanism with the larger δ₂(ε - l) does not.
+    pairs meet the target. An analyst who chooses, for each l, the second mechanism with the larger δ₂(ε - l) does not.
     """
 
     mu_first: float = 0.2
@@ -375,7 +375,7 @@ class Counterexample:
     epsilon: float = 3.9
 
     def delta(self, *seconds: Curve) -> float:
-        """Return δ(ε) when the larger of the curves is taken at each first loss."""
+        """Return δ(ε) if the larger of the curves is used at each first loss."""
         mean, spread = self.mu_first**2 / 2, self.mu_first
         loss = np.linspace(mean - 12 * spread, mean + 16 * spread, 50_001)
         density = np.exp(-(((loss - mean) / spread) ** 2) / 2) / (spread * sqrt(2 * pi))
@@ -393,7 +393,7 @@ class Counterexample:
 
 CASE = Counterexample()
 STEPS = 10**6
-"""Steps of the grid in one sensitivity: so fine that the discrete laws stand for the continuous ones."""
+"""Steps of the grid in one sensitivity: so fine that the discrete laws are nearly the continuous ones."""
 FIRST = gaussian((STEPS / Fraction(CASE.mu_first)) ** 2, STEPS**2)
 SECOND_GAUSSIAN = gaussian((STEPS / Fraction(CASE.mu_second)) ** 2, STEPS**2)
 SECOND_LAPLACE = laplace(STEPS / Fraction(CASE.laplace), STEPS)
@@ -410,7 +410,7 @@ def test_composed_curves_are_no_filter_the_true_delta_is_twice_the_target() -> N
 
 
 def test_the_zcdp_filter_refuses_both_second_mechanisms() -> None:
-    """The budget is the largest ρ that promises the target, so all that it admits keeps the target."""
+    """The budget is the largest ρ that promises the target, so everything that it admits meets the target."""
     rho = float(brentq(lambda rho: log(delta_of_zcdp(rho, CASE.epsilon) / CASE.target), 0.05, 5.0))
     budget = ZCDP(rho=rho)
     spent = admit(start(budget), budget, FIRST)
@@ -449,8 +449,8 @@ def test_the_basic_filter_refuses_both_second_mechanisms(share: float) -> None:
             admit(spent, budget, second)
 
 
-def test_the_gaussian_filter_has_no_place_for_the_choice() -> None:
-    """μ is that of the target. Two Gaussians are what it promises; a Laplace mechanism has no price in it."""
+def test_the_gaussian_filter_cannot_price_the_choice() -> None:
+    """μ is that of the target. It admits two Gaussians; a Laplace mechanism has no price in it."""
     budget = GaussianDP(mu=hypot(CASE.mu_first, CASE.mu_second) * (1 + 1e-12))
     spent = admit(start(budget), budget, GaussianDP(mu=CASE.mu_first))
     admit(spent, budget, GaussianDP(mu=CASE.mu_second))

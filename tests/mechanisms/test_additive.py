@@ -1,4 +1,4 @@
-"""Laplace and Gaussian: what both add, and what both refuse."""
+"""Laplace and Gaussian: values, noise, errors and invalid input."""
 
 from __future__ import annotations
 
@@ -419,7 +419,7 @@ def test_a_mechanism_is_fixed_and_shows_the_call_that_makes_it(m: Mechanism) -> 
 
 @pytest.mark.parametrize("m", [*INTEGRAL, *REAL])
 def test_the_time_of_a_release_does_not_tell_the_noise(m: Mechanism) -> None:
-    """Spearman over 10,000 releases within ±0.1: ten standard deviations of what independence gives, below 1e-20."""
+    """Spearman over 10,000 releases within ±0.1: ten deviations under independence, a false alarm below 1e-20."""
     value = 337 if m in INTEGRAL else 337.0
     rows = [_timed(m, value) for _ in range(10_000)]
     seconds, noise = np.array(rows).T

@@ -29,7 +29,7 @@ Kind = type[tc.Laplace] | type[tc.Gaussian]
 
 
 def fits(uses: Uses[Any], budget: tc.ApproxDP, share: Fraction = Fraction(1)) -> bool:
-    """Say if any sound rule certifies these mechanisms themselves, with a share of their noise, for the budget."""
+    """Return whether any sound rule certifies these mechanisms, with a share of their noise, for the budget."""
     some, delta = uses.at(uses.scale.fraction * share), budget.delta
     total = tc.compose(some.parts)
     return (
@@ -330,7 +330,7 @@ def test_weights_are_relative_to_the_heaviest() -> None:
 
 
 class Price:
-    """A curve that counts how often it is asked."""
+    """A curve that counts its evaluations."""
 
     def __init__(self, curve: Any) -> None:  # noqa: ANN401 - a function
         self.curve, self.asked = curve, 0

@@ -76,7 +76,7 @@ def test_rounding_keeps_the_claimed_sensitivity_by_brute_force(step: Fraction, s
 
 
 def test_the_l1_cost_of_rounding_a_vector_is_reached() -> None:
-    """Three coordinates that each straddle a tie: a total move of 1 becomes 3 steps, as N + m - 1 says."""
+    """Three coordinates that each straddle a tie: a total move of 1 becomes N + m - 1 = 3 steps."""
     grid = grid_of(Fraction(1), 3)
     low = [Fraction(1, 2) - Fraction(1, 10)] * 3
     high = [value + Fraction(1, 3) for value in low]
@@ -85,7 +85,7 @@ def test_the_l1_cost_of_rounding_a_vector_is_reached() -> None:
 
 
 def test_a_planted_error_in_the_vector_bound_is_found() -> None:
-    """Had we claimed N for vectors, as holds for one value, the example above would break it."""
+    """If vectors moved by at most N steps, as one value does, the example above would break the claim."""
     assert grid_of(Fraction(1), 3).l1_steps(Fraction(1)) > grid_of(Fraction(1), 1).l1_steps(Fraction(1))
 
 

@@ -1,4 +1,4 @@
-"""What the selection mechanisms refuse, and what they say when they do."""
+"""Invalid input of the selection mechanisms, and their messages."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_the_threshold_is_a_word_at_most_two_below(p: Fraction) -> None:
 
 
 def test_the_platforms_exponential_is_within_four_units_in_the_last_place() -> None:
-    """What `settle_float` and `choose_exp` stand on."""
+    """Check the error of np.exp that `settle_float` and `choose_exp` assume."""
     x = np.concatenate([np.random.default_rng(2).uniform(-64, 0, 20_000), -np.exp2(np.arange(-60.0, 7))])
     got, mp = np.exp(x), oracles.context(128)
     for at, value in zip(x.tolist(), got.tolist(), strict=True):

@@ -24,7 +24,7 @@ class Stale(SystemBits):
 
 
 class Rewound(SystemBits):
-    """A mutant that never moves on in its block."""
+    """A mutant that returns the start of its block again and again."""
 
     def take(self, count: int) -> bytes:
         taken = super().take(count)
@@ -33,7 +33,7 @@ class Rewound(SystemBits):
 
 
 def taken_in_a_child(source: SystemBits, count: int) -> bytes:
-    """Fork, let the child take, and read what it took."""
+    """Fork, let the child draw, and read its bytes."""
     ours, theirs = os.pipe()
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # other threads may run
         child = os.fork()
@@ -91,7 +91,7 @@ def test_a_thread_leaves_the_block_of_another_alone() -> None:
 
 
 class Interrupting(int):
-    """A count whose addition is interrupted by another draw, as a signal handler would."""
+    """A count whose addition draws in between, as a signal handler would."""
 
     source: SystemBits
     drawn: list[bytes]

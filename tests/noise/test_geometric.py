@@ -87,7 +87,7 @@ def pmf(coins: list[int], count: int, k: int) -> Fraction:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(40)], ids=str)
 def test_the_digits_multiply_to_the_law(scale: Fraction) -> None:
-    """Enumeration: the product of the code's own coins is (1-r)·r^k, also above the digits drawn one by one."""
+    """Enumerate: the product of the code's coins is (1-r)·r^k, also above the digits drawn one by one."""
     count = digits(scale)
     coins = [sum(_coin(scale, count, digit)(POINT)) // 2 for digit in range(count + 1)]
     ratio = Fraction(oracles.exp_neg(1 / scale, POINT), 1 << POINT)
@@ -116,7 +116,7 @@ either_scale = pytest.mark.parametrize("draw", [of_open_scale, of_private_scale]
 
 
 def chances(scale: Fraction) -> list[int]:
-    """The chance of each digit and of the rest, by the oracle."""
+    """Return the chance of each digit and of the rest, by the oracle."""
     count = digits(scale)
     coins = [oracles.logistic((1 << i) / scale, POINT) for i in range(count)]
     return [*coins, oracles.exp_neg((1 << count) / scale, POINT)]
@@ -175,7 +175,7 @@ def test_the_digits_above_are_drawn_when_their_coin_shows(draw: Read, scale: Fra
 
 @pytest.mark.parametrize("count", [0, 1, 3, 6, 12])
 def test_any_number_of_private_digits_gives_the_law(count: int) -> None:
-    """Too few digits leave more to the coin of the rest, too many are zeros; the law is the same."""
+    """Too few digits leave more to the coin of the rest, and surplus digits are zeros; the law is the same."""
     scale, size = Fraction(3, 2), 1 << 14
     parts = [geometric_of_private_scale(1.5, count, 64) for _ in range(size >> 6)]
     sample, law, other = np.concatenate(parts).astype(np.int64), Geometric(scale), Geometric(scale * Fraction(8, 10))

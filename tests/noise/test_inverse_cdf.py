@@ -1,4 +1,4 @@
-"""Tables are judged by what follows a word: U = (word + 1/3)/2^64 or (word + 2/3)/2^64, known for ever."""
+"""Tests of tables with words whose continuation is known: U = (word + 1/3)/2^64 or (word + 2/3)/2^64."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNCLEAR = np.iinfo(np.int16).min
 
 @dataclass(frozen=True)
 class Case:
-    """A law as the code states it, and as the oracle does."""
+    """A law as the code states it and as the oracle states it."""
 
     name: str
     steps: CdfSteps
@@ -50,7 +50,7 @@ def gaussian_case(variance: Fraction, *, twice: bool) -> Case:
 
 
 def loosened(case: Case, below: int, above: int) -> Case:
-    """Widen a law's enclosures to the two units that are allowed."""
+    """Widen a law's enclosures to the two units that are valid."""
 
     def steps(n: int) -> tuple[int, list[tuple[int, int]]]:
         first, enclosed = case.steps(n)
@@ -130,7 +130,7 @@ def test_symmetric_laws_have_symmetric_steps(case: Case) -> None:
 
 
 def near_the_steps(case: Case, most: int = 150) -> list[int]:
-    """Return the words around the steps: all of a short table, some of a long one, always the outermost."""
+    """Return the words around the steps: all of a short table, some of a long table, always the outermost ones."""
     lows = [int(low) for low in table(case).low]
     some = lows[:8] + lows[:: max(1, len(lows) // most)] + lows[-8:]
     near = {low + step for low in some for step in (-2, -1, 0, 1, 2, 3)} | {0, 1, 2, TOP - 1, TOP}
