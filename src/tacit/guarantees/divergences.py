@@ -62,10 +62,10 @@ def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
     a, rate = alpha - 1, 1 / scale
     with localcontext(_CTX) as context:
         context.prec = 60 + 2 * len(str(int(scale)))
-        steps, one = (Decimal(x.numerator) / Decimal(x.denominator) for x in (rate, a))
-        r, g, last = (-steps).exp(), (-(2 * one + 1) * steps).exp(), (-(2 * one + 1) * shift * steps).exp()
+        steps, excess = (Decimal(x.numerator) / Decimal(x.denominator) for x in (rate, a))
+        r, g, last = (-steps).exp(), (-(2 * excess + 1) * steps).exp(), (-(2 * excess + 1) * shift * steps).exp()
         inner = (1 - r) * (g - last) / (1 - g)
-        outer = (one * shift * steps).exp() * (1 + inner) + (-(one + 1) * shift * steps).exp()
+        outer = (excess * shift * steps).exp() * (1 + inner) + (-(excess + 1) * shift * steps).exp()
         log = (outer / (1 + r)).ln()
     return max(Fraction(0), Fraction(log) + _COARSE) / a
 
