@@ -11,7 +11,7 @@ sensitivity and the weights may not.
 
 **Leastness.** The search ends where the budget is nearly exhausted, or where a fraction 3e-4 less noise is not
 certified to fit. No much smaller s fits if ε(δ) falls as s grows. For discrete Laplace noise it does:
-noise of a larger scale is noise of a smaller one plus independent noise (`discrete_laplace_lower` in
+noise of a larger scale is noise of a smaller one plus independent noise (`_discrete_laplace_lower` in
 `guarantees.pld.laws` has the proof), so each use is post-processed, and so is the composition. Discrete Gaussian
 noise is not such a sum. If σ is above about one step, its curve is that of continuous noise up to about e^(-2π²σ²), and
 falls. Below, it need not fall, and an even smaller σ may fit again.

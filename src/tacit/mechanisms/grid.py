@@ -73,7 +73,7 @@ class ValueGrid:
 
     def read_one(self, value: object, argument: str) -> int:
         """Return one number as its grid index; raise InvalidError if it is an array or not a number."""
-        requirement = "one integer (a float sensitivity takes reals)" if self.integral else "one number"
+        requirement = "one integer" if self.integral else "one number"
         array, shape = read_numbers(value, argument, integral=self.integral, requirement=requirement)
         if shape is not None:
             raise wrong_kind(argument, "an array", requirement)
@@ -214,7 +214,7 @@ def _integer_grid(size: Fraction, outputs: int, granularity: object, argument: s
             hint=f"Remove it, or pass a float {argument} for reals.",
         )
     if size > 2 * LIMIT:
-        raise bad_value(argument, int(size), "at most 2^63, because values are within ±2^62")
+        raise bad_value(argument, int(size), "at most 2^63", hint="Values are within ±2^62.")
     return ValueGrid(Fraction(1), integral=True, outputs=outputs)
 
 
@@ -222,7 +222,8 @@ def _representable(step: Fraction, argument: str, value: object) -> Fraction:
     """Return a step whose quotients and multiples are ordinary floats, or raise InvalidError."""
     if Fraction(1, _ORDINARY) < step < _ORDINARY:
         return step
-    raise bad_value(argument, value, "a number between 1e-250 and 1e250, so that the grid fits into floats")
+    hint = "Otherwise the grid does not fit into floats."
+    raise bad_value(argument, value, "a number between 1e-250 and 1e250", hint=hint)
 
 
 def check_scale(steps: Fraction, argument: str, value: object) -> None:

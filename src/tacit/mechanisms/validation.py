@@ -108,7 +108,9 @@ def read_numbers(
     if kind == "O" and all(whole(x) is not None or (isinstance(x, float) and not exact) for x in array.flat):
         kind = "i"
     if kind not in ("iu" if integral else "iuf") or array.dtype.itemsize > np.dtype(np.float64).itemsize:
-        raise wrong_kind(argument, describe(value, array), required, hint=_NO_REALS if kind == "f" else None)
+        raise wrong_kind(
+            argument, describe(value, array), required, hint=_NO_REALS if integral and kind == "f" else None
+        )
     return array.reshape(-1), None if plain else array.shape
 
 

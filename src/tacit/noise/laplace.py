@@ -117,12 +117,12 @@ def _difference_steps(scale: Fraction, base: int) -> CdfSteps:
         for d in range(1 - base, base):
             (lo, hi), (cut_lo, cut_hi) = power[abs(d)], power[2 * (base - abs(d))]
             weights.append((lo * ((1 << m) - cut_hi), hi * ((1 << m) - cut_lo)))
-        return 1 - base, normalised(weights, n)
+        return 1 - base, _normalised(weights, n)
 
     return steps
 
 
-def normalised(weights: list[Enclosure], n: int) -> list[Enclosure]:
+def _normalised(weights: list[Enclosure], n: int) -> list[Enclosure]:
     """Enclose the steps of a finite law (all but the last, which is 1) from enclosures of its weights."""
     lows, highs = (list(accumulate(side)) for side in zip(*weights, strict=True))
     return [

@@ -38,7 +38,7 @@ from tacit.guarantees.profile import PrivacyProfile
 PldComponent: TypeAlias = Event | PrivacyProfile
 CountedComponents: TypeAlias = Sequence[tuple[PldComponent, int]]
 
-LONGEST = 1 << 21
+_LONGEST = 1 << 21
 _LEAST_SPREAD, _LARGEST_SIZE = 1e-9, 1e4
 _FEW = 8
 _FINEST = float(1 << 14)
@@ -63,7 +63,7 @@ class Bounds:
     upper: float
 
 
-class Law(Protocol):
+class _GridLaw(Protocol):
     """A function that puts an event's law on a grid: from above or from below, in one direction."""
 
     def __call__(self, event: PldComponent, step: float, *, adding: bool, coarse: int) -> Cells:
@@ -85,12 +85,12 @@ class LossSizes:
     def of(cls, parts: CountedComponents) -> LossSizes:
         """Collect the sizes of all events."""
         try:
-            sizes = [size(event) for event, _ in parts]
+            sizes = [_size(event) for event, _ in parts]
             weights = [count * x * x for (_, count), x in zip(parts, sizes, strict=True)]
         except OverflowError:
             return cls(parts[0][0], inf, inf, inf, 1, uneven=False)
         at = max(range(len(parts)), key=weights.__getitem__)
-        far = max(furthest(event, x) for (event, _), x in zip(parts, sizes, strict=True))
+        far = max(_furthest(event, x) for (event, _), x in zip(parts, sizes, strict=True))
         uses = sum(count for _, count in parts)
         return cls(parts[at][0], sizes[at], sqrt(sum(weights)), far, uses, len(set(sizes)) > _FEW)
 
@@ -105,11 +105,11 @@ class LossSizes:
         epsilon = spread * spread / 2 + spread * sqrt(2 * log(1 / delta) + 1)
         step = sqrt(3 * width * epsilon / (self.uses * (1 + epsilon / spread**2))) / finer
         step = min(step, max(self.main_size, spread / 16) / 4 / max(finer, 1.0), spread / 64 / max(finer, 1.0))
-        least = max(20 * spread, self.furthest) / LONGEST
-        return commensurate(self.main, max(step, least), least)
+        least = max(20 * spread, self.furthest) / _LONGEST
+        return _commensurate(self.main, max(step, least), least)
 
 
-def size(event: PldComponent) -> float:
+def _size(event: PldComponent) -> float:
     """Return the approximate size of the event's privacy loss: its ε, or μ for Gaussian noise."""
     match event:
         case GaussianNoise(sigma=s, l2=d):
@@ -128,24 +128,24 @@ def size(event: PldComponent) -> float:
 
 def _sampled_size(rate: float, event: Unsampled) -> float:
     """Return about ln(1+γ(e^ε-1)), or γ√(e^(μ²)-1) for Gaussian noise, but at most the size without sampling."""
-    whole = size(event)
+    whole = _size(event)
     gaussian = isinstance(event, (GaussianNoise, DiscreteGaussianNoise))
     growth = sqrt(expm1(min(whole * whole, 600.0))) if gaussian else expm1(min(whole, 600.0))
     return min(whole, log1p(rate * growth))
 
 
-def furthest(event: PldComponent, its_size: float) -> float:
+def _furthest(event: PldComponent, its_size: float) -> float:
     """Return about the largest loss for which an array has an entry."""
     if isinstance(event, PoissonSampled):
         one_sided = -log1p(-float(event.rate)) if isinstance(event.of, ApproxRelease) and float(event.rate) < 1 else 0.0
-        return max(furthest(event.of, size(event.of)), one_sided)
+        return max(_furthest(event.of, _size(event.of)), one_sided)
     if isinstance(event, PrivacyProfile):
         return event.points[-1][0]
     wide = isinstance(event, (GaussianNoise, DiscreteGaussianNoise))
     return its_size * (DEEP + its_size if wide else 1.0)
 
 
-def commensurate(event: PldComponent, step: float, least: float) -> float:
+def _commensurate(event: PldComponent, step: float, least: float) -> float:
     """Return a step close to `step` and at least `least` whose multiples are, nearly, the event's losses."""
     match event:
         case DiscreteGaussianNoise(variance=v, l2_squared=d) if v <= ATOMS:
@@ -159,7 +159,7 @@ def commensurate(event: PldComponent, step: float, least: float) -> float:
         case GaussianNoise() | DiscreteGaussianNoise() | PoissonSampled() | PrivacyProfile():
             return step
         case _:
-            unit = size(event)
+            unit = _size(event)
     if unit > step:
         return unit / ceil(unit / step)
     return unit * floor(step / unit) if unit > _LEAST_SPREAD * step else step
@@ -205,7 +205,7 @@ def delta_curve(parts: CountedComponents, epsilons: Sequence[float]) -> list[Bou
     return [Bounds(min(low, high), high) for low, high in zip(lower.tolist(), upper.tolist(), strict=True)]
 
 
-def _total(parts: CountedComponents, law: Law, step: float, delta: float, adding: bool) -> TotalLoss:  # noqa: FBT001 - of two ways
+def _total(parts: CountedComponents, law: _GridLaw, step: float, delta: float, adding: bool) -> TotalLoss:  # noqa: FBT001 - of two ways
     uses = sum(count for _, count in parts)
     coarse = max(1, min(_COARSEST, isqrt(uses // 8)))  # k uses err by k·h², so one of them may have cells of √k·h
     return total([(law(event, step, adding=adding, coarse=coarse if n == 1 else 1), n) for event, n in parts], delta)
@@ -264,7 +264,7 @@ class _Side:
         parts: CountedComponents,
         goal: tuple[float, float],
         sizes: LossSizes,
-        law: Law,
+        law: _GridLaw,
         read: Callable[[TotalLoss], float],
         finer: float,
     ) -> None:
@@ -279,7 +279,7 @@ class _Side:
 
     def _one_way(self, *, adding: bool) -> float:
         loss = _total(self._parts, self._law, self._step, self._goal[0], adding)
-        self.done = self.done or self._finer >= _FINEST or loss.losses.size >= LONGEST
+        self.done = self.done or self._finer >= _FINEST or loss.losses.size >= _LONGEST
         return self._read(loss)
 
     def refine(self, apart: float) -> None:

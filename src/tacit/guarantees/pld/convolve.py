@@ -163,7 +163,7 @@ class TotalLoss:
         return self.losses, np.where(self.tilted > 10 * noise, self.tilted, 0.0) * np.exp(power)
 
 
-def choose_tilt(stack: Stack, delta: float, step: float) -> float:
+def _choose_tilt(stack: Stack, delta: float, step: float) -> float:
     """Return λ with K(λ) - λK'(λ) ≈ ln δ, limited so that the tilted law keeps some width.
 
     If δ is near the probability of the largest loss, λ would go to infinity, and so would the weight of errors.
@@ -197,7 +197,7 @@ def total(parts: CountedCells, delta: float) -> TotalLoss:
     if any(not cells.mass.any() for cells, _ in parts):
         return _all_infinite()
     step, stack = parts[0][0].step, Stack.of(parts)
-    tilt = choose_tilt(stack, delta, step)
+    tilt = _choose_tilt(stack, delta, step)
     value, mean, variance = stack.cumulant(tilt)
     spread = max(sqrt(variance), 2 * step)
     first, length, whole = _window(parts, mean, spread)

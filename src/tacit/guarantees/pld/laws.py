@@ -2,7 +2,7 @@
 
 Every event is priced by a pair (P, Q) that dominates all its neighbours' pairs. If that pair is exact, it dominates
 the lower law. For noise added to a number the worst shift is the largest (a tail is the best test, and tails fall).
-For discrete Laplace noise on several numbers, `discrete_laplace_upper` has the proof. `(ε, δ)` events are randomized
+For discrete Laplace noise on several numbers, `_discrete_laplace_upper` has the proof. `(ε, δ)` events are randomized
 response with probability 1-δ and reveal everything with probability δ (Kairouz, Oh and Viswanath, ICML 2015, the
 extremal pair of theorem 3.3).
 """
@@ -37,14 +37,14 @@ _FAINT = 1e-280
 _MOST_SHIFT = 2**50
 
 
-def response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+def _response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     """Return randomized response from above: ±ε with probability e^(±ε/2)/(2·cosh(ε/2)) under P."""
     loss = np.array([epsilon, -epsilon])
     kept = 1 / (1 + exp(-epsilon))
     return spread_atoms(loss, (1 - infinite) * np.array([kept, kept * exp(-epsilon)]), step, infinite)
 
 
-def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+def _response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     """Return randomized response at the largest ε' ≤ ε whose two losses are a whole number of steps apart."""
     apart = floor(2 * epsilon / step * (1 + 2.0**-50))
     less = min(apart * step / 2, epsilon)
@@ -55,7 +55,7 @@ def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     return Cells(step, 0, mass, infinite, -less * (1 + 2.0**-48))
 
 
-def laplace_upper(epsilon: float, step: float) -> Cells:
+def _laplace_upper(epsilon: float, step: float) -> Cells:
     """Return continuous Laplace noise from above: masses ½ and ½e^(-ε) at ±ε, density ¼e^(-(ε-x)/2) between them."""
     first = floor(-epsilon / step)
     edge = np.clip((first + np.arange(ceil(epsilon / step) - first + 1)) * step, -epsilon, epsilon)
@@ -65,7 +65,7 @@ def laplace_upper(epsilon: float, step: float) -> Cells:
     return united(spread_cells(first, p, q, step), ends)
 
 
-def laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
+def _laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
     """Return Laplace noise from below, cells of 2·`coarse` steps merged.
 
     The shift is the largest ε' ≤ ε with 2ε' a whole number of steps.
@@ -85,7 +85,7 @@ def laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
     return Cells(step, 0, mass, 0.0, -top * (1 + 2.0**-48))
 
 
-def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
+def _discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
     """Return discrete Laplace noise from above.
 
     Its losses are (N-2j)/s; j = 0 has mass 1/(1+r), j = N has r^N/(1+r), others (1-r)/(1+r)·r^j.
@@ -123,7 +123,7 @@ def discrete_laplace_between(scale: Fraction, shift: int, edge: Floats) -> tuple
     return np.exp(-low / s) * wide, np.exp((high - 1 - shift) / s) * wide
 
 
-def discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
+def _discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
     """Return a discrete Laplace law that the given one dominates, on an offset grid.
 
     Noise of a larger scale s' is noise of scale s plus something independent: with z = e^(iω), (1-rz)/(1-r'z) = r/r' +
@@ -164,7 +164,7 @@ def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
     return floor_atoms(np.append(loss, ends), np.append(mass, [norm, p]), step, offset=shift * rate)
 
 
-def gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
+def _gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
     """Return continuous Gaussian noise from above, in cells of `coarse` steps.
 
     L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q.
@@ -185,7 +185,7 @@ def _finer(cells: Cells, coarse: int) -> Cells:
     return replace(cells, step=cells.step / coarse, start=cells.start * coarse, mass=mass)
 
 
-def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None, coarse: int = 1) -> Cells:
+def _gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None, coarse: int = 1) -> Cells:
     """Return continuous Gaussian noise from below: each cell's loss ln(p/q), moved down to a grid with a common offset.
 
     Cells are centred at grid points; a cell's merged loss differs from its centre by O(step²), so one small
@@ -235,7 +235,7 @@ def normal_cells(edge: Floats) -> Floats:
     return np.where((3 + 6 * c * c + c**4) * w**4 < 2.0**-43 * 1920, narrow, wide)
 
 
-def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
+def _discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
     """Return the losses (2kd+d²)/2τ and masses of discrete Gaussian noise of σ ≤ 4096, except for 1e-300 of it."""
     tau = float(variance)
     reach = ceil(DEEP * sqrt(tau)) + 1
@@ -269,17 +269,17 @@ def upper(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
     """Return a law that dominates the event's, on the grid; one Gaussian among many events on a `coarse` one."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
-            return response_upper(float(e), step)
+            return _response_upper(float(e), step)
         case BoundedRange(epsilon=e):
             return range_upper(float(e), step)
         case ApproxRelease(epsilon=e, delta=d):
-            return response_upper(float(e), step, float(d))
+            return _response_upper(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
-            return laplace_upper(float(d / s), step)
+            return _laplace_upper(float(d / s), step)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_upper(s, ceil(d), step) if d < _MOST_SHIFT else response_upper(float(d / s), step)
+            return _discrete_laplace_upper(s, ceil(d), step) if d < _MOST_SHIFT else _response_upper(float(d / s), step)
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_upper(float(d / s), step, coarse)
+            return _gaussian_upper(float(d / s), step, coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_upper(event, step)
         case _:
@@ -290,17 +290,17 @@ def lower(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
     """Return a law that some pair of the event's family dominates, on the grid."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
-            return response_lower(float(e), step)
+            return _response_lower(float(e), step)
         case BoundedRange(epsilon=e):  # two candidates, both scores moving by Δ apart: randomized response at ε/2
-            return response_lower(float(e / 2), step)
+            return _response_lower(float(e / 2), step)
         case ApproxRelease(epsilon=e, delta=d):
-            return response_lower(float(e), step, float(d))
+            return _response_lower(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
-            return laplace_lower(float(d / s), step, coarse)
+            return _laplace_lower(float(d / s), step, coarse)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_lower(s, floor(d), step) if 1 <= d < _MOST_SHIFT else Cells(step, 0, np.ones(1))
+            return _discrete_laplace_lower(s, floor(d), step) if 1 <= d < _MOST_SHIFT else Cells(step, 0, np.ones(1))
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_lower(float(d / s), step, coarse=coarse)
+            return _gaussian_lower(float(d / s), step, coarse=coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_lower(event, step)
         case _:
@@ -316,12 +316,12 @@ def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells
     """
     tau = float(event.variance)
     if event.coordinates == 1 and tau <= ATOMS:
-        loss, mass = discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
+        loss, mass = _discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
         return spread_atoms(loss, mass, step, 1e-300)
     if tau < 1:
         return Cells(step, 0, np.zeros(1), 1.0)
     more, up, astray = comparison(event)
-    plain = gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
+    plain = _gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
     return replace(plain, mass=plain.mass * exp(more), infinite=astray + plain.infinite, offset=plain.offset + up)
 
 
@@ -344,12 +344,12 @@ def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells
     """
     tau, d = float(event.variance), isqrt(event.l2_squared)
     if tau <= ATOMS:
-        loss, mass = discrete_gaussian_atoms(event.variance, d)
+        loss, mass = _discrete_gaussian_atoms(event.variance, d)
         return contract_atoms(loss[mass > _FAINT], mass[mass > _FAINT], step)
     if step * tau / d < 4:  # noqa: PLR2004 - a cell narrower than that many outcomes cannot be a union of them
         return Cells(step, 0, np.ones(1))
     down = comparison_below(d, tau)
-    plain = gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
+    plain = _gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
     return replace(plain, mass=plain.mass * exp(-down), offset=plain.offset - down)
 
 

@@ -55,11 +55,11 @@ _FAR = 600.0
 _MOST_SHIFT = 2**50
 _LEAST_RATE = 1e-100
 
-Between = Callable[[Floats], tuple[Floats, Floats]]
+_Between = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class _Pair:
     """Two laws by their losses: atoms, and a smooth part on an interval whose masses between losses are known.
 
     `infinite` is the P-mass where Q has no mass, `missing` the Q-mass where P has no mass. `lacking` is the Q-mass
@@ -69,7 +69,7 @@ class Pair:
     loss: Floats
     p: Floats
     q: Floats
-    between: Between | None = None
+    between: _Between | None = None
     ends: tuple[float, float] = (0.0, 0.0)
     infinite: float = 0.0
     missing: float = 0.0
@@ -77,7 +77,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class _Sampling:
     """The change of a pair when it is run on a sample; `adding` is the direction."""
 
     rate: float
@@ -109,7 +109,7 @@ class Sampling:
             return p, (1 - self.rate) * p + self.rate * q
         return (1 - self.rate) * q + self.rate * p, q
 
-    def rest(self, pair: Pair) -> tuple[Floats, Floats, float]:
+    def rest(self, pair: _Pair) -> tuple[Floats, Floats, float]:
         """Return the atom that one-sided mass becomes, as loss and P-mass, and the mass that stays infinite."""
         mass = pair.infinite if self.adding else (1 - self.rate) * pair.missing
         loss = -log1p(-self.rate) if self.adding else log1p(-self.rate)
@@ -125,7 +125,7 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         return spread_atoms(np.array(losses), np.array(masses), step, infinite + _FAINT)
     if not isinstance(event, PoissonSampled) or float(event.rate) >= 1:
         return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
-    how, pair = Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
+    how, pair = _Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
     loss, mass, infinite = how.rest(pair)
     p, _ = how.masses(pair.p, pair.q)
     loss, mass = np.append(how.loss(pair.loss), loss), np.append(p, mass)
@@ -155,7 +155,7 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
     if not _LEAST_RATE < float(event.rate) < 1:
         return Cells(step, 0, np.ones(1))
-    how = Sampling(float(event.rate), adding)
+    how = _Sampling(float(event.rate), adding)
     pair = _below(_aligned(event.of, how, step))
     one_sided, mass, infinite = how.rest(pair)
     infinite = infinite if pair.infinite > _NEGLIGIBLE else 0.0
@@ -189,7 +189,7 @@ def _down(loss: Floats, mass: Floats, step: float, anchor: float) -> float:
     return max(0.0, float(short[order][np.argmin(cost)])) * (1 + 2.0**-30)
 
 
-def _aligned(event: Unsampled, how: Sampling, step: float) -> Unsampled:
+def _aligned(event: Unsampled, how: _Sampling, step: float) -> Unsampled:
     """Return the event with its ε lowered until its two extreme losses are a whole number of steps apart."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
@@ -200,7 +200,7 @@ def _aligned(event: Unsampled, how: Sampling, step: float) -> Unsampled:
             return event
 
 
-def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
+def _lowered(epsilon: float, how: _Sampling, step: float) -> Fraction:
     def apart(e: float) -> float:
         low, high = how.loss(np.array([-e, e]))
         return float(high - low)
@@ -213,43 +213,43 @@ def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
     return Fraction(max(low, epsilon * 1e-9))
 
 
-def _response(epsilon: float, delta: float = 0.0) -> Pair:
+def _response(epsilon: float, delta: float = 0.0) -> _Pair:
     kept = (1 - delta) / (1 + exp(-epsilon))
     p = np.array([kept, kept * exp(-epsilon)])
-    return Pair(np.array([epsilon, -epsilon]), p, p[::-1].copy(), infinite=delta, missing=delta)
+    return _Pair(np.array([epsilon, -epsilon]), p, p[::-1].copy(), infinite=delta, missing=delta)
 
 
-def _laplace(epsilon: float) -> Pair:
+def _laplace(epsilon: float) -> _Pair:
     def between(edge: Floats) -> tuple[Floats, Floats]:
         wide = -np.expm1(-np.diff(edge) / 2) / 2
         return np.exp((edge[1:] - epsilon) / 2) * wide, np.exp(-(epsilon + edge[:-1]) / 2) * wide
 
     atoms = np.array([0.5, exp(-epsilon) / 2])
-    return Pair(np.array([epsilon, -epsilon]), atoms, atoms[::-1].copy(), between, (-epsilon, epsilon))
+    return _Pair(np.array([epsilon, -epsilon]), atoms, atoms[::-1].copy(), between, (-epsilon, epsilon))
 
 
-def _bounded_range(epsilon: float) -> Pair:
+def _bounded_range(epsilon: float) -> _Pair:
     ends = -epsilon, epsilon
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), lambda edge: laws.range_between(epsilon, edge), ends)
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), lambda edge: laws.range_between(epsilon, edge), ends)
 
 
-def _discrete_laplace(scale: Fraction, shift: int) -> Pair:
+def _discrete_laplace(scale: Fraction, shift: int) -> _Pair:
     """Return atoms at both ends and, between them, the other atoms or the masses of cells."""
     s = float(scale)
     top, norm = shift / s, 1 / (1 + exp(-1 / s))
     loss, p, q = np.array([top, -top]), np.array([norm, exp(-top) * norm]), np.array([exp(-top) * norm, norm])
     if shift > _MANY:
-        return Pair(loss, p, q, lambda edge: laws.discrete_laplace_between(scale, shift, edge), (-top, top))
+        return _Pair(loss, p, q, lambda edge: laws.discrete_laplace_between(scale, shift, edge), (-top, top))
     j = np.arange(1, shift)
     inner = -expm1(-1 / s) * norm
-    return Pair(
+    return _Pair(
         np.append(loss, (shift - 2.0 * j) / s),
         np.append(p, inner * np.exp(-j / s)),
         np.append(q, inner * np.exp((j - shift) / s)),
     )
 
 
-def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
+def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> _Pair:
     """Return Gaussian noise; with masses e^`more` times as large at losses higher by `up`, for the comparison."""
 
     def between(edge: Floats) -> tuple[Floats, Floats]:
@@ -259,20 +259,20 @@ def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
     reach = laws.DEEP * mu
     ends = mu * mu / 2 - reach + up, mu * mu / 2 + reach + up
     lacking = -expm1(more - up) + erfc((laws.DEEP - mu) / sqrt(2)) / 2  # the Q-mass left of the interval
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends, lacking=lacking * (1 + 2.0**-40))
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends, lacking=lacking * (1 + 2.0**-40))
 
 
-def _discrete_gaussian(event: DiscreteGaussianNoise) -> Pair:
+def _discrete_gaussian(event: DiscreteGaussianNoise) -> _Pair:
     """Return both laws term by term, P around 0 and Q around -d."""
     tau, d = float(event.variance), isqrt(event.l2_squared)
     reach = ceil(laws.DEEP * sqrt(tau)) + 1
     k = np.arange(-reach - d, reach + 1, dtype=np.float64)
     with np.errstate(under="ignore"):
         p, q = np.exp(-k * k / (2 * tau)), np.exp(-((k + d) ** 2) / (2 * tau))
-    return Pair((2 * k + d) * d / (2 * tau), p / p.sum(), q / q.sum())
+    return _Pair((2 * k + d) * d / (2 * tau), p / p.sum(), q / q.sum())
 
 
-def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
+def _fine_gaussian(event: DiscreteGaussianNoise) -> _Pair:
     """Return a shift of one coordinate under fine noise, from below: cells of rounded noise, moved as compared."""
     tau, d = float(event.variance), isqrt(event.l2_squared)
     down, mu = laws.comparison_below(d, tau), d / sqrt(tau) * (1 - 2.0**-50)
@@ -282,10 +282,10 @@ def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
         p, q = (laws.normal_cells((snapped - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
         return p * exp(-down), q
 
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, (-_KEPT * mu, _KEPT * mu))
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, (-_KEPT * mu, _KEPT * mu))
 
 
-def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
+def _above(event: Unsampled) -> _Pair:  # noqa: PLR0911 - one for each event
     """Return a pair that dominates the event's."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
@@ -304,7 +304,7 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
             if m == 1 and v <= _ATOMS:
                 return _discrete_gaussian(event)
             if v < 1:
-                return Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
+                return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
             more, up, astray = laws.comparison(event)
             pair = _gaussian(sqrt(event.l2_squared / float(v)) * (1 + 2.0**-50), more, up)
             return replace(pair, infinite=astray)
@@ -312,7 +312,7 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
             assert_never(event)
 
 
-def _below(event: Unsampled) -> Pair:
+def _below(event: Unsampled) -> _Pair:
     """Return a pair of the event's family, or one that a pair of the family dominates."""
     match event:
         case BoundedRange(epsilon=e):
@@ -325,6 +325,6 @@ def _below(event: Unsampled) -> Pair:
             return _above(event)
 
 
-def _equal_laws() -> Pair:
+def _equal_laws() -> _Pair:
     """Return the pair of two equal laws, which every pair dominates."""
-    return Pair(np.zeros(1), np.ones(1), np.ones(1))
+    return _Pair(np.zeros(1), np.ones(1), np.ones(1))
