@@ -20,7 +20,9 @@ from tacit.errors import InvalidError, MissingPackageError, show
 from tacit.safe_text import chart_label
 
 if TYPE_CHECKING:
-    import altair as alt
+    import altair  # noqa: ICN001 - `alt` is assigned, so that other modules may import it
+
+    alt = altair
 else:
 
     class _Altair:
@@ -202,8 +204,8 @@ def _marks(low: float, high: float, digits: Sequence[int]) -> list[float]:
     return [float(f"{digit}e{power}") for power in powers for digit in digits]
 
 
-def heading(title: str, subtitle: str | list[str] = "", **options: object) -> alt.TitleParams:
-    """Return the title and subtitle of a chart. Options are those of altair, for example `offset`."""
+def heading(title: str, subtitle: str | list[str] = "", *, grouped: bool = False) -> alt.TitleParams:
+    """Return the title and subtitle of a chart; `grouped` aligns them with the frame of a layered chart."""
     lines = [chart_label(line) for line in ([subtitle] if isinstance(subtitle, str) else subtitle)]
     return alt.TitleParams(
         text=chart_label(title),
@@ -212,13 +214,16 @@ def heading(title: str, subtitle: str | list[str] = "", **options: object) -> al
         fontSize=17,
         subtitleFontSize=13,
         subtitleColor="#555555",
-        **options,
+        frame="group" if grouped else alt.Undefined,
+        offset=8 if grouped else alt.Undefined,
+        color=INK if grouped else alt.Undefined,
+        subtitlePadding=5 if grouped else alt.Undefined,
     )
 
 
 def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:
     """Return layers as one chart of the common size, with a heading; they share the rows."""
-    top = heading(title, subtitle, frame="group", offset=8, color=INK, subtitlePadding=5)
+    top = heading(title, subtitle, grouped=True)
     frame = alt.ViewBackground(stroke=None)
     return alt.LayerChart(data=inline(rows), layer=layers, width=WIDTH, height=HEIGHT, title=top, view=frame)
 
