@@ -213,7 +213,7 @@ def test_a_privacy_curve_may_come_in_any_order() -> None:
     assert rows(plots.privacy_curve(EPSILONS[::-1], LOWER[::-1], UPPER[::-1])) == rows(CHARTS["curve"]())
 
 
-def test_a_delta_of_zero_is_left_out_and_said() -> None:
+def test_a_delta_of_zero_is_left_out_and_named() -> None:
     chart = plots.privacy_curve([0, 1, 2, 3], [1e-3, 1e-5, 0, 0], [1e-3, 1e-5, 0, 0])
     assert column(chart, "epsilon") == [0.0, 1.0]
     assert scale(chart, "x")["domain"] == [0.0, 3.0]
@@ -282,7 +282,7 @@ def test_infinite_and_zero_are_left_out_and_a_rule_without_a_value_is_named() ->
     assert subtitle(chart) == "All at δ = 1e-9. Nothing finite to draw for gdp."
 
 
-def test_what_no_axis_of_floats_can_hold_counts_as_infinite_or_zero(tmp_path: Path) -> None:
+def test_numbers_beyond_an_axis_count_as_infinite_or_zero(tmp_path: Path) -> None:
     chart = plots.epsilon_by_count([1, 2, 3, 4, 5], {"wide": [1e-305, 1e-290, 1, 1e290, 1e305]})
     assert column(chart, "uses") == [2, 3, 4]
     chart.save(tmp_path / "chart.svg")
@@ -360,7 +360,7 @@ def test_a_law_of_few_losses_holds_the_arrays() -> None:
     assert label_rows(chart) == [{"left": 0.5, "label": "ε = 0.5"}]
 
 
-def test_an_infinite_loss_that_is_nothing_beside_delta_is_not_said() -> None:
+def test_a_tiny_infinite_loss_is_not_in_the_subtitle() -> None:
     assert "∞" not in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-99], 0.5, 0.25))
     assert "Pr[L = ∞] = 1e-9" in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-9], 1, 1e-9))
 
@@ -416,7 +416,7 @@ def test_the_tail_beyond_epsilon_is_in_the_frame_however_unlikely() -> None:
     assert max(tail) > 100 * least
 
 
-def test_what_is_far_out_stays_in_the_data_but_outside_the_frame() -> None:
+def test_far_losses_stay_in_the_data_but_outside_the_frame() -> None:
     losses, masses = gaussian_law(1.0, 0.01)
     chart = plots.loss_law(np.append(losses, 1e6), np.append(masses * (1 - 1e-12), 1e-12), 1.0, 0.12)
     high = scale(chart, "x")["domain"][1]

@@ -38,7 +38,7 @@ def test_every_rule_is_an_upper_bound_of_the_tight_one() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 4, 100])
-def test_gaussians_merge_whatever_their_number(k: int) -> None:
+def test_any_number_of_gaussians_merges(k: int) -> None:
     total = tc.compose([(tc.GaussianDP(mu=1 / k**0.5), k)])
     assert total.epsilon(delta=1e-6).lower <= 4.886554 + 1e-6
     assert total.epsilon(delta=1e-6).upper >= 4.886554 - 1e-6
@@ -81,7 +81,7 @@ def test_concentrated_and_renyi_guarantees_have_their_own_rules() -> None:
 
 
 @pytest.mark.parametrize("bad", [3, "x", None, (tc.PureDP(epsilon=1), -1), (tc.PureDP(epsilon=1), 1.5), (1,), (3, 2)])
-def test_what_is_no_release_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_releases_are_refused(bad: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         tc.compose([bad])
     assert caught.value.argument == "items"

@@ -96,7 +96,7 @@ def refused_or_bounds(total: Composition, rule: Any, delta: float = 1e-6) -> tc.
         return tc.Bounds(0.0, inf)
 
 
-def test_no_uses_cost_nothing_and_one_use_is_the_thing_itself() -> None:
+def test_zero_uses_cost_nothing_and_one_use_costs_its_price() -> None:
     one = tc.PureDP(epsilon=1)
     assert tc.compose([(one, 0)]) == tc.compose([]) == tc.compose([(one, 0), (tc.GaussianDP(mu=1), 0)])
     assert tc.compose([(one, 1)]) == tc.compose([one])
@@ -220,7 +220,7 @@ def test_a_rule_that_does_not_serve_says_which_do(item: Any, rule: Any, delta: f
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -1, "1", None, True])
-def test_what_is_no_number_is_refused_wherever_it_is_given(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_numbers_are_refused_everywhere(bad: Any) -> None:  # noqa: ANN401
     total = tc.compose([tc.PureDP(epsilon=1)])
     for asked in (lambda: total.delta(epsilon=bad), lambda: total.log_moments([bad]), lambda: total.epsilon(delta=bad)):
         with pytest.raises(InvalidError):

@@ -111,7 +111,7 @@ def test_ten_tenths_are_one_and_an_eleventh_is_refused() -> None:
         (GaussianDP(mu=1), GaussianDP(mu=0.1), 100),
     ],
 )
-def test_what_fits_exactly_is_admitted_and_no_more(budget: Budget, event: Priced, times: int) -> None:
+def test_an_event_that_fits_exactly_is_admitted_and_no_more(budget: Budget, event: Priced, times: int) -> None:
     _, admitted = all_admitted(budget, [event] * (times + 3))
     assert len(admitted) == times
 
@@ -145,7 +145,7 @@ def test_a_refusal_changes_nothing(budget: Budget, events: st.SearchStrategy[Pri
     assert all_admitted(budget, admitted) == (spent, admitted)  # as if the rejected events had never been offered
 
 
-def test_after_a_refusal_what_fits_is_still_admitted() -> None:
+def test_after_a_refusal_a_fitting_event_is_still_admitted() -> None:
     budget = PureDP(epsilon=1)
     spent = admit(start(budget), budget, pure("0.9"))
     with pytest.raises(BudgetError, match=r"costs epsilon = 0\.2 but only 0\.1 is left"):
@@ -481,7 +481,7 @@ def test_two_orders_are_two_currencies() -> None:
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("event", [None, "PureRelease", 0.1, ZCDP(rho=0.1), PureDP(epsilon=0.1), object()])
-def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - a value of the wrong type
+def test_values_other_than_events_are_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match="cannot price") as caught:
         admit(start(budget), budget, event)
     assert caught.value.argument == "event"
@@ -517,13 +517,13 @@ def test_two_neighbour_relations_do_not_add() -> None:
 
 
 @pytest.mark.parametrize("budget", [None, 1.0, "ε = 1", pure("1")])
-def test_what_is_no_budget_is_refused(budget: Any) -> None:  # noqa: ANN401 - a value of the wrong type
+def test_values_other_than_budgets_are_refused(budget: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^budget must be one of PureDP"):
         start(budget)
 
 
 @pytest.mark.parametrize("total", [None, 0, PureDP(epsilon=0)])
-def test_what_is_no_total_is_refused(total: Any) -> None:  # noqa: ANN401 - a value of the wrong type
+def test_values_other_than_totals_are_refused(total: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^spent must be a total"):
         admit(total, PureDP(epsilon=1), pure("0.1"))
 

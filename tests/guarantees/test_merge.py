@@ -137,7 +137,7 @@ def test_one_part_in_a_million_moved_would_be_seen() -> None:
     assert apart(exact, total, allowed) <= error < apart(exact, planted, allowed)
 
 
-def test_what_is_faint_at_the_ends_is_cut_and_counted() -> None:
+def test_tiny_masses_at_the_ends_are_cut_and_counted() -> None:
     cells = Cells(STEP, 0, np.array([1e-40, 0.5, 0.5 - 2e-40, 1e-40]))
     (short,) = merged([(cells, 1)], 0.0)
     assert short.mass.size == 2

@@ -49,7 +49,7 @@ def promised(points: Points, epsilon: float) -> Fraction:
 
 @settings(max_examples=60, deadline=None)
 @given(POINTS, st.floats(0, 25))
-def test_a_profile_promises_what_the_best_chord_does(points: Points, epsilon: float) -> None:
+def test_a_profile_guarantees_the_delta_of_the_best_chord(points: Points, epsilon: float) -> None:
     found, truth = PrivacyProfile(points).delta(epsilon), float(promised(points, epsilon))
     assert found == pytest.approx(truth, rel=1e-9, abs=1e-12)
     assert found >= truth - 1e-12
@@ -150,7 +150,7 @@ def test_the_profile_of_an_approximate_guarantee_gives_its_delta_away() -> None:
 @pytest.mark.parametrize(
     "nothing", [tc.PureDP(epsilon=0), tc.ZCDP(rho=0), tc.GaussianDP(mu=0), tc.RenyiDP(alpha=2, epsilon=0)]
 )
-def test_what_costs_nothing_has_the_profile_of_nothing(nothing: Guarantee) -> None:
+def test_a_free_guarantee_has_the_profile_of_zero(nothing: Guarantee) -> None:
     assert PrivacyProfile.of(nothing).points == ((0.0, 0.0),)
 
 
@@ -171,14 +171,14 @@ def test_a_huge_guarantee_promises_next_to_nothing(extreme: Guarantee) -> None:
         *(([(1, bad)], "delta") for bad in (nan, inf, -0.1, 1.1, "0", None, True)),
     ],
 )
-def test_what_is_no_profile_is_refused_by_name(points: Any, argument: str) -> None:  # noqa: ANN401
+def test_invalid_points_of_a_profile_are_refused_by_name(points: Any, argument: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         PrivacyProfile(points)
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -1, "1", None, True])
-def test_what_is_asked_of_a_profile_is_checked(bad: Any) -> None:  # noqa: ANN401
+def test_arguments_of_a_profile_are_checked(bad: Any) -> None:  # noqa: ANN401
     known = PrivacyProfile([(0, 0.1)])
     for asked in (known.delta, known.epsilon):
         with pytest.raises(InvalidError):
@@ -196,7 +196,7 @@ def test_a_profile_has_at_least_two_points(points: Any) -> None:  # noqa: ANN401
 
 
 @pytest.mark.parametrize("bad", [None, 1.0, "PureDP", PrivacyProfile([(0, 0.1)])])
-def test_only_a_guarantee_has_a_profile_of_its_own(bad: Any) -> None:  # noqa: ANN401
+def test_only_a_guarantee_has_a_profile(bad: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError, match=r"^guarantee must be one of PureDP"):
         PrivacyProfile.of(bad)
 

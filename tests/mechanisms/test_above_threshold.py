@@ -274,7 +274,7 @@ def test_a_forked_child_is_refused_and_the_parent_is_not() -> None:
     assert one.query(10**9)
 
 
-def test_what_has_fired_cannot_be_loaded_again() -> None:
+def test_a_fired_mechanism_cannot_be_reset() -> None:
     one = alarm()
     assert one.query(10**9)
     with pytest.raises(AttributeError):

@@ -231,7 +231,7 @@ def test_names_order_and_counts_are_kept() -> None:
         _ = listed.mechanism
 
 
-def test_it_says_what_it_found() -> None:
+def test_a_calibration_has_a_summary() -> None:
     pure = tc.calibrate(tc.Laplace, sensitivity=1, uses=4, budget=tc.PureDP(epsilon=1))
     assert str(pure) == repr(pure)
     start, end = str(pure).split("; ")
@@ -242,7 +242,7 @@ def test_it_says_what_it_found() -> None:
     assert str(tight).endswith(f"{tight.better:.4g} times less noise than by splitting the budget")
 
 
-def test_what_is_found_is_drawn() -> None:
+def test_the_calibrated_mechanism_can_draw() -> None:
     assert isinstance(tc.calibrate(tc.Laplace, sensitivity=1, uses=50, budget=BUDGET).mechanism.release(3), int)
     assert isinstance(tc.calibrate(tc.Gaussian, sensitivity=1.5, uses=2, budget=BUDGET).mechanism.release(3), float)
 
@@ -371,7 +371,7 @@ def test_a_smooth_search_asks_few_times() -> None:
 
 
 @pytest.mark.parametrize("curve", [lambda _: inf, lambda _: 1.5])
-def test_what_never_fits_leaves_what_is_known_to(curve: Any) -> None:  # noqa: ANN401
+def test_a_search_without_a_fit_returns_the_known_one(curve: Any) -> None:  # noqa: ANN401
     price = Price(curve)
     found = search(price, TARGET, 10.0, Fraction(1000, 3))
     assert found.scale == Fraction(1000, 3)

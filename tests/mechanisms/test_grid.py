@@ -132,7 +132,7 @@ def test_ordinary_noise_on_the_largest_values_does_not_wrap() -> None:
     "value",
     [[], np.array(5), [[1, 2], [3]], "12", ["1"], [True], True, None, 1j, [1j], [None], np.array([], dtype=float), {}],
 )
-def test_what_is_no_array_of_numbers_is_refused(value: object) -> None:
+def test_values_other_than_arrays_of_numbers_are_refused(value: object) -> None:
     for integral in (True, False):
         with pytest.raises(InvalidError) as caught:
             read_numbers(value, "value", integral=integral)

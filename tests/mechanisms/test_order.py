@@ -249,7 +249,7 @@ def test_whole_numbers_beyond_the_floats_are_clamped_too() -> None:
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET], [np.nan], [True, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     refused("values", lambda: sorted_rows(bad, Fraction(0), Fraction(1)))
 
 

@@ -398,7 +398,7 @@ def test_a_value_is_a_number_of_the_right_kind(bad: Any) -> None:  # noqa: ANN40
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     one = made()
     refused("values", lambda: one.release_median(bad, bounds=BOUNDS))
 

@@ -203,7 +203,7 @@ NO_BITS: list[Any] = [
 
 
 @pytest.mark.parametrize("bad", NO_BITS, ids=repr)
-def test_what_are_no_bits_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_bits_are_refused(bad: Any) -> None:  # noqa: ANN401
     made = RandomizedResponse(epsilon=1)
     refused("bits", lambda: made.release(bad))
     refused("answers", lambda: made.estimate(bad))

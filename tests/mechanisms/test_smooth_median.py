@@ -387,7 +387,7 @@ def test_a_huge_epsilon_gives_the_median_on_the_grid() -> None:
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     one = made()
     refused("values", lambda: one.release(bad))
 
@@ -407,7 +407,7 @@ def test_delta_is_at_most_a_half(bad: Any) -> None:  # noqa: ANN401
     assert made(1, 0.5).guarantee.delta == 0.5
 
 
-def test_a_delta_that_is_as_good_as_none_is_refused() -> None:
+def test_a_delta_too_small_for_floats_is_refused() -> None:
     refused("delta", lambda: made(1, 1e-310))
     assert 0 <= made(1, 1e-100).release([3, 4]) <= WIDTH
 

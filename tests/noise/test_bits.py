@@ -148,7 +148,7 @@ def test_small_takes_walk_through_one_block_and_drop_its_end() -> None:
 
 
 @pytest.mark.parametrize(("size", "blocks"), [(1, 1), (8192, 1), (262144, 1), (262145, 2), (600_000, 3)])
-def test_every_block_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, size: int, blocks: int) -> None:
+def test_every_block_has_a_separate_key(monkeypatch: pytest.MonkeyPatch, size: int, blocks: int) -> None:
     keys = []
     system = os.urandom
 

@@ -185,14 +185,14 @@ def test_any_number_of_private_digits_gives_the_law(count: int) -> None:
 
 
 @given(scale=st.floats(0.01, 2.0**56), seed=st.integers(0, 10**6))
-def test_a_private_scale_draws_what_an_open_one_does(scale: float, seed: int) -> None:
+def test_a_private_scale_draws_the_same_as_a_public_one(scale: float, seed: int) -> None:
     ours = geometric(Fraction(scale), 5, Scripted(rest=seeded(seed)))
     private = geometric_of_private_scale(scale, digits(Fraction(scale)), 5, Scripted(rest=seeded(seed)))
     assert ours.tolist() == private.tolist()
 
 
 @given(scale=st.floats(1e-6, 2.0**56))
-def test_a_private_scale_takes_as_many_bytes_whatever_it_is(scale: float) -> None:
+def test_every_private_scale_takes_the_same_number_of_bytes(scale: float) -> None:
     source = Scripted(rest=seeded(8))
     geometric_of_private_scale(scale, 62, 3, source)
     assert source.taken == 3 * 63 * 8

@@ -159,7 +159,7 @@ def test_all_ways_to_read_a_table_agree_with_the_truth(case: Case, byte: int) ->
 
 
 @every_case
-def test_one_guided_batch_draws_what_its_words_say_one_by_one(case: Case) -> None:
+def test_a_guided_batch_equals_single_draws_from_its_words(case: Case) -> None:
     words, drawn = near_the_steps(case), table(case)
     asks = [word for word in words if drawn.guide[word >> 48] == UNCLEAR]
     script = words16(*(word >> 48 for word in words)) + words64(*((word << 16) & TOP for word in asks))
@@ -168,7 +168,7 @@ def test_one_guided_batch_draws_what_its_words_say_one_by_one(case: Case) -> Non
 
 
 @every_case
-def test_every_cell_of_the_guide_says_what_all_its_words_do(case: Case) -> None:
+def test_every_cell_of_the_guide_agrees_with_all_its_words(case: Case) -> None:
     oracle, drawn = truth(case), table(case)
     floors = [step >> POINT - 64 for step in oracle.steps]
     cells = np.flatnonzero(drawn.guide != UNCLEAR)
