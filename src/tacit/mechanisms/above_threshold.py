@@ -63,7 +63,7 @@ class AboveThreshold(Frozen):
     (False, True)
     >>> alarm.query(3)
     Traceback (most recent call last):
-    tacit.errors.RefusedError: This AboveThreshold has fired ...
+    tacit.errors.RefusedError: This AboveThreshold has fired, ...
 
     Args:
         sensitivity: Δ, the largest move of a queried value between neighbours; an int for integers.
