@@ -14,8 +14,8 @@ from tacit.database import Database
 from tacit.declared import declare
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Number
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Ledger, Request, Ticket
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open_ledger import open_ledger

@@ -206,5 +206,5 @@ def test_a_plan_that_exceeds_the_limit_of_its_analyst_says_so() -> None:
     db = tc.open(ROWS, analyst="ann", analysts={"ann": tc.PureDP(epsilon=0.5)}, **terms)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match=r"^These 3 questions cost ε = 0\.6 but only 0\.5 is left for you\."):
         tc.declare([db.plan(COUNT, epsilon=0.2)] * 3).ask()
-    with pytest.raises(BudgetError, match=r"^This question costs epsilon = 0\.6 but only 0\.5 is left"):
+    with pytest.raises(BudgetError, match=r"^This query costs epsilon = 0\.6 but only 0\.5 is left"):
         tc.declare([db.plan(COUNT, epsilon=0.6)]).ask()

@@ -11,7 +11,8 @@ from accounting_serve import Ends, Parts, Record, serve
 
 from tacit import compose
 from tacit.guarantees.events import Event, from_json
-from tacit.guarantees.filters import ApproxZCDP, admit, start
+from tacit.guarantees.filters import admit, start
+from tacit.guarantees.values import ApproxZCDP
 
 BUDGET = ApproxZCDP(rho=100, delta=1e-6)
 

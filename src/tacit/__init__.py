@@ -12,10 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
-from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.guarantees import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
 from tacit.guarantees.composition import Composition, compose
-from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.pld import Bounds
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.mechanisms import (

@@ -14,3 +14,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 Words32: TypeAlias = npt.NDArray[np.uint32]
+
+WideInts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+"""64-bit integers, or Python's integers if a value does not fit."""

@@ -20,8 +20,8 @@ from types import MappingProxyType
 from tacit.engines import Engine
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit_all, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget, Spent, admit_all, limit
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
 from tacit.query.aggregates.margins import as_table_count, with_margins
 from tacit.query.formatting import amounts, spell

@@ -19,8 +19,8 @@ from sqlalchemy import make_url
 from ledgers import ONE, Site, Sites, ask, ended, forked
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError
 from tacit.guarantees.events import ApproxRelease, Neighbours, PureRelease
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
 from tacit.ledger import Request, changes, storage
 from tacit.ledger.open_ledger import open_ledger, read_ledger
 from tacit.ledger.policies import Promise

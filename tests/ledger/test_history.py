@@ -10,8 +10,7 @@ from ledgers import ONE, Site, ask
 from tacit.errors import InvalidError, LedgerError
 from tacit.guarantees import filters
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise
-from tacit.guarantees.filters import ApproxZCDP
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import Ledger, Request, history
 from tacit.ledger.memory import MemoryLedger
 

@@ -19,8 +19,8 @@ from tacit.guarantees.events import (
     Event,
     PureRelease,
 )
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import Request, described
 from tacit.ledger.memory import MemoryLedger
 

@@ -14,8 +14,8 @@ from ledgers import ONE, Site, Sites, ask, pure
 from tacit.errors import BudgetError, InvalidError, RefusedError
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, Event, PureRelease
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import Request
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open_ledger import read_ledger

@@ -1,4 +1,4 @@
-"""Tables are judged by what follows a word: U = (word + 1/3)/2^64 or (word + 2/3)/2^64, known for ever."""
+"""Tests of tables with words whose continuation is known: U = (word + 1/3)/2^64 or (word + 2/3)/2^64."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 import oracles
 from oracles import Inverse
 from scripted import THIRD, TOP, TWO_THIRDS, Scripted, endless, seeded, uniform, words16, words64
+from tacit.errors import InternalError
 from tacit.noise import gaussian, laplace
-from tacit.noise.inverse_cdf import Steps, Table
+from tacit.noise.inverse_cdf import CdfSteps, CdfTable
 
 POINT = 704
 UNCLEAR = np.iinfo(np.int16).min
@@ -23,10 +24,10 @@ UNCLEAR = np.iinfo(np.int16).min
 
 @dataclass(frozen=True)
 class Case:
-    """A law as the code states it, and as the oracle does."""
+    """A law as the code states it and as the oracle states it."""
 
     name: str
-    steps: Steps
+    steps: CdfSteps
     oracle: Callable[[int], Inverse]
     infinite: bool = True
 
@@ -49,7 +50,7 @@ def gaussian_case(variance: Fraction, *, twice: bool) -> Case:
 
 
 def loosened(case: Case, below: int, above: int) -> Case:
-    """Widen a law's enclosures to the two units that are allowed."""
+    """Widen a law's enclosures to the two units that are valid."""
 
     def steps(n: int) -> tuple[int, list[tuple[int, int]]]:
         first, enclosed = case.steps(n)
@@ -91,8 +92,8 @@ def truth(case: Case, point: int = POINT) -> Inverse:
 
 
 @cache
-def table(case: Case) -> Table:
-    return Table(cache(case.steps))
+def table(case: Case) -> CdfTable:
+    return CdfTable(cache(case.steps))
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -129,14 +130,14 @@ def test_symmetric_laws_have_symmetric_steps(case: Case) -> None:
 
 
 def near_the_steps(case: Case, most: int = 150) -> list[int]:
-    """Return the words around the steps: all of a short table, some of a long one, always the outermost."""
+    """Return the words around the steps: all of a short table, some of a long table, always the outermost ones."""
     lows = [int(low) for low in table(case).low]
     some = lows[:8] + lows[:: max(1, len(lows) // most)] + lows[-8:]
     near = {low + step for low in some for step in (-2, -1, 0, 1, 2, 3)} | {0, 1, 2, TOP - 1, TOP}
     return sorted(word for word in near if 0 <= word <= TOP)
 
 
-def through_the_guide(table: Table, word: int, byte: int) -> int:
+def through_the_guide(table: CdfTable, word: int, byte: int) -> int:
     """Draw one integer through the guide from a known word."""
     cell, rest = word >> 48, word & (1 << 48) - 1
     asks = table.guide[cell] == UNCLEAR
@@ -158,7 +159,7 @@ def test_all_ways_to_read_a_table_agree_with_the_truth(case: Case, byte: int) ->
 
 
 @every_case
-def test_one_guided_batch_draws_what_its_words_say_one_by_one(case: Case) -> None:
+def test_a_guided_batch_equals_single_draws_from_its_words(case: Case) -> None:
     words, drawn = near_the_steps(case), table(case)
     asks = [word for word in words if drawn.guide[word >> 48] == UNCLEAR]
     script = words16(*(word >> 48 for word in words)) + words64(*((word << 16) & TOP for word in asks))
@@ -167,7 +168,7 @@ def test_one_guided_batch_draws_what_its_words_say_one_by_one(case: Case) -> Non
 
 
 @every_case
-def test_every_cell_of_the_guide_says_what_all_its_words_do(case: Case) -> None:
+def test_every_cell_of_the_guide_agrees_with_all_its_words(case: Case) -> None:
     oracle, drawn = truth(case), table(case)
     floors = [step >> POINT - 64 for step in oracle.steps]
     cells = np.flatnonzero(drawn.guide != UNCLEAR)
@@ -212,15 +213,15 @@ def test_the_far_tails_are_reached_and_exact(case: Case, zeros: int) -> None:
 
 
 def test_a_law_enclosed_too_loosely_is_refused() -> None:
-    Table(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 2)]))
-    with pytest.raises(ArithmeticError, match="not enclosed tightly enough"):
-        Table(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 3)]))
+    CdfTable(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 2)]))
+    with pytest.raises(InternalError, match="not enclosed tightly enough"):
+        CdfTable(lambda n: (0, [(1 << n - 1, (1 << n - 1) + 3)]))
 
 
 @pytest.mark.parametrize("byte", [THIRD, TWO_THIRDS])
 def test_steps_at_the_ends_of_the_words_are_no_exception(byte: int) -> None:
     """Steps at 0, 2^-64, 1 - 2^-64 and 1: the outcomes 0 and 4 have no chance, 1 and 3 one word each."""
-    drawn = Table(lambda n: (0, [(x, x) for x in (0, 1 << n - 64, (1 << n) - (1 << n - 64), 1 << n)]))
+    drawn = CdfTable(lambda n: (0, [(x, x) for x in (0, 1 << n - 64, (1 << n) - (1 << n - 64), 1 << n)]))
     words = [0, 1, 2, 1 << 48, 1 << 63, TOP - 2, TOP - 1, TOP]
     expected = [1, 2, 2, 2, 2, 2, 2, 3]
     assert drawn.draw_fully(8, Scripted(words64(*words))).tolist() == expected

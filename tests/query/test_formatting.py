@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.guarantees.filters import ApproxZCDP
-from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP
 from tacit.query.formatting import amounts, decimals, listed, percent, plain, rounded, spell
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.geometric import Integers
+from tacit.arrays import WideInts
 from tacit.query.histograms import WORD, Histograms, Packed, in_blocks, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
 
@@ -53,7 +53,7 @@ def test_blocks_add_up_exactly_and_the_last_may_be_shorter(
 class Scripted(NoiseLaw):
     """Noise that is known."""
 
-    def draw_array(self, size: int, bits: object = None) -> Integers:
+    def draw_array(self, size: int, bits: object = None) -> WideInts:
         del bits
         return np.array(self.script[:size], dtype=self.kind)
 

@@ -133,7 +133,7 @@ def query(  # noqa: PLR0913 - one for each option
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume)
+    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, request=request)
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
 
 

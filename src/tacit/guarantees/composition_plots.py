@@ -1,10 +1,10 @@
-"""What the charts of a composition show: the numbers, from the accountants; the drawing is `tacit.plots`.
+"""The numbers in the charts of a composition. The accountants compute them, and `tacit.plots` draws them.
 
-| kind | picture |
+| kind | chart |
 |---|---|
 | "delta" | δ(ε) between its certified bounds |
-| "rules" | ε at one δ against how often all of it is done, by every rule that knows its parts |
-| "loss" | the law of the total privacy loss, and what lies beyond ε(δ) |
+| "rules" | ε at one δ against the number of repetitions, by every rule that can price the components |
+| "loss" | the law of the total privacy loss, with the part beyond ε(δ) marked |
 | "moments" | ln E[e^(αL)], the moments view, and the lines by which rules bound it |
 """
 
@@ -15,88 +15,92 @@ from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from tacit import plots
-from tacit.errors import InvalidError, show
-from tacit.guarantees import rules
-from tacit.guarantees.accountants import Rule
+from tacit.errors import InvalidError, bad_value
+from tacit.guarantees import composition_rules
+from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, loss_events, total_rho
 from tacit.guarantees.composition import Composition
 from tacit.guarantees.conversions import probability
-from tacit.guarantees.pld.bracket import total_law
+from tacit.guarantees.pld.bounds import total_law
 
 if TYPE_CHECKING:
     import altair as alt
 
-Kind: TypeAlias = Literal["delta", "rules", "loss", "moments"]
+PlotKind: TypeAlias = Literal["delta", "rules", "loss", "moments"]
 
 _TIMES = (1, 2, 5, 10, 20, 50, 100)
 _ORDERS = [Fraction(n, 4) for n in range(1, 129)]
 
 
-def draw(total: Composition, kind: Kind, delta: float) -> alt.LayerChart:
-    """Draw one of the pictures."""
-    if kind not in get_args(Kind):
-        raise InvalidError("kind", show(kind), f"one of {', '.join(map(repr, get_args(Kind)))}")
+def draw(total: Composition, kind: PlotKind, delta: float) -> alt.LayerChart:
+    """Draw one of the charts."""
+    if kind not in get_args(PlotKind):
+        raise bad_value("kind", kind, f"one of {', '.join(map(repr, get_args(PlotKind)))}")
     if not total.parts:
-        raise InvalidError("total", "a composition that costs nothing", "one that costs something, to be drawn")
+        raise InvalidError("The composition is empty: it costs nothing, so there is no chart of it.", argument="total")
     if not 0 < probability(delta, "delta") < 1:
-        raise InvalidError("delta", show(delta), "a number between 0 and 1")
+        raise bad_value("delta", delta, "a number between 0 and 1")
     return {"delta": _curve, "rules": _rules, "loss": _loss, "moments": _moments}[kind](total, delta)
 
 
 def _curve(total: Composition, _: float) -> alt.LayerChart:
-    found = total.curve()
+    curve = total.curve()
     return plots.privacy_curve(
-        [x for x, _ in found], [bounds.lower for _, bounds in found], [bounds.upper for _, bounds in found]
+        [x for x, _ in curve], [bounds.lower for _, bounds in curve], [bounds.upper for _, bounds in curve]
     )
 
 
 def _rules(total: Composition, delta: float) -> alt.LayerChart:
-    """A rule that does not know a part, or has no finite answer, is left out or named in the subtitle."""
+    """Draw ε by each rule. A rule that cannot price a component, or has no finite ε, is named in the subtitle."""
     by_rule: dict[str, list[float]] = {}
-    for rule in get_args(Rule):
-        found = [_by(times(total, k), rule, delta) for k in _TIMES]
+    for rule in get_args(CompositionRule):
+        epsilons = [_epsilon_by(repeated(total, k), rule, delta) for k in _TIMES]
         if rule != "pld":  # drawn as "tight"
-            by_rule[rule] = found
-    if all(min(found) == inf for found in by_rule.values()):
-        raise InvalidError("delta", show(delta), "larger: at this one no rule gives a finite ε")
+            by_rule[rule] = epsilons
+    if all(min(epsilons) == inf for epsilons in by_rule.values()):
+        raise _no_finite_epsilon(delta)
     return plots.epsilon_by_count(_TIMES, by_rule, delta=delta)
 
 
-def _by(total: Composition, rule: Rule, delta: float) -> float:
-    """Return ε by one rule; infinite where the rule does not know a part, or has no answer at this δ."""
+def _no_finite_epsilon(delta: float) -> InvalidError:
+    return InvalidError(f"No rule gives a finite ε at delta = {delta}.", argument="delta", hint="Use a larger delta.")
+
+
+def _epsilon_by(total: Composition, rule: CompositionRule, delta: float) -> float:
+    """Return ε by one rule; infinite if the rule cannot price a component or gives no ε at this δ."""
     try:
         return total.epsilon(delta=delta, rule=rule, width=1e-2).upper
     except InvalidError:
         return inf
 
 
-def times(total: Composition, k: int) -> Composition:
-    """Return all of it, done k times."""
-    return Composition(tuple((part, count * k) for part, count in total.parts))
+def repeated(total: Composition, k: int) -> Composition:
+    """Return the composition repeated k times."""
+    return Composition(tuple((component, count * k) for component, count in total.parts))
 
 
 def _loss(total: Composition, delta: float) -> alt.LayerChart:
     epsilon = total.epsilon(delta=delta).upper
     if epsilon == inf:
-        raise InvalidError("delta", show(delta), "one at which ε is finite")
-    losses, masses, infinite = total_law(total.events(), delta)
+        raise _no_finite_epsilon(delta)
+    losses, masses, infinite = total_law(loss_events(total.parts), delta)
     return plots.loss_law([*losses, inf], [*masses, infinite], epsilon, total.delta(epsilon=epsilon).upper)
 
 
 def _moments(total: Composition, _: float) -> alt.LayerChart:
-    """The moments themselves, and the lines by which zCDP and the basic rule bound them."""
+    """Draw the moments, and the lines by which zCDP and the basic rule bound them."""
     by_name = {"the moments": total.log_moments(_ORDERS)}
     for name, bound in (("zcdp: ρα(α+1)", _by_zcdp), ("basic: αε", _by_basic)):
         try:
             by_name[name] = bound(total)
-        except InvalidError:  # a part that the rule does not know
+        except InvalidError:  # the rule cannot price a component
             continue
     return plots.moments([float(a) for a in _ORDERS], by_name)
 
 
 def _by_zcdp(total: Composition) -> list[float]:
-    return [float(total.rho()[0] * a * (a + 1)) for a in _ORDERS]
+    return [float(total_rho(total.parts)[0] * a * (a + 1)) for a in _ORDERS]
 
 
 def _by_basic(total: Composition) -> list[float]:
-    epsilon = float(rules.basic(total.pairs()).epsilon)
+    epsilon = float(composition_rules.basic(epsilon_delta_pairs(total.parts)).epsilon)
     return [epsilon * float(a) for a in _ORDERS]

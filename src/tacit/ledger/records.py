@@ -33,8 +33,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from tacit.errors import bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, limit, start
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget, Spent, limit, start
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger.policies import RecordedPolicy
 
 FORMAT = 2

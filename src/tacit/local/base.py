@@ -26,7 +26,7 @@ from tacit.local.count_laws import Decoded, Supports
 from tacit.local.domain import Domain
 from tacit.local.reports import Reports
 from tacit.local.response_law import Pure, read_epsilon
-from tacit.mechanisms.frozen import Fixed
+from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.validation import count_of
 from tacit.noise.bits import SYSTEM, BitSource
 
@@ -41,7 +41,7 @@ _SHARE = "a number from 0 to 1"
 _CHUNK_ROWS, _CHUNK_BYTES = 1 << 16, 1 << 20
 
 
-class Protocol(Fixed):
+class Protocol(Frozen):
     """A frequency oracle with one report a person; ε-DP for each person against everybody, the server included.
 
     Attributes:
@@ -67,7 +67,7 @@ class Protocol(Fixed):
         self._width, self._cells = width, cells
         self.report_bytes = width
         self._digest = hashlib.sha256(_canonical(self._fields()).encode()).digest()[:16]
-        self._fix(**shown)
+        self._freeze(**shown)
 
     @property
     def domain(self) -> Sequence[object]:

@@ -1,29 +1,29 @@
-"""A mechanism's law, grid and guarantee are fixed when it is made."""
+"""Frozen objects: a mechanism's law, grid and guarantee are fixed at construction."""
 
 from __future__ import annotations
 
 
-class Fixed:
-    """A value whose attributes are set in `__init__` and never again; shown as the call that makes it."""
+class Frozen:
+    """An object whose attributes are set in `__init__` only. Its representation is the call that constructs it."""
 
-    _made: bool = False
-    _shown: tuple[str, ...] = ()
+    _frozen: bool = False
+    _arguments: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse any change after construction."""
-        if self._made:
-            raise AttributeError(f"{type(self).__name__} is fixed; make a new one instead of changing {name}.")
+        """Raise AttributeError on any change after construction."""
+        if self._frozen:
+            raise AttributeError(f"{type(self).__name__} is frozen. Construct a new one instead of changing {name}.")
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Refuse any removal."""
-        raise AttributeError(f"{type(self).__name__} is fixed; {name} cannot be removed.")
+        """Raise AttributeError on any deletion."""
+        raise AttributeError(f"{type(self).__name__} is frozen. {name} cannot be deleted.")
 
-    def _fix(self, **shown: object) -> None:
-        """End construction; remember the arguments that made this mechanism."""
-        self._shown = tuple(f"{name}={value!r}" for name, value in shown.items() if value is not None)
-        self._made = True
+    def _freeze(self, **arguments: object) -> None:
+        """End construction and store the arguments for the representation, without those that are None."""
+        self._arguments = tuple(f"{name}={value!r}" for name, value in arguments.items() if value is not None)
+        self._frozen = True
 
     def __repr__(self) -> str:
-        """Show the call that makes this mechanism."""
-        return f"{type(self).__name__}({', '.join(self._shown)})"
+        """Return the call that constructs this object."""
+        return f"{type(self).__name__}({', '.join(self._arguments)})"

@@ -1,4 +1,4 @@
-"""The grid that values live on: integers as they are, reals on a step fixed at construction.
+"""The grid of a mechanism's values: integers unchanged, reals rounded to a step that is fixed at construction.
 
 **Rounding.** A real x becomes the integer ⌊x/η + ½⌋, computed exactly. For |x - y| ≤ Δ and N = ⌈Δ/η⌉,
 
@@ -10,13 +10,13 @@
   is strictly below that of the |aᵢ - bᵢ| + 1 in each coordinate, whose length is at most Δ/η + √m by the
   triangle inequality; so the whole number Σ(⌊aᵢ⌋ - ⌊bᵢ⌋)² is strictly below (N + √m)². For m = 1, S = N².
 
-**Exactness.** Up to 63 values are rounded as rationals, all alike. Of more, x/η is computed as a sum of two
-floats (Dekker, Numer. Math. 18, 1971), within 2^-40 of the truth for |x/η| ≤ 2^62; those within 2^-36 of a tie
+**Exactness.** Up to 63 values are rounded as rationals, all in the same way. For more values, x/η is computed as a sum
+of two floats (Dekker, Numer. Math. 18, 1971), within 2^-40 of the truth for |x/η| ≤ 2^62. Values within 2^-36 of a tie
 are rounded once more as rationals, which takes longer (see the known weaknesses).
 
-**Range.** Values and reals' grid indices up to ±2^62 are taken. Noise of scale up to 2^56 steps stays within
-±2^62 (but for an event below 2^-64, handled in Python's integers), so value plus noise fits 64 bits and the
-sum saturates at ±(2^63 - 1), a function of the exact sum alone.
+**Range.** Integers, and grid indices of reals, up to ±2^62 are valid. Noise of scale up to 2^56 steps stays within
+±2^62 (except for an event below 2^-64, which Python's integers handle), so value plus noise fits into 64 bits. The sum
+saturates at ±(2^63 - 1), a function of the exact sum alone.
 
 **Output.** A real is the index times the step, as a float: a function of the index, so the set of reachable
 outputs is the same for every input.
@@ -32,11 +32,19 @@ from math import ceil, floor, isqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats, Ints
-from tacit.errors import InvalidError, TooMuchNoiseError, show
+from tacit.arrays import Floats, Ints, WideInts
+from tacit.errors import InvalidError, TooMuchNoiseError, bad_value, show
 from tacit.guarantees.exact import positive, whole
-from tacit.mechanisms.numbers import LIMIT, Array, Shape, as_fraction, as_integers, read_numbers
-from tacit.mechanisms.validation import count_of
+from tacit.mechanisms.validation import (
+    LIMIT,
+    Array,
+    Shape,
+    as_fraction,
+    as_integers,
+    count_of,
+    read_numbers,
+    wrong_kind,
+)
 from tacit.noise import MAX_SCALE
 
 TOP = 2**63 - 1
@@ -46,22 +54,31 @@ _FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
-    """Where a mechanism's values live: a step, and how many values a real release has."""
+class ValueGrid:
+    """The grid of a mechanism's values: its step, and the number of values in a release of reals."""
 
     step: Fraction
     integral: bool
     outputs: int
 
     def read(self, value: object, argument: str = "value") -> tuple[Ints, Shape]:
-        """Return a value as flat grid indices and its shape; raise InvalidError on anything else."""
+        """Return a value as flat grid indices and its shape; raise InvalidError if it is invalid."""
         array, shape = read_numbers(value, argument, integral=self.integral)
         if self.integral:
             return as_integers(array, argument), shape
         if array.size != self.outputs:
-            want = "one number" if self.outputs == 1 else f"{self.outputs} numbers"
-            raise InvalidError(argument, f"{array.size} of them", f"{want}, as outputs={self.outputs} says")
+            message = f"{argument} holds {array.size} numbers, but the mechanism has outputs={self.outputs}."
+            raise InvalidError(message, argument=argument)
         return self.round(array, argument), shape
+
+    def read_one(self, value: object, argument: str) -> int:
+        """Return one number as its grid index; raise InvalidError if it is an array or not a number."""
+        requirement = "one integer" if self.integral else "one number"
+        array, shape = read_numbers(value, argument, integral=self.integral, requirement=requirement)
+        if shape is not None:
+            raise wrong_kind(argument, "an array", requirement)
+        index = as_integers(array, argument) if self.integral else self.round(array, argument)
+        return int(index[0])
 
     def round(self, array: Array, argument: str = "value") -> Ints:
         """Return ⌊x/η + ½⌋ exactly for each finite x within 2^62 steps."""
@@ -75,7 +92,8 @@ class Lattice:
 
     def _round_floats(self, x: Floats, argument: str) -> Ints:
         if not np.isfinite(x).all():
-            raise InvalidError(argument, "NaN or infinity", "finite; drop or replace what is missing first")
+            message, hint = f"{argument} holds NaN or infinity.", "Drop or replace missing values first."
+            raise InvalidError(message, argument=argument, hint=hint)
         with np.errstate(all="ignore"):  # neither the caller's settings nor a tiny value may make this raise
             self._check(bool((np.abs(x * float(1 / self.step)) < LIMIT).all()), argument)
             index = _nearest_each(x, self.step) if x.size < _FEW else _nearest_all(x, self.step)
@@ -84,23 +102,23 @@ class Lattice:
 
     def _check(self, holds: bool, argument: str) -> None:  # noqa: FBT001 - a condition
         if not holds:
-            reach = float(LIMIT * self.step)
-            raise InvalidError(argument, "a number beyond that", f"within ±{reach:.4g} (2^62 grid steps)")
+            message = f"{argument} must be within ±{float(LIMIT * self.step):.4g} (2^62 grid steps)."
+            raise InvalidError(message, argument=argument)
 
     def write(self, indices: Ints, shape: Shape) -> int | float | npt.NDArray[np.generic]:
-        """Return grid indices as numbers in the shape that came in."""
+        """Return grid indices as numbers in the given shape."""
         if self.integral:
             return int(indices[0]) if shape is None else indices.reshape(shape)
         reals = indices * float(self.step)
         return float(reals[0]) if shape is None else reals.reshape(shape)
 
     def l1_steps(self, sensitivity: Fraction) -> int:
-        """Return how far neighbouring index vectors are apart in L1, at most."""
+        """Return the largest L1 distance of neighbouring index vectors."""
         steps = ceil(sensitivity / self.step)
         return steps if self.integral else steps + self.outputs - 1
 
     def l2_squared_steps(self, sensitivity: Fraction) -> int:
-        """Return how far neighbouring index vectors are apart in squared L2, at most."""
+        """Return the largest squared L2 distance of neighbouring index vectors."""
         steps = ceil(sensitivity / self.step)
         if self.integral or self.outputs == 1:
             return steps**2
@@ -155,66 +173,83 @@ def ceil_root(n: int) -> int:
     return isqrt(n - 1) + 1 if n else 0
 
 
-def make_lattice(
-    sensitivity: object, outputs: object, granularity: object, noise: Fraction
-) -> tuple[Fraction, Lattice]:
-    """Return the sensitivity as a rational and the lattice for it.
+def make_grid(
+    sensitivity: object,
+    size: Fraction,
+    outputs: object,
+    granularity: object,
+    noise: Fraction,
+    argument: str = "sensitivity",
+) -> ValueGrid:
+    """Return the grid for a sensitivity: the integers for an int, a fine grid for any other number.
 
-    `noise` is the scale of the noise for sensitivity 1. The step is Δ/2^k: at least 2^20 steps a sensitivity
-    and output, so that the vector's rounding costs below 10^-6; at least 2^12 steps a noise scale, as far as
-    2^40 steps a sensitivity allow; at most 2^54 steps a noise scale.
+    The step is Δ/2^k: at least 2^20 steps a sensitivity and output, so that the vector's rounding costs below 10^-6;
+    at least 2^12 steps a noise scale, if 2^40 steps a sensitivity allow it; at most 2^54 steps a noise scale.
+
+    Args:
+        sensitivity: the caller's argument.
+        size: the rational that it means, Δ.
+        outputs: the number of reals in one release.
+        granularity: the step, or None to choose it here.
+        noise: the scale of the noise for sensitivity 1.
+        argument: the name of the sensitivity, for messages.
     """
-    size = positive(sensitivity, "sensitivity")
     m = count_of(outputs, "outputs")
     if whole(sensitivity) is not None:
-        return size, _integers(sensitivity, m, granularity)
+        return _integer_grid(size, m, granularity, argument)
     if granularity is not None:
         step = _representable(positive(granularity, "granularity"), "granularity", granularity)
-        return size, Lattice(step, integral=False, outputs=m)
-    wanted = min(max(2**20 * m, ceil(2**12 / noise)), 2**40)
-    allowed = max(1, floor(2**54 / noise))
-    steps = 1 << min((wanted - 1).bit_length(), allowed.bit_length() - 1)
-    return size, Lattice(_representable(size / steps, "sensitivity", sensitivity), integral=False, outputs=m)
+        return ValueGrid(step, integral=False, outputs=m)
+    fine = min(max(2**20 * m, ceil(2**12 / noise)), 2**40)
+    most = max(1, floor(2**54 / noise))
+    steps = 1 << min((fine - 1).bit_length(), most.bit_length() - 1)
+    return ValueGrid(_representable(size / steps, argument, sensitivity), integral=False, outputs=m)
 
 
-def _integers(sensitivity: object, outputs: int, granularity: object) -> Lattice:
+def _integer_grid(size: Fraction, outputs: int, granularity: object, argument: str) -> ValueGrid:
     if granularity is not None:
-        want = "left out with an int sensitivity (integers move in steps of 1); give a float sensitivity for reals"
-        raise InvalidError("granularity", show(granularity), want)
-    if (whole(sensitivity) or 0) > 2 * LIMIT:
-        raise InvalidError("sensitivity", show(sensitivity), "at most 2^63, as values are within ±2^62")
-    return Lattice(Fraction(1), integral=True, outputs=outputs)
+        raise InvalidError(
+            f"granularity has no effect with an int {argument}: integers move in steps of 1.",
+            argument="granularity",
+            hint=f"Remove it, or pass a float {argument} for reals.",
+        )
+    if size > 2 * LIMIT:
+        raise bad_value(argument, int(size), "at most 2^63", hint="Values are within ±2^62.")
+    return ValueGrid(Fraction(1), integral=True, outputs=outputs)
 
 
-def _representable(step: Fraction, argument: str, got: object) -> Fraction:
+def _representable(step: Fraction, argument: str, value: object) -> Fraction:
     """Return a step whose quotients and multiples are ordinary floats, or raise InvalidError."""
     if Fraction(1, _ORDINARY) < step < _ORDINARY:
         return step
-    raise InvalidError(argument, show(got), "a number between 1e-250 and 1e250, or the grid leaves the floats")
+    hint = "Otherwise the grid does not fit into floats."
+    raise bad_value(argument, value, "a number between 1e-250 and 1e250", hint=hint)
 
 
-def check_scale(steps: Fraction, argument: str, got: object) -> None:
-    """Raise InvalidError where noise would not fit 64 bits."""
+def check_scale(steps: Fraction, argument: str, value: object) -> None:
+    """Raise TooMuchNoiseError if noise would not fit into 64 bits."""
     if steps > MAX_SCALE:
-        raise TooMuchNoiseError(argument, show(got), "such that the noise scale is at most 2^56 (7.2e16) grid steps")
+        message = f"{argument} = {show(value)} needs noise of a scale above 2^56 (7.2e16) grid steps."
+        raise TooMuchNoiseError(message, argument=argument, hint="Choose parameters that need less noise.")
 
 
-def check_ratio(ratio: Fraction, argument: str, got: object) -> None:
-    """Raise InvalidError where a guarantee would leave the floats."""
+def check_ratio(ratio: Fraction, argument: str, value: object) -> None:
+    """Raise InvalidError if a guarantee would not fit into a float."""
     if ratio > sys.float_info.max:
-        raise InvalidError(argument, show(got), "such that the guarantee is a finite number")
+        raise InvalidError(f"With {argument} = {show(value)} the guarantee is not a finite number.", argument=argument)
 
 
-def check_variance(squared_steps: Fraction, argument: str, got: object) -> None:
-    """Raise InvalidError where noise would not fit 64 bits, or its σ² not a float."""
-    check_scale(squared_steps / MAX_SCALE, argument, got)
+def check_variance(squared_steps: Fraction, argument: str, value: object) -> None:
+    """Raise InvalidError if noise would not fit into 64 bits, or its σ² into a float."""
+    check_scale(squared_steps / MAX_SCALE, argument, value)
     if squared_steps < Fraction(1, _ORDINARY):
-        raise InvalidError(
-            argument, show(got), "such that σ is at least 1e-135 grid steps (below 0.01 it adds nothing)"
+        message = (
+            f"With {argument} = {show(value)} σ is below 1e-135 grid steps; below 0.01 the noise is almost surely 0."
         )
+        raise InvalidError(message, argument=argument)
 
 
-def add(values: Ints, noise: npt.NDArray[np.int64] | npt.NDArray[np.object_]) -> Ints:
+def add(values: Ints, noise: WideInts) -> Ints:
     """Return value plus noise, saturated at ±(2^63 - 1)."""
     if noise.dtype != object:
         return values + noise  # |value| ≤ 2^62 and |noise| < 2^62

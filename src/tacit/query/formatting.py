@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import floor, isfinite, log10
 
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 
 _MOST_DECIMALS, _SIX_DIGITS, _LARGEST = 15, 1e6, 1e15
 

@@ -25,11 +25,11 @@ from functools import lru_cache
 from math import erfc, exp, prod, sqrt
 from typing import Literal
 
+from tacit.arrays import WideInts
 from tacit.guarantees import gaussian_law, laplace_law
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.gaussian import discrete_gaussian
-from tacit.noise.geometric import Integers
 from tacit.noise.laplace import discrete_laplace
 from tacit.query.plan import Bundle, Plan
 
@@ -100,7 +100,7 @@ class NoiseLaw:
         """Draw fresh noise."""
         return [int(x) for x in self.draw_array(size, bits)]
 
-    def draw_array(self, size: int, bits: BitSource = SYSTEM) -> Integers:
+    def draw_array(self, size: int, bits: BitSource = SYSTEM) -> WideInts:
         """Draw fresh noise, as an array."""
         sampler = discrete_laplace if self.law == "laplace" else discrete_gaussian
         return sampler(self.amount, size, bits)

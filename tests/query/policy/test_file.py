@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from policies import CLINIC, SCHEMA, Folder, table_policy
 from tacit.errors import InvalidError
-from tacit.guarantees.filters import ApproxZCDP
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.query.expressions import Kind
 from tacit.query.policy import ROW
 from tacit.query.policy.build import build

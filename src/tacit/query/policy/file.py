@@ -17,8 +17,8 @@ from types import MappingProxyType
 
 from tacit.errors import UnreadableFileError
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.query.policy.build import digest
 from tacit.query.policy.column_values import read_bounds
 from tacit.query.policy.declaration import Policy, TableDeclaration

@@ -1,9 +1,9 @@
-"""What several releases cost together: the basic, the advanced and the optimal rule for ε- and (ε,δ)-DP.
+"""The basic, the advanced and the optimal composition rule for ε- and (ε,δ)-DP.
 
-A composition is a list of pairs (guarantee, how often). A pure guarantee is one with δ = 0. Every ε and δ is
+A composition is a list of pairs (guarantee, number of uses). A pure guarantee is one with δ = 0. Every ε and δ is
 rounded up; an empty composition costs nothing.
 
-**Optimal.** Every (ε₀,δ₀)-DP mechanism post-processes one that reveals everything with probability δ₀ and is else
+**Optimal.** Every (ε₀,δ₀)-DP mechanism post-processes one that reveals everything with probability δ₀ and is otherwise
 randomized response with odds e^ε₀ (Kairouz, Oh and Viswanath, arXiv:1311.0776v4, the proof of theorem 3.3). So k of
 them with one ε₀ cost at most, and in the worst case exactly,
 
@@ -22,17 +22,17 @@ from fractions import Fraction
 from math import ceil, factorial, inf
 from typing import TypeAlias
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value, show
 from tacit.guarantees.conversions import as_decimal, exactly, float_above, nonnegative, probability, working
 from tacit.guarantees.exact import Exact, Number, round_up, whole
 from tacit.guarantees.values import ApproxDP, PureDP
 
-Parts: TypeAlias = Sequence[tuple[PureDP | ApproxDP, int]]
+CountedGuarantees: TypeAlias = Sequence[tuple[PureDP | ApproxDP, int]]
 
 _MOST = 10**9
 _DIGITS = 60
 _SLACK = Decimal("1e-35")
-"""Relative: above what the sums leave out and the rounding of all that does not cancel."""
+"""A relative bound on the terms that the sums leave out and on the rounding of terms that do not cancel."""
 _NEGLIGIBLE = _SLACK / 10
 
 
@@ -43,7 +43,7 @@ class _Part:
     count: int
 
 
-def basic(parts: Parts) -> ApproxDP:
+def basic(parts: CountedGuarantees) -> ApproxDP:
     """Return (Σεᵢ, Σδᵢ), exactly; δ at most 1 (Dwork and Roth 2014, theorem 3.16).
 
     >>> basic([(PureDP(epsilon=0.1), 10)])
@@ -54,12 +54,12 @@ def basic(parts: Parts) -> ApproxDP:
     return ApproxDP(epsilon=Exact(epsilon), delta=Exact(min(Fraction(1), _sum_of_deltas(read))))
 
 
-def advanced(parts: Parts, delta: Number) -> float:
+def advanced(parts: CountedGuarantees, delta: Number) -> float:
     """Return the ε of advanced composition at a total δ = δ' + Σδᵢ, rounded up.
 
     ε' = √(2·ln(1/δ')·Σεᵢ²) + Σεᵢ(e^εᵢ-1); k equal parts: ε√(2k·ln 1/δ') + kε(e^ε-1) (Dwork, Rothblum and Vadhan,
-    FOCS 2010, theorem III.3; Dwork and Roth 2014, theorem 3.20). Different εᵢ: the loss of each lies in [-εᵢ,εᵢ]
-    and has mean at most εᵢ(e^εᵢ-1), whatever went before, so Azuma's inequality gives the same with Σεᵢ². It can
+    FOCS 2010, theorem III.3; Dwork and Roth 2014, theorem 3.20). Different εᵢ: the loss of each is in [-εᵢ,εᵢ]
+    and has mean at most εᵢ(e^εᵢ-1), given all earlier answers, so Azuma's inequality gives the same with Σεᵢ². It can
     exceed the basic sum, for few parts or large ε.
 
     >>> round(advanced([(PureDP(epsilon=0.1), 100)], 1e-6), 4)
@@ -71,7 +71,8 @@ def advanced(parts: Parts, delta: Number) -> float:
         return 0.0
     if slack <= 0:
         least = round_up(min(Fraction(1), _sum_of_deltas(read)))
-        raise InvalidError("delta", show(delta), f"above {least}, the parts' own (the basic rule needs no more)")
+        hint = "Use a larger delta, or the basic rule, which needs no more than that."
+        raise bad_value("delta", delta, f"above {least}, the sum of the parts' δ", hint=hint)
     with working(_DIGITS):
         squares = as_decimal(sum((part.count * part.epsilon**2 for part in read), Fraction(0)))
         spread = (2 * max(Decimal(0), -as_decimal(slack).ln() + _SLACK) * squares).sqrt()
@@ -85,7 +86,7 @@ def _drift(part: _Part) -> Decimal:
     return part.count * e * (e.exp() * (1 + Decimal("1e-55")) - 1)
 
 
-def optimal(parts: Parts, delta: Number) -> float:
+def optimal(parts: CountedGuarantees, delta: Number) -> float:
     """Return the least ε that k parts of one ε₀ guarantee at a total δ, rounded up; see the module.
 
     >>> round(optimal([(PureDP(epsilon=0.1), 100)], 1e-6), 6)
@@ -101,11 +102,11 @@ def optimal(parts: Parts, delta: Number) -> float:
         share = _left_for_noise(read, total)
         if share is None:
             least = min(1.0, float_above(1 - _survival(read) + _SLACK))
-            raise InvalidError("delta", show(delta), f"at least {least}, what the parts' own δ add up to")
+            raise bad_value("delta", delta, f"at least {least}, the total of the parts' δ")
         return _inverse(epsilon, count, share)
 
 
-def optimal_delta(parts: Parts, epsilon: Number) -> float:
+def optimal_delta(parts: CountedGuarantees, epsilon: Number) -> float:
     """Return the least δ that k parts of one ε₀ guarantee at an ε, rounded up; the inverse of `optimal`.
 
     >>> round(optimal_delta([(PureDP(epsilon=1), 1)], 0), 6)
@@ -132,25 +133,25 @@ def _inverse(epsilon: Fraction, count: int, share: Decimal) -> float:
         return 0.0
     if share == 0:
         return round_up(count * epsilon)
-    low, high = 0, (count + 1) // 2  # d(low) ≤ share < d(high), whose ε is 0 or the -ε₀ that stands for 0
+    low, high = 0, (count + 1) // 2  # d(low) ≤ share < d(high), whose ε is 0, or -ε₀ in place of 0
     while high - low > 1:
         middle = (low + high) // 2
         below = _curve(count, epsilon, (count - 2 * middle) * epsilon) <= share
         low, high = (middle, high) if below else (low, middle)
     upper, lower = (count - 2 * low) * epsilon, max(Fraction(0), (count - 2 * high) * epsilon)
     at_upper, at_lower = _curve(count, epsilon, upper), _curve(count, epsilon, lower)
-    part = (share - at_upper) / (at_lower - at_upper) * (1 - _SLACK)
-    if part <= 0:
+    position = (share - at_upper) / (at_lower - at_upper) * (1 - _SLACK)
+    if position <= 0:
         return round_up(upper)
-    fall = (1 - part * (1 - (-as_decimal(upper - lower)).exp())).ln()
+    fall = (1 - position * (1 - (-as_decimal(upper - lower)).exp())).ln()
     return min(round_up(upper), float_above((as_decimal(upper) + fall) + as_decimal(upper) * _SLACK))
 
 
 def _curve(k: int, size: Fraction, epsilon: Fraction) -> Decimal:
     """Return d(ε) for k times ε₀ = size, rounded up.
 
-    The terms are positive. From the largest probability with loss above ε, on both sides, each is the one before
-    times a ratio; they fall, so what is left out is at most k times the last.
+    The terms are positive. From the largest probability with loss above ε, on both sides, each term is the one
+    before times a ratio. The terms fall, so the rest is at most k times the last.
     """
     last = ceil((k - epsilon / size) / 2) - 1 if size else -1  # the last j of loss above ε
     if last < 0:
@@ -165,7 +166,7 @@ def _curve(k: int, size: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def _downward(k: int, odds: Decimal, start: int, mass: Decimal, shade: Decimal) -> tuple[Decimal, int]:
-    """Sum the terms j = start, start-1, …; return the sum and how many were taken."""
+    """Sum the terms j = start, start-1, …; return the sum and the number of terms."""
     total, square = Decimal(0), odds * odds
     for j in range(start, -1, -1):
         total += mass * (1 - shade)
@@ -178,7 +179,7 @@ def _downward(k: int, odds: Decimal, start: int, mass: Decimal, shade: Decimal) 
 
 
 def _upward(k: int, odds: Decimal, span: range, mass: Decimal, shade: Decimal, total: Decimal) -> tuple[Decimal, int]:
-    """Add the terms of a span to a total; return it and how many were taken. Mass and shade are of the term before."""
+    """Add the terms of a span to a total; return it and the number of terms. Mass and shade are of the term before."""
     square = odds * odds
     for j in span:
         mass = mass * (k - j + 1) * odds / j
@@ -210,18 +211,18 @@ _BERNOULLI = ("1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-361
 _COEFFICIENTS = [Fraction(b) / ((2 * m + 2) * (2 * m + 1)) for m, b in enumerate(_BERNOULLI)]
 
 
-def _read(parts: Parts) -> list[_Part]:
-    """Return what each pair means, without those that never ran; or refuse."""
-    want = "a list of pairs (PureDP or ApproxDP, how often)"
+def _read(parts: CountedGuarantees) -> list[_Part]:
+    """Return the exact numbers of each pair, without those of count 0."""
+    requirement = "a list of pairs (PureDP or ApproxDP, number of uses)"
     if not isinstance(parts, (list, tuple)):
-        raise InvalidError("parts", show(parts), want)
+        raise bad_value("parts", parts, requirement)
     read = []
     for pair in parts:
         if not isinstance(pair, tuple) or len(pair) != _PAIR or not isinstance(pair[0], (PureDP, ApproxDP)):
-            raise InvalidError("parts", f"a list with {show(pair)}", want)
+            raise InvalidError(f"parts must be {requirement}, not a list with {show(pair)}.", argument="parts")
         guarantee, count = pair[0], whole(pair[1])
         if count is None or not 0 <= count <= _MOST:
-            raise InvalidError("count", show(pair[1]), f"a whole number from 0 to {_MOST}")
+            raise bad_value("count", pair[1], f"a whole number from 0 to {_MOST}")
         delta = exactly(guarantee.delta) if isinstance(guarantee, ApproxDP) else Fraction(0)
         read.append(_Part(exactly(guarantee.epsilon), delta, count))
     return [part for part in read if part.count]
@@ -235,19 +236,19 @@ def _sum_of_deltas(read: list[_Part]) -> Fraction:
 
 
 def _shared(read: list[_Part]) -> tuple[Fraction, int]:
-    """Return the one ε₀ > 0 of all parts and how many there are; parts of ε = 0 cost their δ only."""
+    """Return the common ε₀ > 0 of all parts and their number; parts of ε = 0 cost their δ only."""
     sizes = {part.epsilon for part in read if part.epsilon}
     if len(sizes) > 1:
-        want = "of one ε for the optimal rule (any other rule prices different ones)"
-        raise InvalidError("parts", f"{len(sizes)} different ones", want)
+        message = f"The optimal rule needs parts of one ε, but there are {len(sizes)} different ones."
+        raise InvalidError(message, argument="parts", hint="Use another rule.")
     count = sum(part.count for part in read if part.epsilon)
     if count > _MOST:
-        raise InvalidError("count", show(count), f"at most {_MOST} in all")
+        raise bad_value("count", count, f"at most {_MOST} in total")
     return (sizes.pop(), count) if sizes else (Fraction(0), 0)
 
 
 def _digits(read: list[_Part], delta: Fraction, epsilon: Fraction) -> int:
-    """Return how many digits leave 60 to differences as small as the smallest number in play."""
+    """Return the number of digits that leaves 60 for differences as small as the smallest parameter."""
     leaks = [part.delta for part in read if part.delta]
     small = [value for value in (epsilon, *leaks, *([delta] if leaks else [])) if value]
     bits = max((value.denominator.bit_length() - value.numerator.bit_length() for value in small), default=0)
@@ -255,7 +256,7 @@ def _digits(read: list[_Part], delta: Fraction, epsilon: Fraction) -> int:
 
 
 def _absolute() -> Decimal:
-    """Return more than the rounding of up to 10^9 numbers near 1, in the digits in use."""
+    """Return more than the rounding of up to 10^9 numbers near 1, at the current precision."""
     return Decimal(10) ** (20 - getcontext().prec)
 
 
@@ -267,7 +268,7 @@ def _survival(read: list[_Part]) -> Decimal:
 
 
 def _left_for_noise(read: list[_Part], total: Fraction) -> Decimal | None:
-    """Return 1 - (1-δ)/Π(1-δᵢ), the d(ε) that a total δ leaves, rounded down; None if there is none.
+    """Return 1 - (1-δ)/Π(1-δᵢ), the d(ε) that a total δ leaves, rounded down; None if δ is too small.
 
     A δ of Σδᵢ ≥ 1 - Π(1-δᵢ) always leaves at least 0.
     """

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidError
 from tacit.guarantees import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.composition_rules import advanced, basic, optimal, optimal_delta
 from tacit.guarantees.conversions import delta_of_pure, exactly
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.rules import advanced, basic, optimal, optimal_delta
 
 RULES = [advanced, optimal]
 TIGHT = 1e-14
@@ -30,7 +30,7 @@ def pure(epsilon: float, count: int) -> list[tuple[PureDP | ApproxDP, int]]:
 
 
 def above(bound: float, truth: Any) -> bool:  # noqa: ANN401 - mpmath has no types
-    """Say whether a float prints as at least the truth, and is close to it."""
+    """Return whether a float prints as at least the truth, and is close to it."""
     return bool(truth <= mpmath.mpf(repr(float(bound))) <= truth * (1 + TIGHT))
 
 
@@ -50,7 +50,7 @@ def convolved(odds: Fraction, leaks: Sequence[Fraction], power: Fraction) -> Fra
 
 
 def log_above(value: Fraction) -> Fraction:
-    """A rational within 1e-60 above ln x."""
+    """Return a rational within 1e-60 above ln x."""
     with mpmath.workdps(80):
         return Fraction(str(mpmath.nstr(mpmath.log(mpmath.mpf(value.numerator) / value.denominator), 65)))
 
@@ -203,7 +203,7 @@ def test_parts_of_one_epsilon_may_stand_in_several_pairs() -> None:
 
 
 def test_different_epsilons_have_no_optimal_rule_here() -> None:
-    with pytest.raises(InvalidError, match="of one ε for the optimal rule"):
+    with pytest.raises(InvalidError, match="optimal rule needs parts of one ε"):
         optimal([*pure(0.1, 1), *pure(0.2, 1)], DELTA)
 
 
@@ -246,5 +246,5 @@ def test_parts_are_pairs(bad: Any) -> None:  # noqa: ANN401
 
 
 def test_too_many_in_all_are_refused() -> None:
-    with pytest.raises(InvalidError, match="in all"):
+    with pytest.raises(InvalidError, match="in total"):
         optimal(pure(1, 10**9) * 2, DELTA)
