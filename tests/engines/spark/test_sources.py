@@ -15,7 +15,8 @@ from contract.plans import key, plan, table
 from spark_session import frame_of, spark
 from tacit.engines.opened import Opened
 from tacit.engines.spark import sessions
-from tacit.engines.spark.engine import SparkEngine, is_spark, open_spark, open_spark_tables
+from tacit.engines.spark.engine import SparkEngine, open_spark, open_spark_tables
+from tacit.engines.spark.sources import is_spark
 from tacit.errors import (
     InvalidError,
     MissingDriverError,
