@@ -99,7 +99,11 @@ def test_sums_are_exact_whatever_their_parts() -> None:
         sizes = [*map(abs, numbers)]
         held = pa.table({"x": pa.array(numbers, pa.int64()), "y": pa.array(sizes, pa.int64())})
         opened = open_spark(frame_of(held))
-        sums = [SPARK.bounded(column("x"), most), SPARK.bounded(column("y"), most, own=True), SPARK.total(column("x"))]
+        sums = [
+            SPARK.bounded(column("x"), most),
+            SPARK.bounded(column("y"), most, one_unit=True),
+            SPARK.total(column("x")),
+        ]
         with opened._reading() as run:
             found = run(f"SELECT {', '.join(map(SPARK.text, sums))} FROM data", {})  # noqa: S608 - ours
         opened.close()

@@ -216,7 +216,7 @@ def _no_table_error(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a missing or ambiguous table; the names of tables are schema, not data."""
     if not names:
         return NoSourceError("The DuckDB file has no table.", hint="Views are not opened: store their rows as a table.")
-    return TableNotNamedError(names) if table is None else TableNotFoundError(table, names)
+    return TableNotNamedError(names) if table is None else TableNotFoundError(str(table), names)
 
 
 def _by_code_point(name: str, type_name: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from tacit.engines.postgres.privileges import FOREIGN, ROLE, check_rights, short_name
 from tacit.engines.sql.builder import quote_name
-from tacit.errors import InvalidError, NoSourceError, TableNotFoundError, TableNotNamedError, bad_value
+from tacit.errors import InvalidError, NoSourceError, TableNotFoundError, TableNotNamedError
 
 if TYPE_CHECKING:
     from tacit.engines.postgres.connection import Connection
@@ -216,9 +216,7 @@ def _no_table_error(table: str | None, names: Sequence[str]) -> InvalidError:
     """Return the error for a missing or ambiguous table; the names of tables are schema, not data."""
     if not names:
         return NoSourceError("The database has no table that this role may read.", hint=f"{ROLE}.")
-    if table is None:
-        return TableNotNamedError(names)
-    return TableNotFoundError(table, names) if isinstance(table, str) else bad_value("table", table, "a table's name")
+    return TableNotNamedError(names) if table is None else TableNotFoundError(str(table), names)
 
 
 def column_types(connection: Connection, oid: int) -> dict[str, str]:

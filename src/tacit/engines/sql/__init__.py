@@ -10,7 +10,7 @@
 * `statement`              the whole statement of a plan, also of a count of distinct values
 * `histogram`              the statement of a measure with bins
 * `discovered_groups`      the statements of a plan whose groups are discovered in the data
-* `joins`                  the rows of a join, before the statement
+* `joined_rows`            the rows of a join, before the statement
 * `public_tables`          the policies of public tables, read from their rows
 * `engine`                 an engine that runs such statements
 """

@@ -23,7 +23,7 @@ from tacit.engines.sql.discovered_groups import (
     split_passes,
 )
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
-from tacit.engines.sql.joins import joined_source
+from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
 from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement
 from tacit.errors import ColumnNotFoundError, guarded
