@@ -37,7 +37,7 @@ from tacit.version import VERSION
 
 if TYPE_CHECKING:
     from tacit import anonymity, local
-    from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
+    from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
 
@@ -101,9 +101,9 @@ def __getattr__(name: str) -> object:
     if name == "anonymity":
         return import_module("tacit.anonymity")
     if name in {"KAnonymity", "LDiversity", "NTCloseness", "TCloseness"}:
-        from tacit.anonymity import models  # noqa: PLC0415 - heavy
+        from tacit.anonymity import privacy_models  # noqa: PLC0415 - heavy
 
-        return getattr(models, name)
+        return getattr(privacy_models, name)
     raise AttributeError(f"module 'tacit' has no attribute {name!r}")
 
 

@@ -3,10 +3,12 @@
     TacitError
     ├── InvalidError             an argument, a policy or a file is not valid
     │   ├── ColumnNotFoundError      a table has no column of that name
+    │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
+    │   │   └── MalformedFileError       a file exists, but it cannot be parsed
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
     ├── RefusedError             the query cannot be answered privately
@@ -126,6 +128,15 @@ class ColumnNotFoundError(InvalidError):
         super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=suggestion(name, self.columns))
 
 
+class ColumnValueError(InvalidError):
+    """A column has values that cannot be used here."""
+
+    def __init__(self, column: str, problem: str, *, hint: str | None = None) -> None:
+        """Store the column; `problem` completes "Column 'age' …"."""
+        self.column = column
+        super().__init__(f"Column {show_name(column)} {problem}", argument=f"the column {column}", hint=hint)
+
+
 class MissingPackageError(InvalidError):
     """An optional package is not installed."""
 
@@ -139,14 +150,14 @@ class MissingPackageError(InvalidError):
 class TableNotNamedError(InvalidError):
     """A source has several tables, and none is named."""
 
-    def __init__(self, tables: Iterable[str]) -> None:
-        """Store the names of the tables."""
+    def __init__(self, tables: Iterable[str], *, argument: str = "table") -> None:
+        """Store the names of the tables, and the argument that names one."""
         self.tables = tuple(tables)
         names = ", ".join(map(show_name, self.tables))
         super().__init__(
             "The source has several tables.",
-            argument="table",
-            hint=f"Name one with table=…: {names}." if names else None,
+            argument=argument,
+            hint=f"Name one with {argument}=…: {names}." if names else None,
         )
 
 
@@ -161,6 +172,10 @@ class UnreadableFileError(InvalidError):
         """Store the path; `problem` completes "Cannot read 'x.csv': …"."""
         self.path = str(path)
         super().__init__(f"Cannot read {show_name(self.path)}: {problem}", argument=argument, hint=hint)
+
+
+class MalformedFileError(UnreadableFileError):
+    """A file exists, but it cannot be parsed."""
 
 
 class UnusedOptionError(InvalidError):

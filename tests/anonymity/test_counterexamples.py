@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 
 import tacit as tc
-from tacit.anonymity import optimal, problem_checks, search
+from tacit.anonymity import optimal, problem, search
 from tacit.anonymity.linkage import compare, covers, link
-from tacit.anonymity.outcome import Roles
+from tacit.anonymity.roles import Roles
 from tacit.anonymity.search import METHODS
 from tacit.anonymity.tables import read
-from tacit.errors import InvalidError
+from tacit.errors import ColumnValueError, InvalidError, UnreadableFileError
 
 ROWS: dict[str, list[Any]] = {"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]}
 PUBLISHED = tc.anonymity.anonymize(ROWS, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2))
@@ -54,7 +54,7 @@ def wrong_bounds(trials: int) -> int:
         table = read({name: rng.choice(4, rows, p=[0.7, 0.1, 0.1, 0.1]).tolist() for name in names})
         quasi = {name: tc.anonymity.suppress() if rng.random() < 0.5 else tc.anonymity.intervals([2]) for name in names}
         mean = ("geometric", "arithmetic")[trial % 2]
-        posed = problem_checks.pose(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
+        posed = problem.state_problem(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
         limit = int(rng.integers(0, rows // 2))
         best = search.find(posed, limit).certificate.loss
         for steps in range(1, 60):
@@ -189,7 +189,7 @@ def test_values_are_ruled_out_as_they_are_written() -> None:
     ask: dict[str, Any] = {"kind": "background", "quasi": ["q"], "sensitive": "s"}
     assert tc.anonymity.attack({"q": ["a", "a"], "s": ["x", None]}, **ask, excluded=[None]).fallen == 2
     assert tc.anonymity.attack({"q": ["a", "a"], "s": [1.0, 2.0]}, **ask, excluded=[1.0]).fallen == 2
-    with pytest.raises(InvalidError, match="lacks"):
+    with pytest.raises(InvalidError, match="excluded"):
         tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=["z"])
     with pytest.raises(InvalidError, match="excluded"):
         tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=1.5)  # type: ignore[arg-type]
@@ -287,10 +287,10 @@ def test_large_numbers_infinities_and_odd_cells_are_answered_in_words() -> None:
             assert 0 <= out.measures.ncp <= 1
     odd: list[Any]
     for odd in ([[1], [2]], [{}, {}]):
-        with pytest.raises(InvalidError, match="the column q"):
+        with pytest.raises(ColumnValueError, match="'q'"):
             tc.anonymity.check({"q": odd}, quasi=["q"])
     for endless in (["1e999999999", "2"], [float("inf"), 2.0]):
-        with pytest.raises(InvalidError, match="of numbers"):
+        with pytest.raises(ColumnValueError, match="numbers"):
             tc.anonymity.anonymize({"q": endless}, quasi={"q": tc.anonymity.intervals([5])}, require=k)
 
 
@@ -305,8 +305,9 @@ def test_a_search_that_is_stopped_before_any_answer_hides_everything_or_says_tha
     assert out.certificate is not None
     assert (out.certificate.loss, out.certificate.lower <= 1.0) == (1.0, True)
     entropy = tc.LDiversity(2, kind="entropy")
-    with pytest.raises(InvalidError, match="was over before an answer"):
+    with pytest.raises(InvalidError) as stopped:
         tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=entropy, suppression=0.5, seconds=0)
+    assert stopped.value.argument == "seconds"
 
 
 def test_what_t_is_measured_against_is_said() -> None:
@@ -349,7 +350,7 @@ def test_what_t_is_measured_against_is_said() -> None:
         ("widths", lambda _: tc.anonymity.intervals([float("inf")])),
         ("sizes", lambda _: tc.anonymity.ordered("abc", ["x"])),  # type: ignore[list-item]
         ("rows of labels", lambda _: tc.anonymity.hierarchy([5])),  # type: ignore[list-item]
-        ("at most 1000", lambda _: tc.anonymity.hierarchy([["a", *"*" * 1000]])),
+        ("at most 1,000", lambda _: tc.anonymity.hierarchy([["a", *"*" * 1000]])),
         ("columns", lambda _: tc.anonymity.draft(ROWS, "q")),
         ("factor", lambda _: attack(kind="skewness", factor="x")),
         ("level", lambda _: attack(kind="similarity", hierarchy=[["x", "*"], ["y", "*"]], level="x")),
@@ -374,8 +375,9 @@ def test_what_t_is_measured_against_is_said() -> None:
 )
 def test_bare_errors_are_words_now(words: str, call: Callable[[tc.anonymity.Report], object]) -> None:
     report = tc.anonymity.check(ROWS, quasi=["q"], sensitive="s")
-    with pytest.raises(InvalidError, match=words):
+    with pytest.raises(InvalidError) as refused:
         call(report)
+    assert words in f"{refused.value.argument}: {refused.value}"
 
 
 def test_results_are_shown_on_one_short_line() -> None:
@@ -411,10 +413,10 @@ def test_a_recoding_file_that_names_what_is_not_there_is_refused(tmp_path: Path,
     assert tc.anonymity.Recoding.load(path).apply(read(rows))[0].kept.all()
     (held if field == "boxes" else held["columns"][0])[field] = value
     path.write_text(json.dumps(held))
-    with pytest.raises(InvalidError, match="the recoding"):
+    with pytest.raises(UnreadableFileError):
         tc.anonymity.Recoding.load(path)
     path.write_text(json.dumps({**held, "boxes": None, "levels": [9]}))
-    with pytest.raises(InvalidError, match="the recoding"):
+    with pytest.raises(UnreadableFileError):
         tc.anonymity.Recoding.load(path)
 
 
@@ -429,21 +431,21 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
         lambda: tc.anonymity.hierarchy(tmp_path),
         lambda: tc.anonymity.hierarchy(tmp_path / "binary.csv"),
     ):
-        with pytest.raises(InvalidError, match=r"nowhere|cannot be read"):
+        with pytest.raises(InvalidError, match=r"Cannot (read|write) "):
             call()
 
 
 def test_frames_of_odd_kinds_are_read_or_refused_in_words() -> None:
     wide = pl.DataFrame({"q": [2**70, 2**70]})
     assert tc.anonymity.check(wide, quasi=["q"]).k == 2
-    with pytest.raises(InvalidError, match="named by texts"):
+    with pytest.raises(InvalidError, match="not text"):
         tc.anonymity.check(pd.DataFrame({0: [1, 2]}), quasi=[0])  # type: ignore[list-item]
     assert tc.anonymity.attack({"q": [], "s": []}, kind="skewness", quasi=["q"], sensitive="s").fallen == 0
     assert tc.anonymity.loss_by_k(ROWS, quasi=["q"], ks=(2,), require=tc.KAnonymity(2)).losses["optimal"] == [0.0]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_linkage_finds_everybody_whose_row_is_published(method: search.Method) -> None:
+def test_linkage_finds_everybody_whose_row_is_published(method: search.SearchMethod) -> None:
     """A person of the raw table fits at least their own row: what linkage misses would look like safety."""
     rng = np.random.default_rng(7)
     quasi = {

@@ -10,15 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tacit.anonymity.exact import entropy_at_least, recursive_holds
-from tacit.anonymity.kernels import (
-    announced,
+from tacit.anonymity.class_kernels import (
+    announce_compilation,
     entropy_holds,
     number_pairs,
     product_at_most,
     recursive_fails,
     sort_falling,
 )
+from tacit.anonymity.classes import entropy_at_least, recursive_holds
 
 large = st.integers(0, 2**63 - 1) | st.integers(0, 100)
 counts = st.lists(st.integers(1, 9) | st.integers(1, 10**6), min_size=1, max_size=8)
@@ -75,10 +75,10 @@ def test_equal_pairs_get_equal_numbers_by_table_and_by_hash(width: int) -> None:
 
 def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     fresh = njit(lambda x: x + 1)
-    with announced(fresh):
+    with announce_compilation(fresh):
         assert fresh(1) == 2
     assert "once" in capsys.readouterr().err
-    with announced(fresh):
+    with announce_compilation(fresh):
         assert fresh(2) == 3
         assert njit(lambda x: x + 2)(1) == 3  # another function's compilation is none of ours
     assert not capsys.readouterr().err

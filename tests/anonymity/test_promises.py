@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.anonymity.models import Model
 from tacit.anonymity.outcome import Anonymized
-from tacit.anonymity.search import Method
+from tacit.anonymity.privacy_models import Model
+from tacit.anonymity.search import SearchMethod
 
 Row = tuple[int, str, str]  # a number, a sensitive value, a person
 TREE = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]
 LEVELS = {1: ("1", "odd", "*"), 2: ("2", "even", "*"), 3: ("3", "odd", "*")}
-WAYS: list[tuple[Method, dict[str, Any]]] = [
+WAYS: list[tuple[SearchMethod, dict[str, Any]]] = [
     ("optimal", {}),
     ("optimal", {"suppression": 0.5}),
     ("local", {}),
@@ -128,7 +128,7 @@ def a_level_does(rows: list[Row], good: Test, limit: int) -> bool:
 )
 @pytest.mark.parametrize(("method", "more"), WAYS, ids=str)
 def test_what_is_published_meets_the_requirement_and_what_is_refused_cannot(
-    model: Model, good: Test, values: str, persons: str, method: Method, more: dict[str, Any]
+    model: Model, good: Test, values: str, persons: str, method: SearchMethod, more: dict[str, Any]
 ) -> None:
     for rows in tables(values, persons):
         table: dict[str, list[Any]] = {

@@ -8,40 +8,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tacit.anonymity.drafts import load
-from tacit.anonymity.files import called, is_there
-from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
+from tacit.anonymity.hierarchies import Hierarchy, HierarchyRule, hierarchy
+from tacit.anonymity.table_files import exists, show_path
 from tacit.cli.microdata_options import SEPARATORS
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, UnreadableFileError, show
 
 _GROUPED = 3
 
 
-def rules(given: Sequence[str], sep: str | None) -> dict[str, Rule]:
+def rules(given: Sequence[str], sep: str | None) -> dict[str, HierarchyRule]:
     """Return hierarchies by column, from TOML files and from COLUMN=FILE.
 
     Args:
         given: the options as they were given.
         sep: what separates the cells of a FILE.
     """
-    held: dict[str, Rule] = {}
+    held: dict[str, HierarchyRule] = {}
     for one in given:
         column, _, file = one.partition("=")
-        more: Mapping[str, Rule] = _load(one) if _is_toml(one) else {column: read_hierarchy(file, sep)}
+        more: Mapping[str, HierarchyRule] = _load(one) if _is_toml(one) else {column: read_hierarchy(file, sep)}
         for name, made in more.items():
             if name in held:
-                raise InvalidError("--hierarchies", f"two for {called(name)}", "one for each column")
+                raise InvalidError("--hierarchies", f"two for {show_path(name)}", "one for each column")
             held[name] = made
     return held
 
 
-def _load(path: str) -> dict[str, Rule]:
+def _load(path: str) -> dict[str, HierarchyRule]:
     try:
         return load(path)
-    except InvalidError as wrong:
-        if wrong.argument != "the hierarchies":
-            raise
-        want = "a TOML file that can be read, or COLUMN=FILE for a hierarchy as ARX writes it"
-        raise InvalidError("--hierarchies", wrong.got, want) from None
+    except UnreadableFileError as wrong:
+        hint = "Give a TOML file that can be read, or COLUMN=FILE for a hierarchy as ARX writes it."
+        raise InvalidError(wrong.message, argument="--hierarchies", hint=hint) from None
 
 
 def rule_files(given: Sequence[str]) -> list[str]:
@@ -68,13 +66,13 @@ def groups(path: str | None, sep: str | None) -> Hierarchy | None:
     made = None if path is None else read_hierarchy(path, sep)
     if made is not None and made.height < _GROUPED:
         raise InvalidError(
-            "--groups", f"{called(path)}, which has none", "a hierarchy of values, their groups and a top"
+            "--groups", f"{show_path(path)}, which has none", "a hierarchy of values, their groups and a top"
         )
     return made
 
 
 def _is_toml(given: str) -> bool:
-    return "=" not in given or (is_there(Path(given)) and Path(given).is_file())
+    return "=" not in given or (exists(Path(given)) and Path(given).is_file())
 
 
 def tells_files(given: Sequence[str]) -> bool:
@@ -82,7 +80,7 @@ def tells_files(given: Sequence[str]) -> bool:
     return not all(map(_is_toml, given))
 
 
-def chosen_rules(given: Sequence[str], sep: str | None, quasi: Sequence[str]) -> dict[str, Rule]:
+def chosen_rules(given: Sequence[str], sep: str | None, quasi: Sequence[str]) -> dict[str, HierarchyRule]:
     """Return the hierarchies of the quasi-identifiers, or of all columns that have one where none is named."""
     held = rules(given, sep)
     named = [one.partition("=")[0] for one in given if not _is_toml(one)]
@@ -92,7 +90,9 @@ def chosen_rules(given: Sequence[str], sep: str | None, quasi: Sequence[str]) ->
             raise InvalidError("--hierarchies", f"none for {lacks!r}", "one for each --quasi")
         idle = next((name for name in named if name not in quasi), None)
         if idle is not None:
-            raise InvalidError("--hierarchies", f"one for {called(idle)}, which is no --quasi", "for quasi-identifiers")
+            raise InvalidError(
+                "--hierarchies", f"one for {show_path(idle)}, which is no --quasi", "for quasi-identifiers"
+            )
     return {name: held[name] for name in quasi or held}
 
 
@@ -107,7 +107,7 @@ def read_hierarchy(path: str, sep: str | None) -> Hierarchy:
         return hierarchy(path, sep=sign)
     except (OSError, UnicodeError, csv.Error, TypeError):
         want = f"a text file in UTF-8 with cells apart by {sign!r}"
-        raise InvalidError("a hierarchy", f"{called(path)}, which cannot be read", want) from None
+        raise InvalidError("a hierarchy", f"{show_path(path)}, which cannot be read", want) from None
 
 
 def _require_cells(path: str, sign: str) -> None:
@@ -115,7 +115,7 @@ def _require_cells(path: str, sign: str) -> None:
     with Path(path).open(encoding="utf-8-sig") as file:
         first = file.readline()
     if sign not in first and any(other in first for other in SEPARATORS):
-        got = f"{called(path)}, whose first line has no {sign!r}"
+        got = f"{show_path(path)}, whose first line has no {sign!r}"
         raise InvalidError(
             "a hierarchy", got, "a file of several cells a line; say what parts them with --hierarchy-sep"
         )

@@ -8,16 +8,23 @@ from math import isfinite
 from pathlib import Path
 from typing import get_args
 
-from tacit.anonymity.attacks import Kind
-from tacit.anonymity.count_in_database import is_elsewhere
-from tacit.anonymity.files import called, is_hidden, is_there
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.attacks import AttackKind
+from tacit.anonymity.count_in_database import is_remote
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.table_files import exists, is_secret, show_path
 from tacit.anonymity.tables import read
-from tacit.errors import InvalidError, NoSourceError, show
+from tacit.errors import (
+    ColumnNotFoundError,
+    ColumnValueError,
+    InvalidError,
+    MalformedFileError,
+    NoSourceError,
+    show,
+)
 
 SEPARATORS = ";,\t|"
 _OPTIMAL, _SEARCHES = "left out, or given with --method optimal", "left out, or given with a method that searches"
-_KINDS: tuple[str, ...] = get_args(Kind)
+_KINDS: tuple[str, ...] = get_args(AttackKind)
 _OF_KIND = {
     "excluded": "background",
     "factor": "skewness",
@@ -42,27 +49,27 @@ def refuse(given: Mapping[str, object], why: str, want: str = "left out") -> Non
 
 def there(files: Iterable[str | None]) -> list[str]:
     """Return the files that there are; an output could replace no other."""
-    return [path for path in files if path is not None and is_there(Path(path))]
+    return [path for path in files if path is not None and exists(Path(path))]
 
 
 def require_paths(files: Mapping[str, str | None]) -> None:
     """Raise if a URL is given where a file is written, without showing what it holds."""
     for option, path in files.items():
-        if path is not None and is_hidden(path):
-            raise InvalidError(f"--{option}", called(path), "the path of a file to write")
+        if path is not None and is_secret(path):
+            raise InvalidError(f"--{option}", show_path(path), "the path of a file to write")
 
 
 def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
     """Raise if a table is not there, or if a separator is given for no CSV file."""
-    given = [path for path in tables if path is not None and not is_elsewhere(path) and not _is_far(path)]
+    given = [path for path in tables if path is not None and not is_remote(path) and not _is_far(path)]
     for path in given:
-        found = is_there(Path(path))
+        found = exists(Path(path))
         if not found or not Path(path).is_file():
             got = "which is a folder" if found and Path(path).is_dir() else "which does not exist"
-            raise NoSourceError(f"{called(path)}, {got}", "a CSV or Parquet file")
+            raise NoSourceError(f"{show_path(path)}, {got}", "a CSV or Parquet file")
         if Path(path).stat().st_size == 0:
             raise InvalidError(
-                "the table", f"{called(path)}, an empty file", "a CSV file with a line of names, or Parquet"
+                "the table", f"{show_path(path)}, an empty file", "a CSV file with a line of names, or Parquet"
             )
     if all(path.lower().endswith(".parquet") for path in given):
         refuse({"sep": sep}, "without a CSV file")
@@ -76,12 +83,12 @@ def relation_hint() -> Iterator[None]:
     except InvalidError as wrong:
         if wrong.argument != "relation":
             raise
-        raise InvalidError("--table", wrong.got, wrong.want) from None
+        raise InvalidError(wrong.message, argument="--table", hint=wrong.hint) from None
 
 
 def _is_far(path: str) -> bool:
     """Return whether a text says where a database is; what reads tables says what to do about it."""
-    return is_hidden(path) and not is_there(Path(path))
+    return is_secret(path) and not exists(Path(path))
 
 
 @contextmanager
@@ -94,24 +101,25 @@ def separator_hint(tables: Sequence[str | None], sep: str | None) -> Iterator[No
     except InvalidError as wrong:
         hint = _hint(
             wrong,
-            [path for path in tables if path and not path.lower().endswith(".parquet") and not is_elsewhere(path)],
+            [path for path in tables if path and not path.lower().endswith(".parquet") and not is_remote(path)],
             sep,
         )
-        raise wrong if hint is None else InvalidError(wrong.argument, f"{wrong.got} ({hint})", wrong.want) from None
+        raise wrong if hint is None else InvalidError(wrong.message, argument=wrong.argument, hint=hint) from None
 
 
 def _hint(wrong: InvalidError, tables: Sequence[str], sep: str | None) -> str | None:
-    if "cannot be read" in wrong.got:
+    if isinstance(wrong, MalformedFileError):
         return (
-            "if another sign separates its cells, say which with --sep; else see that all rows have as many, in UTF-8"
+            "If another character separates its cells, give it with --sep. Otherwise check that all rows have as many "
+            "cells, in UTF-8."
         )
-    if wrong.argument != "a column":
+    if not isinstance(wrong, ColumnNotFoundError):
         return None
     for path in tables:
         names = read(path, sep=sep).names
         if len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
-            asked = "say with --sep what separates its cells, and see that all rows have as many"
-            return f"the whole first line of {called(path)} was read as the name of one column: {asked}"
+            asked = "Give the separator of its cells with --sep, and check that all rows have as many cells."
+            return f"The whole first line of {show_path(path)} was read as the name of one column. {asked}"
     return None
 
 
@@ -186,9 +194,8 @@ def groups_hint(*, needed: bool) -> Iterator[None]:
     """Say of values that are no numbers that groups of them would do."""
     try:
         yield
-    except InvalidError as wrong:
-        if not (needed and wrong.argument.startswith("the column ")):
+    except ColumnValueError as wrong:
+        if not needed:
             raise
-        raise InvalidError(
-            wrong.argument, wrong.got, f"{wrong.want}; or groups of its values given with --groups"
-        ) from None
+        hint = "Or give groups of its values with --groups."
+        raise InvalidError(wrong.message, argument=wrong.argument, hint=f"{wrong.hint or ''} {hint}".strip()) from None

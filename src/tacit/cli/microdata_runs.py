@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import anonymity
-from tacit.anonymity.drafts import toml
+from tacit.anonymity.drafts import to_toml
 from tacit.cli import charts, outputs
 from tacit.cli import microdata_hierarchies as hierarchies
 from tacit.cli import microdata_options as options
@@ -102,7 +102,7 @@ def draft(read: Read, *, json: bool) -> None:
     with filling(read.table) as (table, _):
         options.require_tables([table], read.sep)
         with options.separator_hint([table], read.sep):
-            text = toml(anonymity.draft(table, read.quasi, sep=read.sep))
+            text = to_toml(anonymity.draft(table, read.quasi, sep=read.sep))
     sys.stdout.write(as_json({"schema": SCHEMA, "hierarchies": text}) + "\n" if json else text)
 
 

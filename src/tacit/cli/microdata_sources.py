@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.engines.opened import Opened
-from tacit.errors import InvalidError, TacitError, hidden
+from tacit.errors import TacitError, hidden
 from tacit.opening import filled
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _SHORT, _CUT = 6, 40
-_PARTS = ("argument", "got", "want")
+_PARTS = ("argument", "hint", "path", "got", "want")
 
 
 @contextmanager
@@ -41,8 +41,9 @@ def filling(table: str, other: str | None = None) -> Iterator[tuple[str, str | N
 def _hide(error: TacitError, one: Opened) -> None:
     """Put what was written in the place of what was filled in, wherever an error has it."""
     error.args = tuple(unfilled(part, one) if isinstance(part, str) else part for part in error.args)
-    for name in _PARTS if isinstance(error, InvalidError) else ():
-        setattr(error, name, unfilled(getattr(error, name), one))
+    for name in _PARTS:
+        if isinstance(getattr(error, name, None), str):
+            setattr(error, name, unfilled(getattr(error, name), one))
 
 
 def unfilled(text: str, one: Opened) -> str:
