@@ -8,7 +8,6 @@
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
-    │   │   └── MalformedFileError       a file exists, but it cannot be parsed
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
     ├── RefusedError             the query cannot be answered privately
@@ -150,14 +149,14 @@ class MissingPackageError(InvalidError):
 class TableNotNamedError(InvalidError):
     """A source has several tables, and none is named."""
 
-    def __init__(self, tables: Iterable[str], *, argument: str = "table") -> None:
-        """Store the names of the tables, and the argument that names one."""
+    def __init__(self, tables: Iterable[str]) -> None:
+        """Store the names of the tables."""
         self.tables = tuple(tables)
         names = ", ".join(map(show_name, self.tables))
         super().__init__(
             "The source has several tables.",
-            argument=argument,
-            hint=f"Name one with {argument}=…: {names}." if names else None,
+            argument="table",
+            hint=f"Name one with table=…: {names}." if names else None,
         )
 
 
@@ -172,10 +171,6 @@ class UnreadableFileError(InvalidError):
         """Store the path; `problem` completes "Cannot read 'x.csv': …"."""
         self.path = str(path)
         super().__init__(f"Cannot read {show_name(self.path)}: {problem}", argument=argument, hint=hint)
-
-
-class MalformedFileError(UnreadableFileError):
-    """A file exists, but it cannot be parsed."""
 
 
 class UnusedOptionError(InvalidError):

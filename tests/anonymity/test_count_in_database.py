@@ -1,4 +1,4 @@
-"""A table that stays in a database is judged as the same rows in memory, whatever their types."""
+"""A table in a database gets the same report as the same rows in memory, for all types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def filled(path: Path, values: list[str], times: int = 1) -> str:
 def test_values_that_a_database_tells_apart_are_different_classes(
     tmp_path: Path, values: list[str], times: int
 ) -> None:
-    """Python took moments of nanoseconds, and an endless day and the last one, for each other: k was too large."""
+    """Python cannot distinguish nanoseconds, or infinity from the last day: k was too large."""
     path = filled(tmp_path / "t.duckdb", values, times)
     found = tc.anonymity.check(path, relation="t", quasi=["q"])
     assert (found.k, len(found.groups), found.rows) == (times, len(values), times * len(values))
@@ -54,7 +54,7 @@ def test_a_parquet_file_and_arrow_tell_them_apart_too(tmp_path: Path, values: li
         if "HUGEINT" not in values[0]:  # Parquet does not have this type
             connection.sql("FROM t").write_parquet(str(tmp_path / "t.parquet"))
             assert tc.anonymity.check(tmp_path / "t.parquet", quasi=["q"]).k == 1
-    if "infinity" not in values[0]:  # Arrow's is DuckDB's own
+    if "infinity" not in values[0]:  # only DuckDB has such an Arrow value
         assert tc.anonymity.check(table, quasi=["q"]).k == 1
 
 

@@ -1,4 +1,4 @@
-"""The compiled loops against Python's own integers, ties and large numbers among them."""
+"""The compiled loops give the same results as Python's integers, including ties and large numbers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.Capt
     assert "once" in capsys.readouterr().err
     with announce_compilation(fresh):
         assert fresh(2) == 3
-        assert njit(lambda x: x + 2)(1) == 3  # another function's compilation is none of ours
+        assert njit(lambda x: x + 2)(1) == 3  # the compilation of another function is not reported
     assert not capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""Every requirement against brute force, every distance against a transport program, boundaries met exactly."""
+"""Requirements against brute force, distances against a linear program, and exact boundaries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = TREE.values
 
 
 def transport(cost: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The least work to move p to q, as a linear program."""
+    """Return the least work to move p to q, by a linear program."""
     v = len(p)
     rows = [np.kron(np.eye(v)[i], np.ones(v)) for i in range(v)] + [np.kron(np.ones(v), np.eye(v)[i]) for i in range(v)]
     solved = linprog(cost.reshape(-1), A_eq=np.array(rows)[:-1], b_eq=np.concatenate([p, q])[:-1])
@@ -74,7 +74,7 @@ def test_an_order_with_more_values_than_the_table_counts_their_steps() -> None:
 
 
 def brute_fails(model: Model, rows: list[tuple[str, str]]) -> set[str]:
-    """The classes of (class, value) rows that fail, by the definitions."""
+    """Return the classes of (class, value) rows that fail, by the definitions."""
     whole = Counter(value for _, value in rows)
     n = len(rows)
     failed = set()
@@ -163,7 +163,7 @@ def test_recursive_diversity_sorts_counts_downwards() -> None:
 
 
 def brute_near(rows: list[tuple[str, str, str]], n: int, t: Fraction) -> set[tuple[str, str]]:
-    """The classes without a natural superset of n rows within t, by all selections of columns."""
+    """Return the classes without a natural superset of n rows within t, by all selections of columns."""
     failed = set()
     for one in {row[:2] for row in rows}:
         inside = [row[2] for row in rows if row[:2] == one]

@@ -1,4 +1,4 @@
-"""The four tables of the lecture notes: what they say of each is what comes out, and each attack succeeds."""
+"""The four tables of the lecture notes: tacit confirms what the notes state, and each attack succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimal search against all nodes of small lattices, and against the figures known for Adult."""
+"""The optimal search against all nodes of small lattices, and against known results for Adult."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def problem(
 
 
 def score(one: Problem, levels: tuple[int, ...]) -> tuple[int, float]:
-    """The rows suppressed at a node and its loss, cell by cell."""
+    """Return the rows suppressed at a node and its loss, cell by cell."""
     codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
     classes = group(codes, one.rows)
     wrong = np.zeros(len(classes), dtype=bool)
@@ -127,7 +127,7 @@ def test_with_supersets_the_answer_meets_them_and_the_bound_is_below(rows: list[
 
 
 def best_with_supersets(one: Problem, limit: int) -> float:
-    """The least loss of all nodes, where what fails is left out again and again, since supersets shrink."""
+    """Return the least loss of all nodes, if failing classes are suppressed repeatedly because supersets shrink."""
     losses = [np.inf]
     for levels in product(*(range(tree.height) for tree in one.trees)):
         codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
@@ -166,7 +166,7 @@ def test_with_supersets_and_suppression_the_answer_is_the_best_of_all_nodes(
 
 
 def least_with_supersets(one: Problem, limit: int) -> float:
-    """The least loss of all nodes and all choices of classes to leave out."""
+    """Return the least loss over all nodes and all choices of suppressed classes."""
     losses = [np.inf]
     for levels in product(*(range(tree.height) for tree in one.trees)):
         codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
@@ -189,7 +189,7 @@ def least_with_supersets(one: Problem, limit: int) -> float:
 @settings(max_examples=15, deadline=None)
 @given(rows=st.lists(row_of, min_size=3, max_size=6), share=st.sampled_from([0.3, 0.6]))
 def test_with_supersets_no_choice_of_classes_beats_the_proved_bound(rows: list[tuple[int, ...]], share: float) -> None:
-    """All classes that fail were left out together, and the answer was called proved best."""
+    """All failing classes were suppressed together, and the certificate claimed that the answer was the best."""
     one = problem(rows, (tc.NTCloseness(3, 0.25),))
     found = search_supersets(one, int(share * len(rows))).certificate
     least = least_with_supersets(one, int(share * len(rows)))
@@ -231,11 +231,11 @@ def test_a_walk_that_is_stopped_says_how_much_better_an_answer_might_be() -> Non
     whole = search(one, 6).certificate
     walk = Walk(one, [0, 1, 2], 6)
     lowers = []
-    while not walk.go(1):
-        stopped = walk.found(0.0).certificate
+    while not walk.advance(1):
+        stopped = walk.result(0.0).certificate
         assert stopped.lower <= whole.loss + 1e-12
         lowers.append(stopped.lower)
-    assert walk.found(0.0).certificate.loss == whole.loss
+    assert walk.result(0.0).certificate.loss == whole.loss
     assert lowers == sorted(lowers) or max(lowers) <= whole.loss
 
 

@@ -1,4 +1,4 @@
-"""Tables in and out, hierarchies, recodings kept for later, measures against brute force, and bad input."""
+"""Input and output of tables, hierarchies, saved recodings, measures against brute force, and bad input."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_what_only_an_empty_table_meets_is_refused() -> None:
 def brute_measures(
     raw: Sequence[tuple[str, ...]], out: list[tuple[str, ...] | None], trees: list[Hierarchy]
 ) -> dict[str, float]:
-    """Every measure by its definition, cell by cell; None is a suppressed row."""
+    """Return every measure by its definition, cell by cell; None is a suppressed row."""
     n, q = len(raw), len(trees)
     loss, entropy, most = [0.0] * q, 0.0, 0.0
     for j, tree in enumerate(trees):
@@ -294,7 +294,7 @@ def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: 
     want = brute_measures(rows, [shown.get(str(i)) for i in range(len(rows))], trees)
     for name, value in want.items():
         assert getattr(out.measures, name) == pytest.approx(value, abs=1e-9), name
-    for i, label in shown.items():  # what is published covers what it stands for
+    for i, label in shown.items():  # the published label covers the raw value
         for j, tree in enumerate(trees):
             assert label[j] in next(row for row in tree.rows if row[0] == rows[int(i)][j])
 

@@ -21,20 +21,20 @@ from numba.core import event
 from tacit.anonymity.search_arrays import CLOSENESS, DISTINCT, ENTROPY
 
 _BAND = 1e-11
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no entry from C
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call, and cache the result on disk."""
     try:
-        return cast("Callable[..., Any]", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+        return cast("Callable[..., Any]", numba.njit(cache=True, **_OPTIONS)(function))
     except RuntimeError:  # no folder is writable: every process compiles it
-        return cast("Callable[..., Any]", numba.njit(nogil=True, error_model="numpy")(function))
+        return cast("Callable[..., Any]", numba.njit(**_OPTIONS)(function))
 
 
 def jit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only compiled functions call: without an entry from Python, which compiles faster."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True}
-    return cast("Callable[..., Any]", numba.njit(**options)(function))
+    return cast("Callable[..., Any]", numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function))
 
 
 class _Notice(event.Listener):
@@ -187,11 +187,11 @@ def sort_falling(counts, number):
     gap = number // 2
     while gap > 0:
         for i in range(gap, number):
-            held, j = counts[i], i
-            while j >= gap and counts[j - gap] < held:
+            count, j = counts[i], i
+            while j >= gap and counts[j - gap] < count:
                 counts[j] = counts[j - gap]
                 j -= gap
-            counts[j] = held
+            counts[j] = count
         gap //= 2
 
 

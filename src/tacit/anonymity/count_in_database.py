@@ -28,12 +28,13 @@ from tacit.anonymity.classes import Classes
 from tacit.anonymity.table_files import exists, is_secret, show_path
 from tacit.anonymity.tables import CodedColumn, CodedTable, encode
 from tacit.arrays import Ints
-from tacit.errors import InvalidError, TableNotNamedError, UnreadableFileError, UnusedOptionError
+from tacit.errors import InvalidError, UnreadableFileError, UnusedOptionError, show_name
 
 if TYPE_CHECKING:
     from tacit.engines.sql.engine import StatementEngine
 
 _DATABASES = re.compile(r"\.(duckdb|ddb|db)$", re.IGNORECASE)
+_MOST_NAMES = 20
 
 
 def open_remote(table: object, relation: str | None) -> RemoteTable | None:
@@ -121,12 +122,20 @@ class RemoteTable:
 
         try:
             return open_source(self.source, table=self.relation)
-        except TableNotNamedError as error:
-            raise TableNotNamedError(error.tables, argument="relation") from None
         except InvalidError as error:
             if error.argument != "table":
                 raise
-            raise InvalidError(error.message, argument="relation", hint=error.hint) from None
+            raise InvalidError(error.message, argument="relation", hint=_relation_hint(error)) from None
+
+
+def _relation_hint(error: InvalidError) -> str | None:
+    """Return the hint of an error about a table, in terms of `relation` if the error lists the tables."""
+    tables = sorted(getattr(error, "tables", ()))
+    if not tables:
+        return error.hint
+    more = f" and {len(tables) - _MOST_NAMES} more" if len(tables) > _MOST_NAMES else ""
+    names = ", ".join(map(show_name, tables[:_MOST_NAMES]))
+    return f"The tables are {names}{more}. Name one with relation= in Python, or --table for `tacit check`."
 
 
 def _recode(column: CodedColumn, target: CodedColumn) -> list[int]:

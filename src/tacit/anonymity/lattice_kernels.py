@@ -65,7 +65,8 @@ def bound(j, level, number, terms, lattice, levels, best, path, buffers):
 def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
     """Set the losses of the fixed columns to their base plus what the suppressed rows add, from column j upwards."""
     weights, values, gather, joined = buffers.weights, buffers.losses, buffers.gather, buffers.joined
-    gather[0, : path.count[j]] = 0.0
+    for c in range(path.count[j]):
+        gather[0, c] = 0.0
     added, at = 0.0, lattice.starts[j, level]
     for c in range(number):
         if weights[c] > 0.0:
@@ -75,7 +76,8 @@ def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
     here = 0
     for d in range(j, 0, -1):
         added, at, above = 0.0, lattice.starts[d - 1, levels[d - 1]], 1 - here
-        gather[above, : path.count[d - 1]] = 0.0
+        for c in range(path.count[d - 1]):
+            gather[above, c] = 0.0
         for c in range(path.count[d]):
             weight = gather[here, c]
             if weight > 0.0:
@@ -100,7 +102,8 @@ def weigh(j, number, terms, rests, requirements, scratch, space):
     row_joined, first, order = space.buffers.row_joined, space.buffers.first, space.buffers.order
     for i in range(count):
         row_joined[i] = space.buffers.ids[row_class[i]]
-    first[: number + 1] = 0
+    for c in range(number + 1):
+        first[c] = 0
     for i in range(count):
         first[row_joined[i] + 1] += 1
     for c in range(number):
@@ -125,7 +128,8 @@ def number_classes(j, lattice, rests, rows, classes, buffers):
         right[i] = rests.head[j, rows.rest[j, i]]
     total = number_pairs(rows.group[j], right, lattice.widths[j, 0], count, buffers.keys, buffers.values, row_class)
     classes.size[j] = total
-    sizes[:total] = 0
+    for c in range(total):
+        sizes[c] = 0
     for i in range(count):
         c = row_class[i]
         parent[c] = rows.group[j, i]
@@ -145,7 +149,8 @@ def join_classes(j, level, lattice, classes, buffers):
     for c in range(number):
         right[c] = lattice.maps[at + code[c]]
     total = number_pairs(parent, right, lattice.widths[j, level], number, buffers.keys, buffers.values, ids)
-    joined[2, :total] = 0
+    for new in range(total):
+        joined[2, new] = 0
     for c in range(number):
         new = ids[c]
         joined[0, new] = parent[c]
@@ -167,12 +172,19 @@ def add_candidate(j, level, score, candidates):
 
 
 @jit_inner
+def copy_levels(levels, target):
+    """Copy levels by a loop, because numba compiles the assignment of a slice slowly."""
+    for c in range(levels.size):
+        target[c] = levels[c]
+
+
+@jit_inner
 def list_node(score, progress, answers):
     """Add the current node to the list if there is room, and count it."""
     at = progress.listed
     if at < answers.listed.shape[0]:
         answers.listed_losses[at] = score
-        answers.listed[at, :] = answers.levels
+        copy_levels(answers.levels, answers.listed[at])
     progress.listed = at + 1
 
 
@@ -187,10 +199,10 @@ def record_node(score, suppressed, progress, answers):
     is_better = not is_tie and score < progress.loss
     if is_tie:
         if progress.ties < tied.shape[0]:
-            tied[progress.ties, :] = levels
+            copy_levels(levels, tied[progress.ties])
         progress.ties += 1
     elif is_better:
-        tied[0, :] = levels
+        copy_levels(levels, tied[0])
         progress.ties = 1
     lower = 0
     for c in range(levels.size):
@@ -199,7 +211,7 @@ def record_node(score, suppressed, progress, answers):
     if is_better or (is_tie and is_lighter):
         progress.loss = min(score, progress.loss)
         progress.suppressed = suppressed
-        best[:] = levels
+        copy_levels(levels, best)
 
 
 @jit_inner
@@ -212,9 +224,7 @@ def score_levels(j, progress, terms, lattice, rests, requirements, scratch, spac
     for level in range(lattice.heights[j] - 1, -1, -1):
         number = join_classes(j, level, lattice, space.classes, buffers)
         weigh(j, number, terms, rests, requirements, scratch, space)
-        score, total = bound(
-            j, level, number, terms, lattice, answers.levels, progress.loss, space.path, buffers,
-        )  # fmt: skip
+        score, total = bound(j, level, number, terms, lattice, answers.levels, progress.loss, space.path, buffers)
         progress.bounded += 1
         if score == np.inf:
             progress.cut += 1
@@ -258,7 +268,8 @@ def descend(j, level, lattice, rests, space):
         right[i] = tail[rows.rest[j, i]]
     total = number_pairs(joined, right, rests.many[j + 1], count, buffers.keys, buffers.values, rest)
     rows.size[j + 1] = total
-    sizes[:total] = 0
+    for pair in range(total):
+        sizes[pair] = 0
     for i in range(count):
         pair = rest[i]
         group[pair] = joined[i]

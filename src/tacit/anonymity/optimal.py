@@ -27,7 +27,7 @@ from tacit.anonymity.loss import average
 from tacit.anonymity.privacy_models import KAnonymity, Model, NTCloseness, TCloseness
 from tacit.anonymity.problem import Problem
 from tacit.anonymity.search_arrays import (
-    Terms,
+    WalkTerms,
     encode_requirements,
     lattice_of,
     new_answers,
@@ -155,7 +155,7 @@ class Walk:
         self.problem, self.order, self.limit = problem, order, limit
         self.lattice = lattice_of(problem, order)
         self.rests, counts = rests_of(problem, order, encoded.columns)
-        self.terms = Terms(problem.rows, float(limit), problem.k, problem.mean == "geometric")
+        self.terms = WalkTerms(problem.rows, float(limit), problem.k, problem.mean == "geometric")
         self.progress, self.answers = new_progress(problem.rows, ceiling), new_answers(len(order), room)
         self.space = new_space(len(order), int(self.lattice.heights.max()), counts)
         self.requirements, self.scratch = encoded.compiled, encoded.scratch()

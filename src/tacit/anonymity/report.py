@@ -21,7 +21,7 @@ from tacit.anonymity.classes import (
     group,
     tops_and_tails,
 )
-from tacit.anonymity.count_in_database import open_remote
+from tacit.anonymity.count_in_database import RemoteTable, open_remote
 from tacit.anonymity.distances import GroundDistance, ground_distance
 from tacit.anonymity.hierarchies import HierarchyRule, HierarchySource, to_rule
 from tacit.anonymity.privacy_models import KAnonymity, Model, column_of, describe, require_model
@@ -227,8 +227,9 @@ def check(
         InvalidError: a column does not exist or has two roles, or the population does not include the table.
         SourceError: a database failed.
     """
+    source = open_remote(table, relation) or read(table, sep=sep)
     columns = dict(sensitive) if isinstance(sensitive, Mapping) else dict.fromkeys(column_names(sensitive, "sensitive"))
-    counted = _read_classes(table, column_names(quasi, "quasi"), tuple(columns), unit, relation, sep)
+    counted = _count_classes(source, column_names(quasi, "quasi"), tuple(columns), unit)
     whole = None if reference is None else read(reference, sep=sep, argument="reference")
     diversities = {name: _diversity(_counts(counted, name, whole), counted.classes, columns[name]) for name in columns}
     report = _report(counted, diversities, unit, population, sep)
@@ -247,18 +248,16 @@ class _CountedTable:
     persons: Ints | None
 
 
-def _read_classes(
-    table: object, quasi: tuple[str, ...], sensitive: tuple[str, ...], unit: str | None, relation: str | None,
-    sep: str | None,
-) -> _CountedTable:  # fmt: skip
+def _count_classes(
+    source: RemoteTable | CodedTable, quasi: tuple[str, ...], sensitive: tuple[str, ...], unit: str | None
+) -> _CountedTable:
     """Return the classes of a table, which the database counts if the table is in one."""
-    remote = open_remote(table, relation)
-    in_memory = None if remote else read(table, sep=sep)
     if not quasi:
         raise InvalidError(
             "quasi is empty.", argument="quasi", hint="Name at least one column by which others may know a person."
         )
-    rows = remote.count_rows(quasi, sensitive, unit) if remote else read(in_memory)
+    remote = source if isinstance(source, RemoteTable) else None
+    rows = remote.count_rows(quasi, sensitive, unit) if remote else read(source)
     check_roles(rows, quasi, sensitive, None if remote else unit)
     columns = tuple(rows.column(name) for name in quasi)
     classes = group([column.codes for column in columns], rows.rows, rows.weights)

@@ -153,7 +153,7 @@ def _requirements(items: Sequence[_Item], columns: tuple[CodedColumn, ...]) -> R
     )
 
 
-class Lattice(NamedTuple):
+class LevelLattice(NamedTuple):
     """Levels, groups and costs of all columns, in the order of the walk.
 
     Column j has heights[j] levels. At level l it has widths[j, l] groups, and its mean cost without suppression is
@@ -168,7 +168,7 @@ class Lattice(NamedTuple):
     base: Floats
 
 
-def lattice_of(problem: Problem, order: Sequence[int]) -> Lattice:
+def lattice_of(problem: Problem, order: Sequence[int]) -> LevelLattice:
     """Return the levels of the columns, in an order."""
     tallest = max(problem.trees[j].height for j in order)
     starts, widths = np.zeros((len(order), tallest), np.int64), np.ones((len(order), tallest), np.int64)
@@ -183,7 +183,7 @@ def lattice_of(problem: Problem, order: Sequence[int]) -> Lattice:
             costs.append(np.append(cost, np.zeros(len(groups) - len(cost))))
             at += len(groups)
     heights = np.array([problem.trees[j].height for j in order], dtype=np.int64)
-    return Lattice(heights, starts, np.concatenate(maps), widths, np.concatenate(costs), base)
+    return LevelLattice(heights, starts, np.concatenate(maps), widths, np.concatenate(costs), base)
 
 
 class Rests(NamedTuple):
@@ -233,7 +233,7 @@ def _hash_table(rows: int) -> tuple[Ints, Codes]:
     return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32)
 
 
-class Terms(NamedTuple):
+class WalkTerms(NamedTuple):
     """The numbers of a search: rows of the table, rows that may be suppressed, k, and how columns are averaged."""
 
     rows: int

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from tacit.anonymity.cell_values import parse_datetime
-from tacit.errors import InvalidError, MalformedFileError, UnreadableFileError, bad_value
+from tacit.errors import InvalidError, UnreadableFileError, bad_value
 from tacit.query.policy.locations import holds_secret, scheme
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def read_columns(path: Path, sep: str | None) -> dict[str, Cells]:
             connection.execute("SET TimeZone = 'UTC'")
             return _columns(_relation(connection, _pattern(connection, path.absolute()), path, sep))
         except duckdb.Error:
-            raise MalformedFileError(path, "it is not a valid CSV or Parquet file.", argument="the table") from None
+            raise UnreadableFileError(path, "it is not a valid CSV or Parquet file.", argument="the table") from None
 
 
 def _pattern(connection: duckdb.DuckDBPyConnection, path: Path) -> str:

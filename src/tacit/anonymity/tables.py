@@ -135,9 +135,11 @@ def read(source: object, *, sep: str | None = None, argument: str = "the table")
     if isinstance(source, CodedTable):
         return source
     if _is_in_database(source):
-        shown = show_path(source) if isinstance(source, (str, PathLike)) else show(source)
+        description = show_path(source) if isinstance(source, (str, PathLike)) else show(source)
         raise InvalidError(
-            f"{argument} must be in memory, or a CSV or Parquet file, not {shown}.", argument=argument, hint=_IN_MEMORY
+            f"{argument} must be in memory, or a CSV or Parquet file, not {description}.",
+            argument=argument,
+            hint=_IN_MEMORY,
         )
     if isinstance(source, (str, Path)):
         return _from_columns(read_columns(Path(source), sep), _backend())

@@ -17,8 +17,8 @@ from tacit.errors import (
     ColumnNotFoundError,
     ColumnValueError,
     InvalidError,
-    MalformedFileError,
     NoSourceError,
+    UnreadableFileError,
     show,
 )
 
@@ -108,7 +108,7 @@ def separator_hint(tables: Sequence[str | None], sep: str | None) -> Iterator[No
 
 
 def _hint(wrong: InvalidError, tables: Sequence[str], sep: str | None) -> str | None:
-    if isinstance(wrong, MalformedFileError):
+    if isinstance(wrong, UnreadableFileError):
         return (
             "If another character separates its cells, give it with --sep. Otherwise check that all rows have as many "
             "cells, in UTF-8."
