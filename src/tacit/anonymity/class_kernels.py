@@ -27,14 +27,15 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wra
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call, and cache the result on disk."""
     try:
-        return cast("Callable[..., Any]", numba.njit(cache=True, **_OPTIONS)(function))
+        return cast("Callable[..., Any]", numba.njit(**_OPTIONS, cache=True)(function))
     except RuntimeError:  # no folder is writable: every process compiles it
         return cast("Callable[..., Any]", numba.njit(**_OPTIONS)(function))
 
 
 def jit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only compiled functions call: without an entry from Python, which compiles faster."""
-    return cast("Callable[..., Any]", numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function))
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return cast("Callable[..., Any]", numba.njit(**options)(function))
 
 
 class _Notice(event.Listener):

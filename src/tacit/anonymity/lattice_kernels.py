@@ -65,7 +65,7 @@ def bound(j, level, number, terms, lattice, levels, best, path, buffers):
 def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
     """Set the losses of the fixed columns to their base plus what the suppressed rows add, from column j upwards."""
     weights, values, gather, joined = buffers.weights, buffers.losses, buffers.gather, buffers.joined
-    for c in range(path.count[j]):
+    for c in range(path.counts[j]):
         gather[0, c] = 0.0
     added, at = 0.0, lattice.starts[j, level]
     for c in range(number):
@@ -76,9 +76,9 @@ def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
     here = 0
     for d in range(j, 0, -1):
         added, at, above = 0.0, lattice.starts[d - 1, levels[d - 1]], 1 - here
-        for c in range(path.count[d - 1]):
+        for c in range(path.counts[d - 1]):
             gather[above, c] = 0.0
-        for c in range(path.count[d]):
+        for c in range(path.counts[d]):
             weight = gather[here, c]
             if weight > 0.0:
                 added += weight * (1.0 - lattice.costs[at + path.code[d, c]])
@@ -112,7 +112,7 @@ def weigh(j, number, terms, rests, requirements, scratch, space):
         c = row_joined[i]
         order[first[c]] = i
         first[c] += 1
-    rows = ClassRows(order, space.rows.rest[j], space.rows.count[j], rests.sensitive[j])
+    rows = ClassRows(order, space.rows.rest[j], space.rows.counts[j], rests.sensitive[j])
     full, low = j == rests.head.shape[0] - 1, np.int64(0)
     for c in range(number):
         weights[c] = judge(rows, low, first[c], np.int64(sizes[c]), terms.k, terms.rows, requirements, scratch, full)
@@ -123,7 +123,7 @@ def weigh(j, number, terms, rests, requirements, scratch, space):
 def number_classes(j, lattice, rests, rows, classes, buffers):
     """Number the classes of depth j, with column j at its raw level."""
     count, right, row_class = rows.size[j], buffers.right, classes.row_class[j]
-    parent, code, sizes = classes.parent[j], classes.code[j], classes.count[j]
+    parent, code, sizes = classes.parent[j], classes.code[j], classes.counts[j]
     for i in range(count):
         right[i] = rests.head[j, rows.rest[j, i]]
     total = number_pairs(rows.group[j], right, lattice.widths[j, 0], count, buffers.keys, buffers.values, row_class)
@@ -134,7 +134,7 @@ def number_classes(j, lattice, rests, rows, classes, buffers):
         c = row_class[i]
         parent[c] = rows.group[j, i]
         code[c] = right[i]
-        sizes[c] += rows.count[j, i]
+        sizes[c] += rows.counts[j, i]
 
 
 @jit_inner
@@ -143,7 +143,7 @@ def join_classes(j, level, lattice, classes, buffers):
 
     buffers.ids[c] becomes the new number of class c; buffers.joined holds parents, groups and sizes of the new classes.
     """
-    parent, code, sizes = classes.parent[j], classes.code[j], classes.count[j]
+    parent, code, sizes = classes.parent[j], classes.code[j], classes.counts[j]
     right, ids, joined, number = buffers.right, buffers.ids, buffers.joined, classes.size[j]
     at = lattice.starts[j, level]
     for c in range(number):
@@ -250,16 +250,16 @@ def descend(j, level, lattice, rests, space):
     """Fix column j at a level, and write the rows of the next depth: pairs of class and rest, equal ones joined."""
     rows, path, buffers, row_class = space.rows, space.path, space.buffers, space.classes.row_class[j]
     number, count, tail = join_classes(j, level, lattice, space.classes, buffers), rows.size[j], rests.tail[j]
-    path.count[j + 1] = number
+    path.counts[j + 1] = number
     for c in range(number):
         path.parent[j + 1, c] = buffers.joined[0, c]
         path.code[j + 1, c] = buffers.joined[1, c]
-    group, rest, sizes = rows.group[j + 1], rows.rest[j + 1], rows.count[j + 1]
+    group, rest, sizes = rows.group[j + 1], rows.rest[j + 1], rows.counts[j + 1]
     if level == 0:
         for i in range(count):
             group[i] = buffers.ids[row_class[i]]
             rest[i] = tail[rows.rest[j, i]]
-            sizes[i] = rows.count[j, i]
+            sizes[i] = rows.counts[j, i]
         rows.size[j + 1] = count
         return
     right, joined = buffers.right, buffers.row_joined
@@ -273,7 +273,7 @@ def descend(j, level, lattice, rests, space):
     for i in range(count):
         pair = rest[i]
         group[pair] = joined[i]
-        sizes[pair] += rows.count[j, i]
+        sizes[pair] += rows.counts[j, i]
         buffers.ids[pair] = right[i]
     for i in range(total):
         rest[i] = buffers.ids[i]

@@ -243,33 +243,34 @@ class WalkTerms(NamedTuple):
 
 
 class DepthRows(NamedTuple):
-    """The rows of depth j: size[j] pairs of class[j, i] and rest[j, i], which stand for count[j, i] rows each."""
+    """The rows of depth j: size[j] pairs of group[j, i] and rest[j, i], which stand for counts[j, i] rows each."""
 
     group: Codes
     rest: Codes
-    count: Codes
+    counts: Codes
     size: Ints
 
 
 class DepthClasses(NamedTuple):
     """The classes of depth j with column j at its raw level: row i is in row_class[j, i].
 
-    Class c came from class parent[j, c] of the depth above, has raw value code[j, c] of column j, and count[j, c] rows.
+    Class c came from class parent[j, c] of the depth above. It has the raw value code[j, c] of column j and counts[j, c]
+    rows.
     """
 
     row_class: Codes
     parent: Codes
     code: Codes
-    count: Codes
+    counts: Codes
     size: Ints
 
 
 class WalkPath(NamedTuple):
-    """The classes along the walk: class c of depth j came from parent[j, c] by group code[j, c] of column j - 1."""
+    """The counts[j] classes along the walk: class c of depth j came from parent[j, c] by group code[j, c]."""
 
     parent: Codes
     code: Codes
-    count: Ints
+    counts: Ints
 
 
 class Candidates(NamedTuple):
@@ -360,8 +361,8 @@ def new_space(q: int, tallest: int, counts: Codes) -> WalkSpace:
         return np.zeros(shape, dtype=np.int64)
 
     table = DepthRows(codes(q + 1, rows), codes(q + 1, rows), codes(q + 1, rows), ints(q + 1))
-    table.group[0], table.rest[0], table.count[0], table.size[0] = 0, np.arange(rows), counts, rows
-    classes = DepthClasses(*(codes(q + 1, rows) for _ in range(4)), ints(q + 1))
+    table.group[0], table.rest[0], table.counts[0], table.size[0] = 0, np.arange(rows), counts, rows
+    classes = DepthClasses(codes(q + 1, rows), codes(q + 1, rows), codes(q + 1, rows), codes(q + 1, rows), ints(q + 1))
     path = WalkPath(
         np.zeros((q + 1, rows), np.int32), np.zeros((q + 1, rows), np.int32), np.ones(q + 1, dtype=np.int64)
     )
