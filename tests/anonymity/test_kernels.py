@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from tacit.anonymity import class_kernels
 from tacit.anonymity.class_kernels import (
+    SOURCES,
     announce_compilation,
     entropy_holds,
     number_pairs,
@@ -19,6 +22,7 @@ from tacit.anonymity.class_kernels import (
     sort_falling,
 )
 from tacit.anonymity.classes import entropy_at_least, recursive_holds
+from tacit.anonymity.lattice_kernels import walk
 
 large = st.integers(0, 2**63 - 1) | st.integers(0, 100)
 counts = st.lists(st.integers(1, 9) | st.integers(1, 10**6), min_size=1, max_size=8)
@@ -82,6 +86,14 @@ def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.Capt
         assert fresh(2) == 3
         assert njit(lambda x: x + 2)(1) == 3  # the compilation of another function is not reported
     assert not capsys.readouterr().err
+
+
+def test_the_cache_depends_on_every_file_of_compiled_code_and_of_its_state() -> None:
+    """numba checks only the file of a function, and fails on a cached named tuple that has another name."""
+    folder = Path(class_kernels.__file__).parent
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    assert {name for name, text in texts.items() if "(NamedTuple)" in text or "jit_inner" in text} == {*SOURCES}
+    assert walk.py_func.__qualname__ not in {"walk", "walk_unknown"}  # type: ignore[attr-defined]
 
 
 @settings(max_examples=200, deadline=None)

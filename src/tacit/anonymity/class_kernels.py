@@ -1,8 +1,9 @@
 """Compiled loops that all searches share: numbering of keys, and requirements on one class.
 
 numba compiles each loop once and caches it beside this file, or in the user's cache if the folder is read-only. numba
-checks only the file of a function for changes. If you change a loop here, delete the cached callers too:
-`__pycache__/*.nb?`. The named arrays that the loops take are in `search_arrays`.
+checks only the file of a function for changes, and its cache cannot be read once a named tuple has another name. So
+`jit` makes a hash of all files that compiled code depends on a part of the name in the cache. The named arrays that the
+loops take are in `search_arrays` and `partitions`.
 """
 # ruff: noqa: ANN001, ANN201 - the compiler finds the types itself
 # ruff: noqa: C901, PLR0913, PLR0917 - loops for a compiler: flat, with plain arguments
@@ -12,6 +13,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, cast
 
 import numba
@@ -22,10 +25,24 @@ from tacit.anonymity.search_arrays import CLOSENESS, DISTINCT, ENTROPY
 
 _BAND = 1e-11
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no entry from C
+SOURCES = ("class_kernels.py", "lattice_kernels.py", "partitions.py", "search_arrays.py", "split_kernels.py")
+
+
+def _digest() -> str:
+    """Return a hash of all files that the compiled loops depend on."""
+    folder = Path(__file__).parent
+    try:
+        return sha256(b"".join((folder / name).read_bytes() for name in SOURCES)).hexdigest()[:12]
+    except OSError:  # without the sources numba has no cache
+        return "unknown"
+
+
+_DIGEST = _digest()
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call, and cache the result on disk."""
+    function.__qualname__ = f"{function.__name__}_{_DIGEST}"
     try:
         return cast("Callable[..., Any]", numba.njit(**_OPTIONS, cache=True)(function))
     except RuntimeError:  # no folder is writable: every process compiles it

@@ -254,8 +254,8 @@ class DepthRows(NamedTuple):
 class DepthClasses(NamedTuple):
     """The classes of depth j with column j at its raw level: row i is in row_class[j, i].
 
-    Class c came from class parent[j, c] of the depth above. It has the raw value code[j, c] of column j and counts[j, c]
-    rows.
+    Class c came from class parent[j, c] of the depth above. It has the raw value code[j, c] of column j, and
+    counts[j, c] rows.
     """
 
     row_class: Codes
