@@ -1,4 +1,4 @@
-"""Keys, literals and names that act on their reader, through every output of the library."""
+"""Keys, literals and names with control characters, through every output of the library."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from tacit.anonymity import KAnonymity
 from tacit.database import Database
 from tacit.errors import (
     BudgetError,
+    ColumnNotFoundError,
     InvalidError,
     LedgerError,
     NoSourceError,
     RefusedError,
     SourceError,
     TacitError,
-    show,
+    UnreadableFileError,
+    bad_value,
 )
 from tacit.ledger.replay import Report
 from tacit.query.policy.mistakes import Mistake, PolicyError
@@ -158,10 +160,10 @@ def chart_page() -> str:
 
 def _parts(spec: object) -> list[dict[str, Any]]:
     if isinstance(spec, list):
-        return [part for one in spec for part in _parts(one)]
+        return [part for child in spec for part in _parts(child)]
     if not isinstance(spec, dict):
         return []
-    return [spec, *(part for key, one in spec.items() if key not in ("values", "datasets") for part in _parts(one))]
+    return [spec, *(part for key, child in spec.items() if key not in ("values", "datasets") for part in _parts(child))]
 
 
 def _inline(spec: dict[str, Any]) -> list[list[dict[str, object]]]:
@@ -182,9 +184,11 @@ ERRORS: list[Callable[[str], TacitError]] = [
     BudgetError,
     SourceError,
     LedgerError,
-    lambda text: InvalidError(text, text, text),
-    lambda text: InvalidError("epsilon", show(text), "a number"),
-    lambda text: NoSourceError(text, text),
+    lambda text: InvalidError(text, argument=text, hint=text),
+    lambda text: bad_value("epsilon", text, "a number"),
+    lambda text: ColumnNotFoundError(text, [text, "b"]),
+    lambda text: UnreadableFileError(text, text),
+    lambda text: NoSourceError(text, hint=text),
     lambda text: unknown("column", text, [text, "b"]),
 ]
 
@@ -223,7 +227,7 @@ def test_reports_and_attacks_show_names_and_values_as_escapes(name: str) -> None
     for shown, lines in ((str(done.report), 5), (str(attack), 11), (str(done), 9)):
         assert not acting(shown)
         assert len(shown.splitlines()) == lines
-    assert {one.published[name] for one in attack.victims} == set(KEYS)
+    assert {victim.published[name] for victim in attack.victims} == set(KEYS)
     for line in (repr(done), repr(done.recoding), repr(done.report), repr(attack)):
         assert not acting(line, lines=False)
 

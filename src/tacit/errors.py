@@ -5,6 +5,7 @@
     │   ├── ColumnNotFoundError      a table has no column of that name
     │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
+    │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
@@ -22,16 +23,21 @@ the data, and never a password. Code branches on classes and attributes, not on 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from numbers import Number
+from typing import Self, TypeVar
 
 from tacit.safe_text import visible
 
 NOTHING_SPENT = "Nothing was spent."
 
+T = TypeVar("T")
+
 _LONGEST = 80
+_MOST_NAMES = 20
 _SCALARS = (Number, str)
 
 
@@ -79,6 +85,17 @@ class TacitError(Exception):
         """Return message and hint on one line, without characters that could control a terminal."""
         sentences = (str(self.args[0]), self.hint, NOTHING_SPENT if self.unspent else None)
         return visible(" ".join(sentence for sentence in sentences if sentence))
+
+    def add_hint(self, hint: str) -> None:
+        """Append a sentence to the hint, for a caller who knows more about what to do next."""
+        self.hint = hidden(hint) if self.hint is None else f"{self.hint} {hidden(hint)}"
+
+    def redacted(self, clean: Callable[[str], str]) -> Self:
+        """Return a copy in which `clean` has removed secrets from the message, the hint and every other text."""
+        copy = type(self).__new__(type(self), *(clean(part) if isinstance(part, str) else part for part in self.args))
+        for name, value in self.__dict__.items():
+            setattr(copy, name, clean(value) if isinstance(value, str) else value)
+        return copy
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""
@@ -146,18 +163,47 @@ class MissingPackageError(InvalidError):
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
 
 
+class TableNotFoundError(InvalidError):
+    """A source has no table of that name."""
+
+    def __init__(self, name: str, tables: Iterable[str], *, hint: str | None = None) -> None:
+        """Store the name and the tables that exist; suggest the closest of them and list all."""
+        self.name, self.tables = name, tuple(tables)
+        hints = (suggestion(name, self.tables), _choice(self.tables), hint)
+        super().__init__(
+            f"Unknown table {show_name(name)}.", argument="table", hint=" ".join(filter(None, hints)) or None
+        )
+
+
 class TableNotNamedError(InvalidError):
     """A source has several tables, and none is named."""
 
-    def __init__(self, tables: Iterable[str]) -> None:
-        """Store the names of the tables."""
+    def __init__(self, tables: Iterable[str], *, hint: str | None = None) -> None:
+        """Store the names of the tables, as they must be written."""
         self.tables = tuple(tables)
-        names = ", ".join(map(show_name, self.tables))
+        hints = ("Name one of them." if self.tables else None, _choice(self.tables), hint)
         super().__init__(
-            "The source has several tables.",
+            "The source has several tables." if self.tables else "No table is named, and there is none to choose from.",
             argument="table",
-            hint=f"Name one with table=…: {names}." if names else None,
+            hint=" ".join(filter(None, hints)) or None,
         )
+
+
+def _choice(tables: Sequence[str]) -> str | None:
+    """Return the names of tables, and how to choose one of them.
+
+    >>> print(_choice(["visits", "staff"]))
+    The tables are 'staff', 'visits' (table = "staff" in the policy, table= in Python, --table for `tacit init`).
+    """
+    if not tables:
+        return None
+    names = sorted(tables)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    example = json.dumps(names[0], ensure_ascii=False)
+    return (
+        f"The tables are {', '.join(map(show_name, names[:_MOST_NAMES]))}{more} "
+        f"(table = {example} in the policy, table= in Python, --table for `tacit init`)."
+    )
 
 
 class TooMuchNoiseError(InvalidError):
@@ -218,6 +264,25 @@ class InternalError(TacitError):
     def __init__(self, message: str) -> None:
         """Ask for a report, after the fact."""
         super().__init__(f"Internal error: {message}", hint="Please report this.")
+
+
+def guarded(call: Callable[[], T], message: str, *, hint: str | None = None) -> T:
+    """Return what a call returns; if it fails with an error that is not tacit's, raise SourceError with this message.
+
+    The error of an engine or a driver may quote rows or a URL. So SourceError is raised outside of `except`: neither
+    its cause nor its context carries the other error.
+
+    >>> guarded(lambda: 1 // 0, "The engine failed.", hint="Check the source.")
+    Traceback (most recent call last):
+    tacit.errors.SourceError: The engine failed. Check the source.
+    """
+    try:
+        return call()
+    except TacitError:
+        raise
+    except Exception:  # noqa: BLE001, S110 - its text is not shown
+        pass
+    raise SourceError(message, hint=hint)
 
 
 def bad_value(argument: str, value: object, requirement: str, *, hint: str | None = None) -> InvalidError:

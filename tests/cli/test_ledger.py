@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import Done, run
-from tacit.cli import survey
+from tacit.cli.demo import write_survey
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
@@ -47,7 +47,7 @@ COUNT = "SELECT count(*) AS n FROM survey"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    survey.write(tmp_path)
+    write_survey(tmp_path)
     declare(tmp_path, "")
     return tmp_path
 
@@ -76,11 +76,11 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
     assert "ann" in shown.stdout
     assert "SELECT COUNT(*) AS n FROM survey" in shown.stdout
     assert "Left: ε = 0.5, δ = 1e-06 of ε = 1" in shown.stderr
-    said = json.loads(ledger(folder, "show", "--json", "--delta", "1e-6").stdout)
-    assert [(one["analyst"], one["epsilon"]) for one in said["analysts"]] == [("", 0.3), ("ann", 0.2)]
-    assert said["left"]["epsilon"] == 0.5
-    assert [one["outcome"] for one in said["entries"]] == ["answered", "answered"]
-    assert said["as_one_plan"]["epsilon"] <= 0.5
+    summary = json.loads(ledger(folder, "show", "--json", "--delta", "1e-6").stdout)
+    assert [(share["analyst"], share["epsilon"]) for share in summary["analysts"]] == [("", 0.3), ("ann", 0.2)]
+    assert summary["left"]["epsilon"] == 0.5
+    assert [entry["outcome"] for entry in summary["entries"]] == ["answered", "answered"]
+    assert summary["as_one_plan"]["epsilon"] <= 0.5
 
 
 def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
@@ -88,8 +88,8 @@ def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Pa
     ask(folder, "--delta", "1e-7", epsilon="0.3")
     lines = [line.split() for line in ledger(folder).stdout.splitlines() if "SELECT" in line or "question" in line][1:]
     assert lines[0] == ["record", "time", "analyst", "outcome", "ε", "total", "ε", "δ", "total", "δ", "question"]
-    said = json.loads(ledger(folder, "show", "--json").stdout)
-    first, second = said["entries"]
+    summary = json.loads(ledger(folder, "show", "--json").stdout)
+    first, second = summary["entries"]
     assert (first["cost"], first["spent"]) == ({"epsilon": 0.2, "delta": 0.0},) * 2
     assert second["cost"]["epsilon"] == 0.3
     assert second["spent"] == {"epsilon": 0.5, "delta": second["cost"]["delta"]}
@@ -110,7 +110,7 @@ def test_costs_are_rounded_up_and_in_the_currency_of_the_budget(folder: Path) ->
     assert float(line[4]) > exact
 
 
-def test_a_fresh_budget_is_told_between_the_questions(folder: Path) -> None:
+def test_a_new_budget_is_marked_between_the_queries(folder: Path) -> None:
     declare(folder, 'data_version = "2025"')
     ask(folder, epsilon="0.9")
     declare(folder, 'data_version = "2026"')
@@ -118,17 +118,17 @@ def test_a_fresh_budget_is_told_between_the_questions(folder: Path) -> None:
     assert ledger(folder, "show", "--delta", "1e-6").returncode == 0
     ask(folder, epsilon="0.4")
     shown = ledger(folder).stdout
-    lines = [line for line in shown.splitlines() if "SELECT" in line or "fresh" in line]
-    assert ["fresh" in line for line in lines] == [False, True, False]
+    lines = [line for line in shown.splitlines() if "SELECT" in line or "new budget" in line]
+    assert ["new budget" in line for line in lines] == [False, True, False]
     assert lines[2].split()[4:6] == ["0.4", "0.4"]
     [whole] = [line for line in shown.splitlines() if "all" in line]
     assert whole.replace("│", " ").split()[:3] == ["all", "1", "0.4"]
 
 
 def test_of_many_questions_the_last_are_shown(folder: Path) -> None:
-    with closing(open_ledger(folder / "survey.ledger", PureDP(epsilon=1), "add/remove")) as book:
+    with closing(open_ledger(folder / "survey.ledger", PureDP(epsilon=1), "add/remove")) as ledger_file:
         for number in range(30):
-            book.charge(Request(question=f"q{number}", events=(PureRelease(epsilon=Fraction(1, 100)),)))
+            ledger_file.charge(Request(question=f"q{number}", events=(PureRelease(epsilon=Fraction(1, 100)),)))
     shown = ledger(folder)
     assert [line.split()[-1] for line in shown.stdout.splitlines()][-20:] == [f"q{number}" for number in range(10, 30)]
     assert shown.stdout.splitlines()[-20].split()[4:6] == ["0.01", "0.11"]
@@ -153,9 +153,9 @@ def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> 
     assert (held.returncode, "hold" in held.stdout) == (0, True)
     with closing(sqlite3.connect(folder / "survey.ledger")) as connection, connection:
         connection.execute("UPDATE tacit_records SET body = replace(body, '1/5', '1/6') WHERE number = 3")
-    told = ledger(folder, "verify")
-    assert told.returncode == 3
-    assert "at record 3" in told.stdout
+    result = ledger(folder, "verify")
+    assert result.returncode == 3
+    assert "at record 3" in result.stdout
     for file in folder.glob("survey.ledger*"):
         file.unlink()
     (folder / "survey.ledger").write_bytes(copy)
@@ -164,7 +164,7 @@ def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> 
     assert (old["holds"], "old" in old["why"]) == (False, True)
 
 
-def test_it_moves_house_as_json_lines(folder: Path) -> None:
+def test_a_ledger_is_exported_and_imported_as_json_lines(folder: Path) -> None:
     ask(folder)
     lines = ledger(folder, "export").stdout
     (folder / "copy.jsonl").write_text(lines, encoding="utf-8")
@@ -178,7 +178,7 @@ def test_it_moves_house_as_json_lines(folder: Path) -> None:
     assert not (folder / "third.ledger").exists() or ledger(folder, "show", "--ledger", "third.ledger").returncode == 4
 
 
-def test_changed_bounds_and_budgets_are_accepted_only_when_meant(folder: Path) -> None:
+def test_changed_bounds_and_budgets_need_to_be_accepted(folder: Path) -> None:
     ask(folder)
     declare(folder, "", bounds="300_000")
     refused = ask(folder)
@@ -270,20 +270,20 @@ def test_where_there_is_no_ledger_nothing_was_ever_spent_and_none_is_made(folder
     assert (done.returncode, done.stdout) == (4, "")
     assert "no ledger" in done.stderr
     assert "nothing was ever spent through it" in done.stderr
-    told = json.loads(ledger(folder, *words, "--json").stderr)["error"]
-    assert (told["kind"], told["code"]) == ("LedgerError", 4)
+    result = json.loads(ledger(folder, *words, "--json").stderr)["error"]
+    assert (result["kind"], result["code"]) == ("LedgerError", 4)
     assert sorted(folder.iterdir()) == before
 
 
-NEW = "A new ledger was begun at "
+NEW = "Created a new ledger at "
 
 
 @pytest.mark.parametrize("command", ["plan", "query"])
-def test_a_ledger_that_is_begun_is_told_once(folder: Path, command: str) -> None:
+def test_a_new_ledger_is_announced_once(folder: Path, command: str) -> None:
     first = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2")
     assert first.returncode == 0
     assert first.stderr.count(NEW) == 1
-    assert "survey.ledger; if there was one before, stop and restore it" in first.stderr
+    assert "survey.ledger. If you expected an existing ledger, stop and restore it" in first.stderr
     assert NEW not in first.stdout
     assert NEW not in ask(folder).stderr
     assert NEW not in ledger(folder, "accept").stderr
@@ -292,24 +292,24 @@ def test_a_ledger_that_is_begun_is_told_once(folder: Path, command: str) -> None
 
 
 @pytest.mark.parametrize("command", ["plan", "query"])
-def test_for_machines_a_ledger_that_is_begun_is_one_key_more(folder: Path, command: str) -> None:
+def test_json_has_a_key_for_a_new_ledger(folder: Path, command: str) -> None:
     for begun in (True, False):
         done = run(folder, command, "policy.toml", COUNT, "--epsilon", "0.2", "--json")
         assert (json.loads(done.stdout)["ledger_begun"], done.stderr) == (begun, "")
 
 
-def test_for_machines_an_error_after_a_ledger_was_begun_is_one_object_and_tells_both(folder: Path) -> None:
+def test_a_json_error_after_a_new_ledger_is_one_object_with_both_messages(folder: Path) -> None:
     for begun in (1, 0):
         done = ask(folder, "--json", epsilon="7")
         assert (done.returncode, done.stdout) == (3, "")
         message = json.loads(done.stderr)["error"]["message"]
         assert "only 1.0 is left" in message
         assert message.count(NEW) == begun
-    told = ask(folder, "--ledger", "other.ledger", epsilon="7")
-    assert (told.returncode, told.stderr.count(NEW)) == (3, 1)
+    result = ask(folder, "--ledger", "other.ledger", epsilon="7")
+    assert (result.returncode, result.stderr.count(NEW)) == (3, 1)
 
 
-def test_mistakes_are_told(folder: Path) -> None:
+def test_mistakes_are_reported(folder: Path) -> None:
     assert ledger(folder, "burn").returncode == 2
     missing = ledger(folder, "verify")
     assert missing.returncode == 4

@@ -3,88 +3,105 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from tacit import database, opening
-from tacit.cli import charts
-from tacit.cli.show import (
-    SCHEMA,
-    as_json,
-    begun_note,
-    console,
-    planned_json,
+from tacit import opening
+from tacit.cli import output_files
+from tacit.cli.output import (
+    STOPPED,
+    make_table,
     put,
+    put_json,
+    put_table,
     say,
-    show_answer,
-    telling_of,
+    stderr_console,
+    table_option,
     working,
 )
+from tacit.database import Database
 from tacit.engines.sources import home_of, open_source
-from tacit.errors import BudgetError, RefusedError, TacitError
-from tacit.guarantees.exact import Number
+from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, TacitError
 from tacit.guarantees.values import PureDP
-from tacit.ledger import history
+from tacit.ledger import Ledger, history
 from tacit.ledger.memory import MemoryLedger
-from tacit.query.formatting import amounts, spell
+from tacit.ledger.sql_ledger import DurableLedger
+from tacit.query.formatting import amounts, percent, spell
 from tacit.query.policy import file as policy_file
 from tacit.query.policy.locations import scheme
 from tacit.query.policy.template import skeleton
+from tacit.query.pricing.choice import answer_meaning, meaning
+from tacit.query.results.question import Cost
 from tacit.query.results.quote import Planned
+from tacit.query.results.receipt import promise
 from tacit.query.results.release import Release
-from tacit.safe_text import as_json as to_json
+from tacit.query.results.render import grid
+from tacit.query.sql.row_work import ROW_LIMITS
+from tacit.safe_text import visible
 
-_STOPPED = 130
-_NO_LEDGER = (
-    "The policy has no ledger, so each call of the command line would begin with the whole budget again; nothing was "
-    'spent. Add a line such as ledger = "policy.ledger" above the first table of the policy.'
-)
+__all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What `plan` and `query` have in common."""
+class Access:
+    """The policy file, with the ledger and the analyst that options or the environment set."""
 
     policy: str
+    ledger: str | None
+    analyst: str
+
+    def open(self, *, json: bool) -> Database:
+        """Open the policy's tables and ledger."""
+        if sys.stderr.isatty() and not json:
+            with suppress(TacitError):  # `opening.open` reports it
+                policy = policy_file.load(self.policy)
+                _announce_spark(table.location() for table in (*policy.tables.values(), *policy.public.values()))
+        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOptions:
+    """A query and its options."""
+
     sql: str
-    epsilon: float | None
-    delta: float
-    rho: float | None
+    cost: Cost
     confidence: float
     assume: int | None
-    error: Number | Mapping[str, Number] | None = None
-    analyst: str = ""
-    ledger: str | None = None
-    request: str | None = None
 
-    def open(self, *, json: bool) -> database.Database:
-        """Open the policy, with what the environment or an option puts in place of what it says."""
-        if sys.stderr.isatty() and not json:
-            with suppress(TacitError):  # opening it says what is wrong
-                said = policy_file.load(self.policy)
-                _tell_of_spark(one.location() for one in (*said.tables.values(), *said.public.values()))
-        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+    def plan(self, db: Database) -> Planned:
+        """Return the plan of the query."""
+        return db.plan(self.sql, **self._arguments())
+
+    def release(self, db: Database) -> Release:
+        """Charge the query and return its answer."""
+        return db.sql(self.sql, **self._arguments(), request=self.cost.request)
+
+    def _arguments(self) -> dict[str, Any]:
+        cost = {name: value for name, value in asdict(self.cost).items() if name != "request"}
+        return {**cost, "confidence": self.confidence, "assume": self.assume}
 
 
 def init(source: str, table: str | None) -> None:
     """Print a policy to fill in, from the schema alone."""
-    one = opening.filled(source, table)
-    _tell_of_spark([str(one.source)])
-    engine = open_source(one.source, table=table, written=one.written)
+    opened = opening.filled(source, table)
+    _announce_spark([str(opened.source)])
+    with table_option():
+        engine = open_source(opened.source, table=table, written=opened.written)
     try:
-        tables = {opening.own_name(engine.name, one): (source, engine.schema())}
-        which = engine.located or table
-        print(skeleton(tables, table=which, typed=not _is_csv(str(one.source)), unusable=engine.unusable()), end="")
+        tables = {opening.own_name(engine.name, opened): (source, engine.schema())}
+        typed = not _is_csv(str(opened.source))
+        print(skeleton(tables, table=engine.located or table, typed=typed, unusable=engine.unusable()), end="")
     finally:
         engine.close()
     if sys.stderr.isatty():
-        say('Fill in what is empty, then: tacit plan policy.toml "SELECT …" --epsilon 0.5')
+        say('Fill in the empty fields, then run: tacit plan policy.toml "SELECT …" --epsilon 0.5')
 
 
-def _tell_of_spark(sources: Iterable[str]) -> None:
-    """Say on a terminal that Spark is about to be started, which takes its time; a server of it runs already."""
-    if sys.stderr.isatty() and any(home_of(one) == "spark" and scheme(one) != "sc" for one in sources):
+def _announce_spark(sources: Iterable[str]) -> None:
+    """Write to a terminal that Spark is starting, which is slow. A Spark Connect server is already running."""
+    if sys.stderr.isatty() and any(home_of(source) == "spark" and scheme(source) != "sc" for source in sources):
         say("Starting Spark …")
 
 
@@ -92,123 +109,174 @@ def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def plan(asked: Asked, *, json: bool) -> None:
-    """Print cost, expected error and whether it fits what is left; read nothing, spend nothing."""
-    with asked.open(json=json) as db, telling_of(db.ledger, json=json):
-        planned = _planned(db, asked)
-        short = _short(db, planned)
+def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
+    """Print the cost, the expected error, and whether the budget suffices. No row is read and nothing is spent."""
+    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+        quote = options.plan(db)
+        shortage = _shortage(db, quote)
         if json:
-            left = None if _forgets(db) else amounts(db.left)
-            begun = bool(begun_note(db.ledger))
-            said = {**planned_json(planned), "left": left, "fits": short is None, "ledger_begun": begun}
-            print(to_json(said))
+            left = None if _is_temporary(db) else amounts(db.left)
+            created = bool(new_ledger_note(db.ledger))
+            put_json({**_quote_json(quote), "left": left, "fits": shortage is None, "ledger_begun": created})
             return
-        put(str(planned))
-        say(_left(db, asked.analyst))
-        if short is not None:
-            say(f"It does not fit: {short}")
-        say("Nothing was read or spent.")
+        put(str(quote))
+        say(_describe_left(db, access.analyst))
+        if shortage is not None:
+            say(f"The budget does not suffice: {shortage}")
+        say("No row was read, and nothing was spent.")
 
 
-def _forgets(db: database.Database) -> bool:
-    """Whether the budget lives in memory: of no use to a command that ends."""
+def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart: str | None) -> int:
+    """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
+    output_files.check_chart(chart)
+    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+        if _is_temporary(db):
+            raise _no_ledger()
+        quote = options.plan(db)
+        if not yes and sys.stdin.isatty():
+            consent = _ask_consent(quote, db, access.analyst)
+            if not consent:
+                say(NOTHING_SPENT)
+                return STOPPED if consent is None else 0
+        try:
+            with working("Reading the data …"):
+                answer = options.release(db)
+        except KeyboardInterrupt:
+            say("Interrupted. If the query was already charged, the charge stays.")
+            return STOPPED
+        _print_answer(answer, options, db, json=json)
+        if chart is not None:
+            say(output_files.save_chart(answer.plot, chart))
+    return 0
+
+
+def _no_ledger() -> RefusedError:
+    error = RefusedError(
+        "The policy has no ledger, so every call of the command line would start with the whole budget.",
+        hint='Add a line such as ledger = "policy.ledger" above the first table of the policy.',
+    )
+    error.unspent = True
+    return error
+
+
+def _is_temporary(db: Database) -> bool:
+    """Return whether the ledger is in memory and so ends with this command."""
     return isinstance(db.ledger, MemoryLedger)
 
 
-def _left(db: database.Database, analyst: str) -> str:
-    """Return what is left of the budget, and before it what is left of the analyst's own limit, if there is one."""
-    if _forgets(db):
-        return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to keep it.'
-    whole = f"{spell(db.left)} of {spell(db.ledger.budget)}."
-    own = db.ledger.limit_of(analyst)
-    if own is None:
-        return f"Left: {whole}"
-    rest = history.left_of(own, db.ledger.spent_by(analyst))
-    return f"Left for {analyst or '–'}: {spell(rest)} of {spell(own)}. Left in all: {whole}"
+def _describe_left(db: Database, analyst: str) -> str:
+    """Return the budget that is left; if the analyst has a limit, first what is left of it."""
+    if _is_temporary(db):
+        return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to record it.'
+    total = f"{spell(db.left)} of {spell(db.ledger.budget)}."
+    limit = db.ledger.limit_of(analyst)
+    if limit is None:
+        return f"Left: {total}"
+    rest = history.left_of(limit, db.ledger.spent_by(analyst))
+    return f"Left for {analyst or '–'}: {spell(rest)} of {spell(limit)}. Left in all: {total}"
 
 
-def _short(db: database.Database, planned: Planned) -> str | None:
-    """Return why what is left is not enough, if it is not."""
+def _shortage(db: Database, quote: Planned) -> str | None:
+    """Return why the budget that is left is too small, or None if it suffices."""
     try:
-        db.check(planned)
+        db.check(quote)
     except BudgetError as error:
         return str(error)
     return None
 
 
-def query(asked: Asked, *, json: bool, yes: bool, chart: str | None) -> int:
-    """Show the plan, ask, spend, and print the answer with its intervals."""
-    charts.check(chart)
-    with asked.open(json=json) as db, telling_of(db.ledger, json=json):
-        if _forgets(db):
-            raise RefusedError(_NO_LEDGER)
-        planned = _planned(db, asked)
-        if not yes and sys.stdin.isatty():
-            agreed = _agreed(planned, db, asked.analyst)
-            if not agreed:
-                say("Nothing was spent.")
-                return _STOPPED if agreed is None else 0
-        try:
-            with working("Reading the data …"):
-                answer = _answer(db, asked)
-        except KeyboardInterrupt:
-            say("Interrupted. If the question had been charged, it stays charged.")
-            return _STOPPED
-        _show(answer, asked, db, json=json)
-        if chart is not None:
-            say(charts.draw(answer, chart))
-    return 0
-
-
-def _show(answer: Release, asked: Asked, db: database.Database, *, json: bool) -> None:
-    if json:
-        left = amounts(db.left)
-        said = {"schema": SCHEMA, **as_json(answer), "left": left, "repeated": answer.repeated}
-        print(to_json({**said, "ledger_begun": bool(begun_note(db.ledger))}), flush=True)
-        return
-    show_answer(answer)
-    sys.stdout.flush()
-    unspent = " No δ was spent." if asked.delta and isinstance(answer.cost, PureDP) else ""
-    if answer.repeated:
-        say(f"Answered from the ledger: this was asked before, and nothing was spent. Left: {spell(db.left)}.")
-        return
-    say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{unspent}")
-
-
-def _planned(db: database.Database, asked: Asked) -> Planned:
-    return db.plan(
-        asked.sql,
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        rho=asked.rho,
-        error=asked.error,
-        confidence=asked.confidence,
-        assume=asked.assume,
-    )
-
-
-def _answer(db: database.Database, asked: Asked) -> Release:
-    return db.sql(
-        asked.sql,
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        rho=asked.rho,
-        error=asked.error,
-        confidence=asked.confidence,
-        assume=asked.assume,
-        request=asked.request,
-    )
-
-
-def _agreed(planned: Planned, db: database.Database, analyst: str) -> bool | None:
-    """Ask whether to spend; None if the answer is Ctrl-C or Ctrl-D."""
-    say(str(planned))
-    say(_left(db, analyst))
-    short = _short(db, planned)
-    if short is not None:
-        say(f"It does not fit: {short}")
+def _ask_consent(quote: Planned, db: Database, analyst: str) -> bool | None:
+    """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
+    say(str(quote))
+    say(_describe_left(db, analyst))
+    shortage = _shortage(db, quote)
+    if shortage is not None:
+        say(f"The budget does not suffice: {shortage}")
     try:
-        return console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+        return stderr_console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except (KeyboardInterrupt, EOFError):
         say("")
         return None
+
+
+@contextmanager
+def _new_ledger_announced(ledger: Ledger, *, json: bool) -> Iterator[None]:
+    """Warn if opening created the ledger: an earlier one may be lost, and its spending with it.
+
+    With `json`, stderr holds at most one object, an error. Then the warning becomes a part of its hint.
+    """
+    note = new_ledger_note(ledger)
+    if note and not json:
+        say(note)
+    try:
+        yield
+    except TacitError as error:
+        if note and json:
+            error.add_hint(note)
+        raise
+
+
+def new_ledger_note(ledger: Ledger) -> str:
+    """Return the warning about a ledger that was created when it was opened; for any other, an empty text."""
+    if not isinstance(ledger, DurableLedger) or not ledger.begun:
+        return ""
+    name = visible(ledger.named)
+    return (
+        f"Created a new ledger {name if name.startswith('at ') else f'at {name}'}. If you expected an existing ledger, "
+        "stop and restore it: earlier spending is not counted. Put the old file back in place of this one, or remove "
+        "this one and load a copy with `tacit ledger POLICY import COPY`."
+    )
+
+
+def _print_answer(answer: Release, options: QueryOptions, db: Database, *, json: bool) -> None:
+    if json:
+        created = bool(new_ledger_note(db.ledger))
+        about = {"left": amounts(db.left), "repeated": answer.repeated, "ledger_begun": created}
+        put_json({**answer_json(answer), **about})
+        return
+    put_answer(answer)
+    if answer.repeated:
+        say(f"This answer is from the ledger: the query was asked before. {NOTHING_SPENT} Left: {spell(db.left)}.")
+        return
+    no_delta = " No δ was spent." if options.cost.delta and isinstance(answer.cost, PureDP) else ""
+    say(f"Spent {spell(answer.cost)}; left {spell(db.left)}.{no_delta}")
+
+
+def put_answer(answer: Release) -> None:
+    """Print the answer, and below it the meaning of its intervals if they do not hold each alone."""
+    headings, rows = grid(answer.columns(), answer.confidence)
+    intervals = [f"{percent(answer.confidence)} interval of {column.name}" for column in answer.columns()]
+    put_table(make_table(headings, rows, left=intervals, dim=intervals))
+    if answer.interval_note is not None:
+        put(answer.interval_note)
+    sys.stdout.flush()
+
+
+def answer_json(answer: Release) -> dict[str, object]:
+    """Return an answer as an object for JSON."""
+    return {
+        "question": answer.plan.sql,
+        "cost": promise(answer.cost),
+        "confidence": answer.confidence,
+        "intervals": answer_meaning(answer.plan, answer.found_groups),
+        "rows": [{name: _json_value(value) for name, value in row.items()} for row in answer.intervals().dicts()],
+        "receipt": answer.receipt,
+    }
+
+
+def _quote_json(quote: Planned) -> dict[str, object]:
+    return {
+        "question": quote.plan.sql,
+        "cost": promise(quote.cost),
+        "noise": quote.why,
+        "confidence": quote.confidence,
+        "error": quote.error | dict.fromkeys(quote.unknown),
+        "intervals": meaning(quote.plan),
+        "assume": quote.assume,
+        "row_work": {**asdict(quote.work), **ROW_LIMITS},
+    }
+
+
+def _json_value(value: object) -> object:
+    """Return a value that JSON has, and any other, such as a date, as text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

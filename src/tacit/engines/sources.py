@@ -170,7 +170,7 @@ def placed(place: str) -> Iterator[None]:
 
 def _place_error(error: TacitError, place: str) -> None:
     if place:
-        error.args = (f"{place}: {error}",)
+        error.args = (f"{place}: {error.args[0]}",)
 
 
 def _has_several(one: Opened) -> bool:

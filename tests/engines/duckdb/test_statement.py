@@ -23,7 +23,7 @@ from tacit.query.plan import Measure, Plan
 TYPES = {"u": "BIGINT", "name": "VARCHAR", "a": "BIGINT", "x": "DOUBLE", "b": "BOOLEAN", "d": "DATE", "m": "TIMESTAMP"}
 COUNT = Measure(value=None)
 LOW = Measure(value=X, low=0, high=4)
-GOLDEN = Path(__file__).parent
+GOLDEN = Path(__file__).parent.parent
 
 
 def test_the_text_of_a_statement_is_as_it_was() -> None:

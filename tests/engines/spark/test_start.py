@@ -84,7 +84,7 @@ def test_an_answer_has_our_own_lines_alone(folder: Path) -> None:
     right = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--yes")
     assert right.returncode == 0
     begun, spent = right.stderr.splitlines()
-    assert "new ledger was begun" in begun
+    assert "Created a new ledger" in begun
     assert spent == "Spent ε = 1; left ε = 9."
     missing = tacit(folder, "init", "spark:sales.visits")
     assert missing.returncode == 2
@@ -108,18 +108,18 @@ def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path)
 @pytest.mark.parametrize(
     ("words", "begins"),
     [
-        (("init", "spark:sales.visits"), "Starting Spark …\r\ntacit: Spark could not be started"),
+        (("init", "spark:sales.visits"), "Starting Spark …\r\nError: Spark could not be started"),
         (
             ("plan", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
         ),
         (
             ("query", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\ntacit: tables.visits: Spark could not be",
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
         ),
         (("query", "visits.toml", GOOD, "--epsilon", "1", "--json"), '{"schema": 1, "error"'),
-        (("init", "sc://127.0.0.1:1", "--table", "visits"), "tacit: The Spark Connect server could not be reached"),
-        (("init", "visits.csv"), "tacit: "),
+        (("init", "sc://127.0.0.1:1", "--table", "visits"), "Error: The Spark Connect server could not be reached"),
+        (("init", "visits.csv"), "Error: "),
     ],
 )
 def test_a_terminal_is_told_that_spark_is_being_started(words: tuple[str, ...], begins: str, folder: Path) -> None:

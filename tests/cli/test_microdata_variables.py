@@ -9,9 +9,8 @@ import duckdb
 import pytest
 
 from cli_runs import run
-from tacit.cli.microdata_sources import filling, unfilled
-from tacit.engines.opened import Opened
-from tacit.errors import InvalidError, NoSourceError, RefusedError
+from tacit.cli.microdata_files import filled, unfilled
+from tacit.errors import InvalidError, NoSourceError, RefusedError, UnreadableFileError
 
 ROWS = "zip,age,disease\n47677,29,Heart\n47602,22,Heart\n47677,29,Flu\n47602,22,Flu\n"
 SECRET = "hunter2_ward"  # noqa: S105 - of nobody
@@ -48,10 +47,10 @@ def test_variables_are_filled_in(folder: Path, words: tuple[str, ...]) -> None:
 def test_a_variable_that_is_not_set_is_named(folder: Path, words: tuple[str, ...], more: tuple[str, ...]) -> None:
     done = run(folder, *words, *more)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "environment variable WARD, not set or empty" in done.stderr
+    assert "environment variable WARD" in done.stderr
 
 
-def wrong(folder: Path, name: str, content: bytes) -> None:
+def write(folder: Path, name: str, content: bytes) -> None:
     (folder / SECRET / name).write_bytes(content)
 
 
@@ -72,10 +71,10 @@ def wrong(folder: Path, name: str, content: bytes) -> None:
     ],
 )
 def test_no_error_shows_a_value(folder: Path, command: str, name: str, quasi: str) -> None:
-    wrong(folder, "empty.csv", b"")
-    wrong(folder, "bytes.parquet", b"PAR1 no")
-    wrong(folder, "semicolons.csv", b"zip;age\n1;2\n")
-    wrong(folder, "policy.toml", b"budget = 1\n")
+    write(folder, "empty.csv", b"")
+    write(folder, "bytes.parquet", b"PAR1 no")
+    write(folder, "semicolons.csv", b"zip;age\n1;2\n")
+    write(folder, "policy.toml", b"budget = 1\n")
     for file, tables in (("one", 1), ("several", 2)):
         with duckdb.connect(folder / SECRET / f"{file}.duckdb") as connection:
             for table in range(tables):
@@ -89,9 +88,9 @@ def test_no_error_shows_a_value(folder: Path, command: str, name: str, quasi: st
         values = {"WARD": SECRET, "WHOLE": f"{SECRET}/{name}"}
         done = run(folder, command, written, "--quasi", quasi, *more, "--json", **values)
         assert done.returncode in (2, 4), done.stderr
-        told = json.loads(done.stderr)["error"]["message"]
-        assert SECRET not in told
-        assert f"{name}'" not in told or "${WHOLE}" not in written or not name
+        message = json.loads(done.stderr)["error"]["message"]
+        assert SECRET not in message
+        assert f"{name}'" not in message or "${WHOLE}" not in written or not name
 
 
 @pytest.mark.parametrize("command", ["check", "anonymize"])
@@ -104,33 +103,36 @@ def test_a_password_of_a_url_is_filled_in_and_not_shown(folder: Path, command: s
     assert "reader_of_all" not in done.stderr
 
 
-def test_what_is_written_stands_in_the_place_of_a_source_however_it_is_shown() -> None:
+def test_a_source_is_replaced_in_every_spelling() -> None:
     long = "x" * 90
-    whole = Opened(source=f"/{long}/{long}", written="/${LONG}/${LONG}")
-    assert long[:40] not in unfilled(f"{f'/{long}'[:60]!r}… (182 characters)", whole)
-    quoted = Opened(source="it's/a.csv", written="${FOLDER}/a.csv")
-    assert unfilled(f"{str(quoted.source)!r}, which is no file", quoted) == '"${FOLDER}/a.csv", which is no file'
-    url = Opened(source="postgresql://ann:pw@db/clinic", written="${URL}")
-    assert unfilled("'postgresql://ann:…@db/clinic' (text)", url) == "'${URL}' (text)"
+    cut = f"{f'/{long}'[:60]!r}… (182 characters)"
+    assert long[:40] not in unfilled(cut, f"/{long}/{long}", "/${LONG}/${LONG}")
+    quoted = "it's/a.csv"
+    assert unfilled(f"{quoted!r} is not a file", quoted, "${FOLDER}/a.csv") == '"${FOLDER}/a.csv" is not a file'
+    url = "postgresql://ann:pw@db/clinic"
+    assert unfilled("'postgresql://ann:…@db/clinic' (text)", url, "${URL}") == "'${URL}' (text)"
 
 
-def test_a_short_value_is_replaced_where_it_is_a_name_and_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_value_is_replaced_as_a_name_but_not_as_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T", "at")
-    one = Opened(source="spark:at", written="spark:${T}")
-    assert unfilled("look at it: no table 'at' in that place", one) == "look at it: no table '${T}' in that place"
+    text = unfilled("at most: no table 'at' at this source", "spark:at", "spark:${T}")
+    assert text == "at most: no table '${T}' at this source"
 
 
-def test_an_error_keeps_its_kind_and_its_parts_are_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redacted_error_keeps_its_class_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARD", SECRET)
-    with filling("${WARD}.csv") as (table, other):
+    with filled("${WARD}.csv") as (table, other):
         assert (table, other) == (f"{SECRET}.csv", None)
-    with pytest.raises(NoSourceError) as caught, filling("${WARD}.csv"):
-        raise NoSourceError(f"{table!r}, which does not exist", "a file")
-    assert caught.value.got == "'${WARD}.csv', which does not exist"
-    assert str(caught.value) == (
-        "The source is '${WARD}.csv', which does not exist; nothing was read or spent. It must be a file."
-    )
-    with pytest.raises(RefusedError, match=r"no table \${WARD}"), filling("a.csv", "${WARD}"):
+    with pytest.raises(NoSourceError) as caught, filled("${WARD}.csv"):
+        raise NoSourceError(f"The file {table!r} does not exist.", hint=f"Check {table!r}.")
+    error = caught.value
+    assert error.message == "The file '${WARD}.csv' does not exist."
+    assert (error.argument, error.hint) == ("source", "Check '${WARD}.csv'.")
+    with pytest.raises(UnreadableFileError) as unreadable, filled("${WARD}.csv"):
+        raise UnreadableFileError(table, "it is not a CSV file.")
+    assert unreadable.value.path == "${WARD}.csv"
+    assert unreadable.value.__cause__ is None
+    with pytest.raises(RefusedError, match=r"no table \${WARD}"), filled("a.csv", "${WARD}"):
         raise RefusedError(f"no table {SECRET}")
-    with pytest.raises(InvalidError, match="'hunter2_ward'"), filling("a.csv"):
-        raise InvalidError("x", repr(SECRET), "y")
+    with pytest.raises(InvalidError, match="'hunter2_ward'"), filled("a.csv"):
+        raise InvalidError(f"x is {SECRET!r}.")

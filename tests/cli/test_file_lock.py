@@ -16,7 +16,7 @@ import pytest
 
 from cli_runs import run
 from ledgers import ended, forked
-from tacit.cli import locks
+from tacit.cli.output_files import locked
 from tacit.errors import SourceError
 from tacit.local import GRR, Aggregator
 
@@ -24,12 +24,12 @@ ROUNDS, PEOPLE = 25, 40
 ADD = """
 import sys, time
 from pathlib import Path
-from tacit.cli.local import app
+from tacit.cli.main import local_app
 Path(f"ready{sys.argv[1]}").touch()
 while not Path("go").exists():
     time.sleep(0.001)
 for _ in range(int(sys.argv[2])):
-    app(["aggregate", "survey.json", "day.jsonl", "--tally", "all.npz", "--json"], standalone_mode=False)
+    local_app(["aggregate", "survey.json", "day.jsonl", "--tally", "all.npz", "--json"], standalone_mode=False)
 """
 
 
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def add(folder: Path, *more: str, tally: str = "all.npz") -> str:
-    """Add the day to the tally and return what was said on stderr."""
+    """Add the day to the tally and return the text on stderr."""
     done = run(folder, "local", "aggregate", "survey.json", "day.jsonl", "--tally", tally, *more)
     assert done.returncode == 0, done.stderr
     return done.stderr
@@ -54,7 +54,7 @@ def reports(folder: Path, tally: str = "all.npz") -> int:
 
 
 def left_over(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir() if one.name.startswith("."))
+    return sorted(file.name for file in folder.iterdir() if file.name.startswith("."))
 
 
 def test_two_runs_at_a_time_lose_nothing(folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_two_runs_at_a_time_lose_nothing(folder: Path) -> None:
         assert time.monotonic() < until
         time.sleep(0.01)
     (folder / "go").touch()
-    assert [one.wait(timeout=120) for one in runs] == [0, 0]
+    assert [process.wait(timeout=120) for process in runs] == [0, 0]
     assert reports(folder) == 2 * ROUNDS * PEOPLE
     assert left_over(folder) == []
 
@@ -80,7 +80,7 @@ def test_one_at_a_time_has_the_lock_however_many_want_it(tmp_path: Path) -> None
 
     def count() -> None:
         for _ in range(rounds):
-            with locks.alone(str(counter)):
+            with locked(str(counter)):
                 seen = int(counter.read_text(encoding="utf-8"))
                 time.sleep(0)
                 counter.write_text(str(seen + 1), encoding="utf-8")
@@ -92,11 +92,11 @@ def test_one_at_a_time_has_the_lock_however_many_want_it(tmp_path: Path) -> None
 
 
 def held_for(folder: Path, seconds: float) -> Thread:
-    """Be another run for so long: it reads the tally, takes its time, and saves it with a day more."""
+    """Start another run that reads the tally, waits for these seconds, and saves it with one more day."""
     taken = folder / "taken"
 
     def hold() -> None:
-        with locks.alone(str(folder / "all.npz")):
+        with locked(str(folder / "all.npz")):
             total, day = (Aggregator.load(folder / "all.npz") for _ in range(2))
             taken.touch()
             time.sleep(seconds)
@@ -110,20 +110,20 @@ def held_for(folder: Path, seconds: float) -> Thread:
     return thread
 
 
-@pytest.mark.parametrize(("more", "told"), [((), 1), (("--json",), 0)])
-def test_who_waits_for_a_second_says_so_and_adds_to_the_newest_tally(
-    folder: Path, more: tuple[str, ...], told: int
+@pytest.mark.parametrize(("more", "messages"), [((), 1), (("--json",), 0)])
+def test_a_run_that_waits_for_a_second_says_so_and_adds_to_the_newest_tally(
+    folder: Path, more: tuple[str, ...], messages: int
 ) -> None:
     assert "Another run" not in add(folder)
     thread = held_for(folder, 1.4)
-    said = add(folder, *more)
+    text = add(folder, *more)
     thread.join()
-    assert said.count("Another run is adding to 'all.npz'; this one waits") == told
+    assert text.count("Another run is adding to 'all.npz'") == messages
     assert reports(folder) == 3 * PEOPLE
     assert left_over(folder) == []
 
 
-def test_a_short_wait_is_not_worth_a_word(folder: Path) -> None:
+def test_a_short_wait_is_not_reported(folder: Path) -> None:
     add(folder)
     thread = held_for(folder, 0.2)
     assert "Another run" not in add(folder)
@@ -131,9 +131,9 @@ def test_a_short_wait_is_not_worth_a_word(folder: Path) -> None:
     assert reports(folder) == 3 * PEOPLE
 
 
-def test_a_run_that_was_killed_is_in_nobodys_way(folder: Path) -> None:
+def test_a_killed_run_does_not_block_others(folder: Path) -> None:
     def hold() -> None:
-        with locks.alone(str(folder / "all.npz")):
+        with locked(str(folder / "all.npz")):
             (folder / "taken").touch()
             time.sleep(60)
 
@@ -147,12 +147,12 @@ def test_a_run_that_was_killed_is_in_nobodys_way(folder: Path) -> None:
     assert left_over(folder) == []
 
 
-def test_a_run_that_fails_lets_go_and_only_looking_takes_no_lock(folder: Path) -> None:
+def test_a_failed_run_releases_the_lock_and_reading_takes_none(folder: Path) -> None:
     add(folder)
     failed = run(folder, "local", "aggregate", "survey.json", "missing.jsonl", "--tally", "all.npz")
     assert failed.returncode == 4
     assert left_over(folder) == []
-    with locks.alone(str(folder / "all.npz")):
+    with locked(str(folder / "all.npz")):
         looked = run(folder, "local", "aggregate", "survey.json", "--tally", "all.npz")
     assert (looked.returncode, "Another run" in looked.stderr) == (0, False)
 
@@ -164,17 +164,17 @@ def test_a_link_and_its_file_have_one_lock_and_the_link_stays(folder: Path) -> N
     add(folder, tally="far/all.npz")
     assert (folder / "link.npz").is_symlink()
     assert reports(folder, "far/all.npz") == 2 * PEOPLE
-    with locks.alone(str(folder / "link.npz")):
+    with locked(str(folder / "link.npz")):
         assert left_over(folder / "far") == [".all.npz.lock"]
 
 
-def test_a_disk_without_locks_is_told_and_nothing_is_added(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_locks_is_an_error_and_nothing_is_added(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "no locks")
 
     add(folder)
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(SourceError, match="nothing was added"), locks.alone(str(folder / "all.npz")):
+    with pytest.raises(SourceError, match="Nothing was added"), locked(str(folder / "all.npz")):
         raise AssertionError
     done = run(folder, "local", "aggregate", "survey.json", "day.jsonl", "--tally", "all.npz")
     assert (done.returncode, "locked against other runs" in done.stderr) == (4, True)
