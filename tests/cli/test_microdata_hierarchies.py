@@ -77,7 +77,7 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
         ('kind = "intervals"\nwidths = [1]\nstart = nan', "finite numbers"),
         ('kind = "intervals"\nwidths = 7', "widths, start"),
         ('kind = "ordered"\norder = ["a"]\nsizes = 2', "order, sizes"),
-        ('kind = "suppress"\nwidth = 5', "without fields"),
+        ('kind = "suppress"\nwidth = 5', "no fields"),
         ('kind = "table"', "rows, file, sep"),
         ('kind = "table"\nfile = "nowhere.csv"', "does not exist"),
         ('kind = "table"\nfile = "."', "Cannot read"),
