@@ -42,10 +42,10 @@ def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
     """Search, split and check."""
     import tacit as tc  # noqa: PLC0415 - only in its own environment
     from tacit.anonymity.optimal import search  # noqa: PLC0415
-    from tacit.anonymity.outcome import Roles  # noqa: PLC0415
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415
-    from tacit.anonymity.problem_checks import pose  # noqa: PLC0415
-    from tacit.anonymity.search import _loss  # noqa: PLC0415
+    from tacit.anonymity.problem import state_problem  # noqa: PLC0415
+    from tacit.anonymity.roles import Roles  # noqa: PLC0415
+    from tacit.anonymity.search import solution_loss  # noqa: PLC0415
     from tacit.anonymity.tables import read  # noqa: PLC0415
 
     trees = {name: tc.anonymity.hierarchy(f"{folder}/adult_hierarchy_{name}.csv") for name in NAMES}
@@ -54,7 +54,7 @@ def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
     def posed(names: list[str], *require: Any, mean: str = "geometric") -> Any:  # noqa: ANN401
         told = () if "occupation" in names else ("occupation",)
         quasi = {name: trees[name] for name in names}
-        return pose(table, Roles(tuple(names), told, None, ()), quasi, require, "loss", mean)
+        return state_problem(table, Roles(tuple(names), told, None, ()), quasi, require, "loss", mean)
 
     nine, flat = posed(NAMES, tc.KAnonymity(K)), posed(NAMES, tc.KAnonymity(K), mean="arithmetic")
     search(nine, 0), mondrian(nine, strict=True), local(flat)
@@ -68,9 +68,9 @@ def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
         )
         answers[f"loss with {name}"] = found.certificate.loss
     (split, _), answers["seconds of local"] = timed(lambda: local(flat))
-    answers["loss of local"] = _loss(flat, split)
+    answers["loss of local"] = solution_loss(flat, split)
     (split, _), answers["seconds of mondrian"] = timed(lambda: mondrian(flat, strict=True))
-    answers["loss of mondrian"] = _loss(flat, split)
+    answers["loss of mondrian"] = solution_loss(flat, split)
     answers |= hundredfold(nine)
     ask = {"quasi": EIGHT, "sensitive": "occupation"}
     report, answers["seconds of check"] = timed(lambda: tc.anonymity.check(rows, **ask))  # type: ignore[arg-type]

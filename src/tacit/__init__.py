@@ -36,7 +36,7 @@ from tacit.version import VERSION
 
 if TYPE_CHECKING:
     from tacit import anonymity, ledger, local
-    from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
+    from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
     from tacit.guarantees import filters
     from tacit.opening import open  # noqa: A004 - the name is the public surface's

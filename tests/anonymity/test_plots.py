@@ -1,4 +1,4 @@
-"""Charts of classes and risks, and how well a classifier does on what is published."""
+"""Charts of classes and risks, and the accuracy of a classifier trained on published rows."""
 
 from __future__ import annotations
 

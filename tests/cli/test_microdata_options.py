@@ -272,4 +272,4 @@ def test_the_table_of_a_database_is_called_by_its_option(folder: Path, table: st
 def test_a_policy_file_is_no_table(folder: Path, command: tuple[str, ...]) -> None:
     (folder / "policy.toml").write_text('source = "patients.csv"\nunit = "zip"\n')
     done = run(folder, *command, "policy.toml", "--quasi", "zip", "--json")
-    refused(done, "'policy.toml'", "give what it names as its source", "--table")
+    refused(done, "'policy.toml'", "Give the source that the policy names", "--table")

@@ -1,9 +1,9 @@
-"""How useful a published table still is: a classifier trained on it, tried on raw rows that it has not seen.
+"""The utility of a published table: the accuracy of a classifier trained on it, for raw rows that it has not seen.
 
-Naive Bayes over categories: it reads a published value as the set of raw values that it covers, so that training on
-"20-39" teaches something about 27. With aᵥ the raw values under a published value v, a published row adds 1/aᵥ to each
-of them; one is added to every count (Laplace's rule). The same classifier trained on the raw rows, and the most
-frequent class, stand beside it.
+The classifier is naive Bayes over categories. It reads a published value as the set of raw values that it covers, so
+that training on "20-39" changes the prediction for 27. With aᵥ the number of raw values under a published value v, a
+published row adds 1/aᵥ to each of them; one is added to every count (Laplace's rule). For comparison, the same
+classifier is trained on the raw rows, and the most frequent class is always predicted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import plots
-from tacit.anonymity.models import KAnonymity, models_of
 from tacit.anonymity.outcome import Anonymized
-from tacit.anonymity.recoded import Cover
-from tacit.anonymity.recoding import raw_codes
-from tacit.anonymity.search import METHODS, Method, anonymize
-from tacit.anonymity.tables import Table, read
+from tacit.anonymity.privacy_models import KAnonymity, models_of
+from tacit.anonymity.recoding import Cover, raw_codes
+from tacit.anonymity.search import METHODS, SearchMethod, anonymize
+from tacit.anonymity.tables import CodedTable, read
 from tacit.arrays import Codes, Floats
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The share of unseen rows whose class is guessed rightly.
+    """The share of unseen rows whose class is predicted correctly.
 
     Attributes:
-        published: after training on the published table.
-        raw: after training on the raw rows.
+        published: by the classifier trained on the published table.
+        raw: by the classifier trained on the raw rows.
         guess: by the most frequent class alone.
     """
 
@@ -56,35 +55,37 @@ class Losses:
 
 
 def accuracy(out: Anonymized, train: object, unseen: object, target: str, *, sep: str | None = None) -> Accuracy:
-    """Return how well a classifier trained on a published table tells the target of raw rows that it has not seen.
+    """Return how well a classifier trained on a published table predicts the target of raw rows that it has not seen.
 
     Args:
-        out: what was published.
-        train: the raw rows that it was made from.
+        out: the result of `anonymize`.
+        train: the raw rows of that result.
         unseen: other raw rows, with the same columns.
-        target: the column to be told; published, and no quasi-identifier.
-        sep: what separates the cells of CSV files.
+        target: the column to predict; it is published, and not a quasi-identifier.
+        sep: the separator of the cells of CSV files.
 
     Raises:
-        InvalidError: a column is missing, or the target is a quasi-identifier.
+        InvalidError: a column does not exist, or the target is a quasi-identifier.
     """
     if not isinstance(out, Anonymized):
-        raise InvalidError("out", show(out), "what `anonymize` returned")
+        raise bad_value("out", out, "a result of `anonymize`")
     first, second = read(train, sep=sep), read(unseen, sep=sep)
     covers = out.recoding.covers
     if target in {cover.name for cover in covers}:
-        raise InvalidError("target", repr(target), "a column that is no quasi-identifier")
+        raise InvalidError(
+            f"The target {target!r} is a quasi-identifier.", argument="target", hint="Choose another column."
+        )
     labels = {value: code for code, value in enumerate(first.column(target).texts)}
-    truth = _told(second, target, labels)
+    truth = _class_codes(second, target, labels)
     tests = [raw_codes(cover.tree, second, cover.name) for cover in covers]
     published = read(out.table)
     shares = [_weights(cover, published) for cover in covers]
     raw = [np.eye(len(cover.tree.rows))[raw_codes(cover.tree, first, cover.name)] for cover in covers]
-    ours, theirs = _told(published, target, labels), _told(first, target, labels)
-    most = int(np.bincount(theirs, minlength=len(labels)).argmax())
+    published_classes, raw_classes = _class_codes(published, target, labels), _class_codes(first, target, labels)
+    most = int(np.bincount(raw_classes, minlength=len(labels)).argmax())
     return Accuracy(
-        _right(shares, ours, tests, truth, len(labels)),
-        _right(raw, theirs, tests, truth, len(labels)),
+        _accuracy(shares, published_classes, tests, truth, len(labels)),
+        _accuracy(raw, raw_classes, tests, truth, len(labels)),
         float((truth == most).mean()) if len(truth) else 0.0,
     )
 
@@ -93,10 +94,10 @@ def loss_by_k(
     table: object,
     *,
     ks: Sequence[int] = (2, 5, 10, 25, 50, 100),
-    methods: Sequence[Method] = METHODS,
-    **ask: Any,  # noqa: ANN401 - what `anonymize` takes
+    methods: Sequence[SearchMethod] = METHODS,
+    **options: Any,  # noqa: ANN401 - the arguments of `anonymize`
 ) -> Losses:
-    """Return the loss of every method at every k, to be shown or drawn.
+    """Return the loss of every method at every k.
 
     >>> rows = {"age": list(range(20, 60)) * 2}
     >>> loss_by_k(rows, ks=(2, 4), quasi=["age"]).losses["optimal"][0]
@@ -106,37 +107,37 @@ def loss_by_k(
         table: the raw rows.
         ks: the values of k.
         methods: some of "optimal", "local" and "mondrian".
-        ask: what `anonymize` takes; `require` adds to k.
+        options: other arguments of `anonymize`; `require` is added to k.
     """
-    for name, listed in (("ks", ks), ("methods", methods)):
-        if isinstance(listed, str) or not isinstance(listed, Iterable):
-            raise InvalidError(name, show(listed), "a list")
+    for name, values in (("ks", ks), ("methods", methods)):
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise bad_value(name, values, "a list")
     ks, methods = tuple(ks), tuple(methods)
-    rows, given = read(table), ask.pop("require", ())
-    more = models_of(given) if given else ()
-    found: dict[str, list[float]] = {
-        method: [anonymize(rows, require=[KAnonymity(k), *more], method=method, **ask).loss for k in ks]
+    rows, require = read(table), options.pop("require", ())
+    others = models_of(require) if require else ()
+    losses: dict[str, list[float]] = {
+        method: [anonymize(rows, require=[KAnonymity(k), *others], method=method, **options).loss for k in ks]
         for method in methods
     }
-    return Losses(tuple(ks), found)
+    return Losses(tuple(ks), losses)
 
 
-def _told(rows: Table, target: str, labels: dict[str | None, int]) -> Codes:
+def _class_codes(rows: CodedTable, target: str, labels: dict[str | None, int]) -> Codes:
     column = rows.column(target)
     return np.array([labels.get(value, -1) for value in column.texts] or [0], dtype=np.int32)[column.codes]
 
 
-def _weights(cover: Cover, published: Table) -> Floats:
-    """Return for every published row how much it says of each raw value: 1 spread over those that it covers."""
+def _weights(cover: Cover, published: CodedTable) -> Floats:
+    """Return the weight of each raw value for every published row: 1, divided among the values that it covers."""
     column = published.column(cover.name)
-    by_label = np.zeros((len(cover.labels), len(cover.place)))
+    by_label = np.zeros((len(cover.labels), len(cover.order)))
     for label, (low, high) in enumerate(zip(cover.low, cover.high, strict=True)):
-        by_label[label, (cover.place >= low) & (cover.place <= high)] = 1 / (high - low + 1)
-    place = {value: label for label, value in enumerate(cover.labels)}
-    return np.asarray(by_label[np.array([place[value] for value in column.texts] or [0])[column.codes]])
+        by_label[label, (cover.order >= low) & (cover.order <= high)] = 1 / (high - low + 1)
+    label_of = {value: label for label, value in enumerate(cover.labels)}
+    return np.asarray(by_label[np.array([label_of[value] for value in column.texts] or [0])[column.codes]])
 
 
-def _right(shares: Sequence[Floats], targets: Codes, tests: Sequence[Codes], truth: Codes, classes: int) -> float:
+def _accuracy(shares: Sequence[Floats], targets: Codes, tests: Sequence[Codes], truth: Codes, classes: int) -> float:
     if not len(truth) or not len(targets):
         return 0.0
     which = np.eye(classes)[targets]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit import anonymity
-from tacit.anonymity.drafts import toml
+from tacit.anonymity.drafts import to_toml
 from tacit.cli import microdata_files, output_files
 from tacit.cli.microdata_options import (
     AnonymizeOptions,
@@ -80,7 +80,7 @@ def draft(options: AnonymizeOptions, *, json: bool) -> None:
     with microdata_files.filled(table.path) as (path, _):
         replace(table, path=path).check_files()
         with microdata_files.separator_hint([path], table.sep):
-            text = toml(anonymity.draft(path, table.quasi, sep=table.sep))
+            text = to_toml(anonymity.draft(path, table.quasi, sep=table.sep))
     if json:
         put_json({"hierarchies": text})
     else:

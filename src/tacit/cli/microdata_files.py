@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tacit.anonymity.count_in_database import is_elsewhere
+from tacit.anonymity.count_in_database import is_remote
 from tacit.anonymity.drafts import load
-from tacit.anonymity.files import called, is_hidden, is_there
-from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
+from tacit.anonymity.hierarchies import Hierarchy, HierarchyRule, hierarchy
+from tacit.anonymity.table_files import exists, is_secret, show_path
 from tacit.anonymity.tables import read
 from tacit.errors import (
     ColumnNotFoundError,
@@ -94,28 +94,28 @@ def _substitute(text: str, value: str, replacement: str, *, quoted: bool) -> str
 
 def existing(files: Iterable[str | None]) -> list[str]:
     """Return the files that exist; an output can replace only those."""
-    return [path for path in files if path is not None and is_there(Path(path))]
+    return [path for path in files if path is not None and exists(Path(path))]
 
 
 def check_paths(files: Mapping[str, str | None]) -> None:
     """Check that no output is a URL, without showing it."""
     for option, path in files.items():
-        if path is not None and is_hidden(path):
+        if path is not None and is_secret(path):
             raise InvalidError(
-                f"{option} is {called(path)}, not the path of a file.", argument=option, hint="Name a file to write."
+                f"{option} is {show_path(path)}, not the path of a file.", argument=option, hint="Name a file to write."
             )
 
 
 def check_tables(tables: Iterable[str]) -> None:
     """Check that every table that should be a file is a file with content."""
     for path in filter(is_local_file, tables):
-        exists = is_there(Path(path))
-        if not exists or not Path(path).is_file():
-            problem = "is a folder" if exists and Path(path).is_dir() else "does not exist"
-            raise NoSourceError(f"The source {called(path)} {problem}.", hint="Name a CSV or Parquet file.")
+        is_there = exists(Path(path))
+        if not is_there or not Path(path).is_file():
+            problem = "is a folder" if is_there and Path(path).is_dir() else "does not exist"
+            raise NoSourceError(f"The source {show_path(path)} {problem}.", hint="Name a CSV or Parquet file.")
         if Path(path).stat().st_size == 0:
             raise InvalidError(
-                f"The table {called(path)} is an empty file.",
+                f"The table {show_path(path)} is an empty file.",
                 argument="table",
                 hint="Use a CSV file with a line of column names, or a Parquet file.",
             )
@@ -123,7 +123,7 @@ def check_tables(tables: Iterable[str]) -> None:
 
 def is_local_file(path: str) -> bool:
     """Return whether a table should be a file on this machine: it is not in a database, and not a URL."""
-    return not is_elsewhere(path) and (not is_hidden(path) or is_there(Path(path)))
+    return not is_remote(path) and (not is_secret(path) or exists(Path(path)))
 
 
 @contextmanager
@@ -132,9 +132,7 @@ def separator_hint(tables: Iterable[str | None], sep: str | None) -> Iterator[No
     try:
         yield
     except (UnreadableFileError, ColumnNotFoundError) as error:
-        csv_files = [
-            path for path in tables if path and not path.lower().endswith(".parquet") and not is_elsewhere(path)
-        ]
+        csv_files = [path for path in tables if path and not path.lower().endswith(".parquet") and not is_remote(path)]
         hint = _separator_hint(error, csv_files, sep)
         if hint is not None:
             error.add_hint(hint)
@@ -149,21 +147,21 @@ def _separator_hint(
     for path in tables:
         names = read(path, sep=sep).names
         if len(names) == 1 and any(sign in names[0] for sign in _SEPARATORS):
-            return f"The whole first line of {called(path)} was read as one column name. {_SEP_HINT}"
+            return f"The whole first line of {show_path(path)} was read as one column name. {_SEP_HINT}"
     return None
 
 
-def read_rules(files: Sequence[str], sep: str | None) -> dict[str, Rule]:
+def read_rules(files: Sequence[str], sep: str | None) -> dict[str, HierarchyRule]:
     """Return hierarchies by column, from TOML files and from COLUMN=FILE.
 
     Args:
         files: the values of --hierarchies.
         sep: the separator of the cells of a FILE.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, HierarchyRule] = {}
     for file in files:
         column, _, path = file.partition("=")
-        more: Mapping[str, Rule] = _load_toml(file) if _is_toml(file) else {column: read_hierarchy(path, sep)}
+        more: Mapping[str, HierarchyRule] = _load_toml(file) if _is_toml(file) else {column: read_hierarchy(path, sep)}
         for name, rule in more.items():
             if name in rules:
                 raise InvalidError(
@@ -175,7 +173,7 @@ def read_rules(files: Sequence[str], sep: str | None) -> dict[str, Rule]:
     return rules
 
 
-def _load_toml(path: str) -> dict[str, Rule]:
+def _load_toml(path: str) -> dict[str, HierarchyRule]:
     try:
         return load(path)
     except UnreadableFileError as error:
@@ -184,7 +182,7 @@ def _load_toml(path: str) -> dict[str, Rule]:
         raise
 
 
-def rules_for(files: Sequence[str], sep: str | None, quasi: Sequence[str]) -> dict[str, Rule]:
+def rules_for(files: Sequence[str], sep: str | None, quasi: Sequence[str]) -> dict[str, HierarchyRule]:
     """Return the hierarchies of the quasi-identifiers; if there are no quasi-identifiers, all hierarchies."""
     rules = read_rules(files, sep)
     if quasi:
@@ -226,7 +224,7 @@ def _named_in(path: str) -> list[str]:
 
 
 def _is_toml(file: str) -> bool:
-    return "=" not in file or (is_there(Path(file)) and Path(file).is_file())
+    return "=" not in file or (exists(Path(file)) and Path(file).is_file())
 
 
 def has_column_files(files: Sequence[str]) -> bool:
@@ -239,7 +237,7 @@ def read_groups(path: str | None, sep: str | None) -> Hierarchy | None:
     groups = None if path is None else read_hierarchy(path, sep)
     if groups is not None and groups.height < _GROUPED:
         raise InvalidError(
-            f"The hierarchy {called(path)} has no groups.",
+            f"The hierarchy {show_path(path)} has no groups.",
             argument="--groups",
             hint="Use a hierarchy of values, their groups and a top.",
         )
@@ -270,7 +268,7 @@ def _check_separator(path: str, sign: str) -> None:
         first = file.readline()
     if sign not in first and any(other in first for other in _SEPARATORS):
         raise InvalidError(
-            f"The first line of the hierarchy {called(path)} has no {sign!r}.",
+            f"The first line of the hierarchy {show_path(path)} has no {sign!r}.",
             argument="--hierarchies",
             hint="Use a file with several cells on each line, and name their separator with --hierarchy-sep.",
         )

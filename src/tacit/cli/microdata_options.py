@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, get_args
 
-from tacit.anonymity.attacks import Kind
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.attacks import AttackKind
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
 from tacit.cli import microdata_files, output_files
 from tacit.errors import ColumnValueError, InvalidError, UnusedOptionError, bad_value
 
-_KINDS: tuple[str, ...] = get_args(Kind)
+_KINDS: tuple[str, ...] = get_args(AttackKind)
 _KIND_OF_OPTION = {
     "--excluded": "background",
     "--factor": "skewness",

@@ -1,4 +1,4 @@
-"""Rules that become a hierarchy over the values of a column: `mask`, `intervals`, `ordered`, `dates`, `suppress`."""
+"""Rules that make a hierarchy over the values of a column: `mask`, `intervals`, `ordered`, `dates`, `suppress`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from tacit.anonymity.cell_values import text
-from tacit.anonymity.hierarchies import TALLEST, Hierarchy, Rule, built, is_list
-from tacit.anonymity.numerals import day, number, written
+from tacit.anonymity.cell_values import day, format_number, number, parse_number, to_text
+from tacit.anonymity.hierarchies import TALLEST, Hierarchy, HierarchyRule, build_hierarchy, is_list
 from tacit.anonymity.tables import Texts
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +23,22 @@ class Mask:
     def __post_init__(self) -> None:
         """Check the width and the character."""
         if type(self.width) is not int or not 1 <= self.width < TALLEST:
-            raise InvalidError("mask's width", show(self.width), f"a whole number ≥ 1 and below {TALLEST}")
+            raise bad_value("mask's width", self.width, f"a whole number ≥ 1 and below {TALLEST:,}")
         if type(self.character) is not str or len(self.character) != 1:
-            raise InvalidError("mask's character", show(self.character), "one character")
+            raise bad_value("mask's character", self.character, "one character")
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
-        """Return the hierarchy over these values; a value shorter than the width counts as padded at its end."""
+        """Return the hierarchy over these values; a value shorter than the width is padded at its end."""
         known = [value for value in values if value is not None]
         levels = [{value: self._masked(value, hidden) for value in known} for hidden in range(1, self.width)]
-        return built(values, column, levels)
+        return build_hierarchy(values, column, levels)
 
     def _masked(self, value: str, hidden: int) -> str:
         kept = max(0, max(self.width, len(value)) - hidden)
         return value[:kept] + self.character * (max(self.width, len(value)) - kept) if kept < len(value) else value
 
 
-def mask(width: int, character: str = "*") -> Rule:
+def mask(width: int, character: str = "*") -> HierarchyRule:
     """Hide characters from the right, one more at each level, up to the width.
 
     >>> mask(5).over(("47677", "47602")).rows[0]
@@ -50,7 +49,7 @@ def mask(width: int, character: str = "*") -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Join numbers into intervals [a, a + width) that begin at whole multiples of the width from `start` on."""
+    """Join numbers into intervals [a, a + width), where a - start is a multiple of the width."""
 
     widths: tuple[Fraction, ...]
     start: Fraction = Fraction(0)
@@ -58,50 +57,51 @@ class Intervals:
     def __post_init__(self) -> None:
         """Check that every width divides the next."""
         if not self.widths or any(width <= 0 for width in self.widths):
-            raise InvalidError("intervals' widths", "none or one ≤ 0", "numbers > 0")
+            raise bad_value("intervals' widths", self.widths, "numbers > 0")
         for low, high in pairwise(self.widths):
             if high <= low or (high / low).denominator != 1:
-                got = f"{written(low)} before {written(high)}"
                 raise InvalidError(
-                    "intervals' widths", got, "rising, each a multiple of the one before: else they do not nest"
+                    f"Intervals of width {format_number(low)} do not nest in intervals of width {format_number(high)}.",
+                    argument="intervals' widths",
+                    hint="Give rising widths, each a multiple of the width before it.",
                 )
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over these numbers."""
         known = {value: number(value, column) for value in values if value is not None}
-        return built(values, column, [{v: self._label(x, width) for v, x in known.items()} for width in self.widths])
+        return build_hierarchy(
+            values, column, [{v: self._label(x, width) for v, x in known.items()} for width in self.widths]
+        )
 
     def _label(self, x: Fraction, width: Fraction) -> str:
         low = self.start + (x - self.start) // width * width
-        return f"[{written(low)}, {written(low + width)})"
+        return f"[{format_number(low)}, {format_number(low + width)})"
 
 
-def intervals(widths: Sequence[float], start: float = 0) -> Rule:
+def intervals(widths: Sequence[float], start: float = 0) -> HierarchyRule:
     """Join numbers into intervals of these widths, one level each.
 
     >>> intervals([5, 10, 20, 40]).over(("29", "43")).rows[0]
     ('29', '[25, 30)', '[20, 30)', '[20, 40)', '[0, 40)', '*')
     """
     if not is_list(widths):
-        raise InvalidError("intervals' widths", show(widths), "a list of numbers > 0")
+        raise bad_value("intervals' widths", widths, "a list of numbers > 0")
     return Intervals(
         tuple(_decimal(width, "intervals' widths") for width in widths), _decimal(start, "intervals' start")
     )
 
 
 def _decimal(value: object, argument: str) -> Fraction:
-    """Return a width, a start or the like as the decimal that Python prints."""
-    try:
-        if not isinstance(value, bool):
-            return number(str(value), argument)
-    except InvalidError:
-        pass
-    raise InvalidError(argument, show(value), "finite numbers")
+    """Return a width or a start as the decimal that Python prints."""
+    parsed = None if isinstance(value, bool) else parse_number(str(value))
+    if parsed is None:
+        raise bad_value(argument, value, "a finite number")
+    return parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Join neighbours in a given order: so many at the first level, so many at the next."""
+    """Join neighbours in an order: groups of sizes[0] values at level 1, of sizes[1] at level 2."""
 
     order: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -110,33 +110,32 @@ class Ordered:
         """Check that every size divides the next."""
         whole = all(type(size) is int for size in self.sizes)
         if not whole or any(low < 1 or high <= low or high % low for low, high in pairwise((1, *self.sizes))):
-            raise InvalidError(
-                "ordered's sizes", show(self.sizes), "rising whole numbers ≥ 2, each a multiple of the one before"
+            raise bad_value(
+                "ordered's sizes", self.sizes, "rising whole numbers ≥ 2, each a multiple of the one before"
             )
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over all values of the order."""
-        places = range(len(self.order))
-        levels = [{self.order[p]: self._label(p, size) for p in places} for size in self.sizes]
-        return built(self.order, column, levels).over(values, column)
+        levels = [{value: self._label(at, size) for at, value in enumerate(self.order)} for size in self.sizes]
+        return build_hierarchy(self.order, column, levels).over(values, column)
 
-    def _label(self, place: int, size: int) -> str:
-        low = place // size * size
+    def _label(self, at: int, size: int) -> str:
+        low = at // size * size
         high = min(low + size, len(self.order)) - 1
         return self.order[low] if low == high else f"{self.order[low]} … {self.order[high]}"
 
 
-def ordered(order: Sequence[object], sizes: Sequence[int]) -> Rule:
+def ordered(order: Sequence[object], sizes: Sequence[int]) -> HierarchyRule:
     """Join neighbours in an order: groups of sizes[0] at level 1, of sizes[1] at level 2.
 
     >>> ordered(["none", "school", "college", "doctorate"], [2]).over(("none",)).labels(1)
     ('none … school', 'college … doctorate')
     """
     if not isinstance(order, Iterable):
-        raise InvalidError("ordered's order", show(order), "a list of values, from the first to the last")
+        raise bad_value("ordered's order", order, "a list of values, from the first to the last")
     if not is_list(sizes):
-        raise InvalidError("ordered's sizes", show(sizes), "a list of whole numbers ≥ 2")
-    return Ordered(tuple(str(text(value)) for value in order), tuple(sizes))
+        raise bad_value("ordered's sizes", sizes, "a list of whole numbers ≥ 2")
+    return Ordered(tuple(str(to_text(value)) for value in order), tuple(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +145,18 @@ class Dates:
     parts: tuple[str, ...] = ("month", "quarter", "year", "decade")
 
     def __post_init__(self) -> None:
-        """Check that the parts are known and rise."""
+        """Check that the parts are known and in rising order."""
         known = list(_PARTS)
-        places = [known.index(part) for part in self.parts if part in known]
-        if len(places) < len(self.parts) or places != sorted(set(places)):
-            raise InvalidError("dates' parts", repr(self.parts), f"some of {', '.join(known)}, from fine to coarse")
+        indices = [known.index(part) for part in self.parts if part in known]
+        if len(indices) < len(self.parts) or indices != sorted(set(indices)):
+            raise bad_value("dates' parts", self.parts, f"some of {', '.join(known)}, from fine to coarse")
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
-        """Return the hierarchy over these days, which are written as 2024-12-31."""
+        """Return the hierarchy over these days, written as 2024-12-31."""
         known = {value: day(value, column) for value in values if value is not None}
-        return built(values, column, [{v: _PARTS[part](day) for v, day in known.items()} for part in self.parts])
+        return build_hierarchy(
+            values, column, [{v: _PARTS[part](day) for v, day in known.items()} for part in self.parts]
+        )
 
 
 _PARTS = {
@@ -166,14 +167,14 @@ _PARTS = {
 }
 
 
-def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Rule:
+def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> HierarchyRule:
     """Join days into months, quarters, years and decades.
 
     >>> dates(["month", "year"]).over(("2024-12-31",)).rows
     (('2024-12-31', '2024-12', '2024', '*'),)
     """
     if not is_list(parts) or not all(isinstance(part, str) for part in parts):
-        raise InvalidError("dates' parts", show(parts), f"a list of some of {', '.join(_PARTS)}, from fine to coarse")
+        raise bad_value("dates' parts", parts, f"a list of some of {', '.join(_PARTS)}, from fine to coarse")
     return Dates(tuple(parts))
 
 
@@ -183,10 +184,10 @@ class Suppress:
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy of two levels over these values."""
-        return built(values, column, [])
+        return build_hierarchy(values, column, [])
 
 
-def suppress() -> Rule:
+def suppress() -> HierarchyRule:
     """Keep a value or hide it.
 
     >>> suppress().over(("F", "M")).rows
