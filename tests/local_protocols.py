@@ -21,7 +21,7 @@ from tacit.local import (
     Protocol,
     SubsetSelection,
     Warner,
-    hashing,
+    local_hashing,
 )
 from tacit.local.parameters import ORACLES
 
@@ -44,7 +44,7 @@ def outputs(oracle: Protocol) -> Iterator[bytes]:
         chosen = combinations(range(d), oracle.size)
         yield from (sum(1 << v for v in some).to_bytes(width, "little") for some in chosen)
     elif isinstance(oracle, (BLH, OLH)):  # only with a small prime in the place of 2^31 - 1
-        p, g = vars(hashing)["PRIME"], oracle.buckets
+        p, g = vars(local_hashing)["PRIME"], oracle.buckets
         fields = np.array(list(product(range(p), range(p), range(g))), dtype=np.uint32)
         rows = np.empty(len(fields), dtype=oracle._record)
         rows["a"], rows["b"], rows["y"] = fields.T

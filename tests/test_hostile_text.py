@@ -34,7 +34,7 @@ from tacit.errors import (
 )
 from tacit.ledger.replay import Report
 from tacit.query.policy.mistakes import Mistake, PolicyError
-from tacit.query.refusals import unknown
+from tacit.query.refusals import unknown_column
 from tacit.query.results.release import Release
 from tacit.query.results.render import Answered, as_html, as_text
 
@@ -185,7 +185,7 @@ ERRORS: list[Callable[[str], TacitError]] = [
     lambda text: InvalidError(text, text, text),
     lambda text: InvalidError("epsilon", show(text), "a number"),
     lambda text: NoSourceError(text, text),
-    lambda text: unknown("column", text, [text, "b"]),
+    lambda text: unknown_column(text, [text, "b"]),
 ]
 
 

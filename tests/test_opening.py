@@ -195,14 +195,14 @@ def test_a_column_whose_type_cannot_be_used_is_said_to_be_there() -> None:
     people = pa.table({"id": [1], "tags": [[1, 2]]})
     with (
         tc.open(people, unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1)) as db,
-        pytest.raises(tc.RefusedError, match="'tags' has a type that cannot be used; nothing was spent"),
+        pytest.raises(tc.RefusedError, match="type of the column 'tags'"),
     ):
         db.sql("SELECT count(tags) FROM data", epsilon=1)
 
 
 def test_a_name_that_is_not_there_is_told_beside_those_that_are() -> None:
     with tc.open(PEOPLE, **TERMS) as db:
-        with pytest.raises(InvalidError, match=r"\(there are: id, region\), but got the unknown column 'zzz'"):
+        with pytest.raises(InvalidError, match=r"'zzz'.*id, region"):
             db.plan("SELECT count(zzz) FROM data", epsilon=1)
-        with pytest.raises(InvalidError, match=r"\(there are: data\), but got the unknown table 'zzz'"):
+        with pytest.raises(InvalidError, match=r"'zzz'.*data"):
             db.plan("SELECT count(*) FROM zzz", epsilon=1)

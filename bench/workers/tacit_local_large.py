@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 import tacit as tc
-from tacit.local.indexed import to_records
+from tacit.local.reports import to_records
 
 EPSILON = 1.0
 

@@ -121,10 +121,13 @@ class InvalidError(TacitError, ValueError):
 class ColumnNotFoundError(InvalidError):
     """A table has no column of that name."""
 
-    def __init__(self, name: str, columns: Iterable[str] = (), *, argument: str | None = None) -> None:
-        """Store the name and the columns that exist; suggest the closest of them."""
+    def __init__(
+        self, name: str, columns: Iterable[str] = (), *, argument: str | None = None, hint: str | None = None
+    ) -> None:
+        """Store the name and the columns that exist; without a hint, suggest the closest of them."""
         self.name, self.columns = name, tuple(columns)
-        super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=suggestion(name, self.columns))
+        hint = suggestion(name, self.columns) if hint is None else hint
+        super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=hint)
 
 
 class ColumnValueError(InvalidError):

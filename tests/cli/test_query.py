@@ -62,11 +62,11 @@ def test_a_plan_costs_nothing_and_a_query_spends_across_runs(folder: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("SELECT sum(age) FROM survey", "--epsilon", "0.1"), 3, "hidden"),
-        (("SELECT income FROM survey", "--epsilon", "0.1"), 3, "rows themselves"),
+        (("SELECT sum(age) FROM survey", "--epsilon", "0.1"), 3, "policy hides"),
+        (("SELECT income FROM survey", "--epsilon", "0.1"), 3, "selects rows"),
         (("SELECT count(*) FROM survy", "--epsilon", "0.1"), 2, "survey"),
         (("SELECT count(*) FROM survey",), 2, "epsilon"),
-        (("SELECT count(* FROM survey", "--epsilon", "0.1"), 2, "sql"),
+        (("SELECT count(* FROM survey", "--epsilon", "0.1"), 2, "parentheses"),
     ],
     ids=["hidden", "rows", "typo", "no epsilon", "syntax"],
 )
@@ -165,7 +165,7 @@ def test_errors_are_json_on_stderr_where_that_is_asked_for(folder: Path) -> None
     done = tacit(folder, "query", "policy.toml", "SELECT income FROM survey", "--epsilon", "0.1", "--json")
     error = json.loads(done.stderr)["error"]
     assert (error["kind"], error["code"], done.returncode) == ("RefusedError", 3, 3)
-    assert "rows themselves" in error["message"]
+    assert "selects rows" in error["message"]
     assert not done.stdout
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tacit.cli import local_files, local_frames
 from tacit.errors import InvalidError, NoSourceError, SourceError
 from tacit.local import Aggregator, Reports
-from tacit.local.duckdb_reports import parquet
+from tacit.local.report_tables import parquet
 from tacit.local.reports import NAMES, read_line
 
 Step = Callable[[int], None]

@@ -1,4 +1,4 @@
-"""The rational probabilities that are really drawn, rounded to the private side, and what follows from them.
+"""The rational probabilities that are drawn, rounded to the private side, and the estimates that follow from them.
 
 Every coin of this package shows heads with probability A/2^64 for an integer A that is fixed when a protocol is
 made. Where a report is drawn from a set S of s outputs with probability A/2^64, and else from the other K - s,
@@ -7,10 +7,10 @@ uniformly each, two values see any output with probabilities whose ratio is at m
     r = (A/s) / ((2^64 - A)/(K - s)),
 
 and r ≤ e^ε if and only if A ≤ 2^64·s·e^ε/(s·e^ε + K - s). `inside` returns the floor of a lower bound of the right
-side, so the ratio that is drawn never exceeds e^ε; and it refuses an ε so small that A would fall to where S is no
+side, so the ratio that is drawn never exceeds e^ε; and it refuses an ε so small that S would not be
 likelier than the rest, so 1/r < 1 ≤ e^ε as well.  ∎
 
-Estimates use the same rationals, so they are unbiased for what is drawn, not for what was wished.
+Estimates use the same rationals, so they are unbiased for the law that is drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Floats
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.exact import to_fraction
 from tacit.noise.reals import context, exp_neg, logistic
 
@@ -35,26 +35,26 @@ _GUARD = 192
 
 def read_epsilon(value: object) -> Fraction:
     """Return ε, which must be in (0, 50]."""
-    want = f"a number > 0 and at most {LARGEST_EPSILON}"
-    epsilon = to_fraction(value, "epsilon", want)
+    requirement = f"a number > 0 and at most {LARGEST_EPSILON}"
+    epsilon = to_fraction(value, "epsilon", requirement)
     if not 0 < epsilon <= LARGEST_EPSILON:
-        raise InvalidError("epsilon", show(value), want)
+        raise bad_value("epsilon", value, requirement)
     return writable(epsilon, "epsilon")
 
 
 def writable(number: Fraction, argument: str) -> Fraction:
-    """Return a number that public parameters can hold as text, or refuse it."""
+    """Return the number if its text fits into public parameters; raise InvalidError otherwise."""
     huge = max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * LONGEST
     if huge or len(str(number)) > LONGEST:
-        want = f"a number that takes at most {LONGEST} characters as a fraction, since the parameters are text"
-        raise InvalidError(argument, "one with more digits", want)
+        message = f"{argument} has more than {LONGEST} characters as a fraction; the public parameters are text."
+        raise InvalidError(message, argument=argument, hint="Use a number with fewer digits.")
     return number
 
 
 def too_small(epsilon: Fraction) -> InvalidError:
-    """Return the error for an ε at which coins of 64 bits could tell nothing."""
-    got = f"{float(epsilon):.3g}, with which a report would say nothing that 64 bits can hold"
-    return InvalidError("epsilon", got, "larger for a domain of this size")
+    """Return the error for an ε at which a coin of 64 bits cannot carry any information."""
+    message = f"epsilon = {float(epsilon):.3g} is too small for a domain of this size and coins of 64 bits."
+    return InvalidError(message, argument="epsilon", hint="Use a larger epsilon.")
 
 
 def inside(epsilon: Fraction, s: int, outputs: int) -> int:
@@ -108,12 +108,12 @@ class Pure:
 
     @property
     def slope(self) -> float:
-        """What each person who has the value adds to that."""
+        """The variance that each person with the value adds to that."""
         return float((1 - self.p - self.q) / (self.p - self.q))
 
     @property
     def step(self) -> float:
-        """How far the estimate moves with one report more that supports it."""
+        """The change of the estimate when one more report supports it."""
         return float(1 / (self.p - self.q))
 
     def variance(self, n: int, frequency: float) -> float:

@@ -28,7 +28,7 @@ from tacit.query.aggregates.statistic import Released
 from tacit.query.aggregates.steps import steps
 from tacit.query.aggregates.variance import Variance
 from tacit.query.expressions import Call, Expression, walk
-from tacit.query.expressions.ranges import proven
+from tacit.query.expressions.ranges import prove_range
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Ask, Bounds
 from tacit.query.policy import TablePolicy
@@ -107,7 +107,7 @@ def test_integers_fit_whatever_the_bounds_and_the_rows(
     for measure in bundle.measures:
         statement_measures.check(measure, most)
         assert measure.value is not None
-        found = proven(measure.value, {"x": (low, low + width), "n": bounds(0, 10**6)})
+        found = prove_range(measure.value, {"x": (low, low + width), "n": bounds(0, 10**6)})
         assert found is not None
         assert 0 <= measure.low <= measure.high <= 2**62
         assert max(map(abs, found)) <= 2**62

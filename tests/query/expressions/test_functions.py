@@ -60,12 +60,12 @@ CONSTANTS: dict[str, list[Value]] = {
 
 
 def at(*parts: int) -> datetime:
-    return datetime(*parts)  # type: ignore[arg-type] # noqa: DTZ001 - timestamps have no zone
+    return datetime(*parts)  # type: ignore[arg-type] # noqa: DTZ001 - timestamps have no time zone
 
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, list[Value], Kind]:
-    """A function with arguments of kinds that it takes, as the parser would give them, and the kind of its result."""
+    """Draw a function, arguments of kinds that it takes, as the parser would pass them, and the kind of its result."""
     name = draw(st.sampled_from(sorted(FUNCTIONS)))
     function = FUNCTIONS[name]
     common = draw(st.sampled_from(_shared(name)))
@@ -75,10 +75,10 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Value], Kind]:
         + (draw(st.integers(0, 2)) if function.many else 0)
     )
     values: list[Value] = []
-    for place in range(count):
-        takes = function.takes_at(place)
+    for index in range(count):
+        takes = function.takes_at(index)
         kind = common if takes in ("number", "moment", "any") else POSSIBLE[takes][0]
-        if place in function.constants and name in CONSTANTS:
+        if index in function.constants and name in CONSTANTS:
             values.append(draw(st.sampled_from(CONSTANTS[name])))
         else:
             values.append(draw(st.none() | VALUES[kind]))
@@ -175,7 +175,7 @@ def test_text_is_compared_by_code_point() -> None:
         ("abs", [LOWEST], "integer"),
     ],
 )
-def test_what_has_no_value_is_null(name: str, values: list[Value], kind: Kind) -> None:
+def test_a_function_without_a_value_is_null(name: str, values: list[Value], kind: Kind) -> None:
     assert apply(name, values, kind) is None
 
 
@@ -305,7 +305,7 @@ def test_date_trunc_gives_the_last_beginning_of_a_unit_that_is_not_later(moment:
 
 
 def _names(moment: datetime, unit: str) -> tuple[int, ...]:
-    """The numbers by which a calendar calls the unit that a moment lies in."""
+    """Return the calendar numbers that identify the unit containing a moment."""
     if unit == "week":
         return moment.isocalendar()[:2]
     if unit == "quarter":
@@ -375,9 +375,9 @@ def test_date_trunc_of_a_date_is_a_date() -> None:
     ],
 )
 def test_casts_give_the_counterpart_or_null(value: Value, source: Kind, target: Kind, result: Value) -> None:
-    found = cast(value, source, target)
-    assert found == result
-    assert type(found) is type(result)
+    cast_value = cast(value, source, target)
+    assert cast_value == result
+    assert type(cast_value) is type(result)
 
 
 @given(st.sampled_from(sorted(CASTS)), st.data())

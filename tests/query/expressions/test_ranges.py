@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
-from tacit.query.expressions.ranges import proven
+from tacit.query.expressions.ranges import prove_range
 
 X, Y, FREE, TRUTH, DAY = (
     Column("x", "real"),
@@ -75,10 +75,10 @@ def call(name: str, *arguments: Expression) -> Call:
     ],
 )
 def test_ranges_are_as_tight_as_by_hand(expression: Expression, low: Fraction, high: Fraction | None) -> None:
-    found = proven(expression, BOUNDS)
-    assert found is not None
-    assert found[0] == low
-    assert high is None or found[1] == high
+    ends = prove_range(expression, BOUNDS)
+    assert ends is not None
+    assert ends[0] == low
+    assert high is None or ends[1] == high
 
 
 @pytest.mark.parametrize(
@@ -105,25 +105,25 @@ def test_ranges_are_as_tight_as_by_hand(expression: Expression, low: Fraction, h
     ],
 )
 def test_what_cannot_be_proved_is_none(expression: Expression) -> None:
-    assert proven(expression, BOUNDS) is None
+    assert prove_range(expression, BOUNDS) is None
 
 
 def test_least_of_values_that_may_be_null_can_be_the_larger_one() -> None:
-    assert proven(call("least", X, Y), BOUNDS) == (Fraction(-2), Fraction(5))  # y may be NULL, then it is x
+    assert prove_range(call("least", X, Y), BOUNDS) == (Fraction(-2), Fraction(5))  # y may be NULL, then it is x
 
 
 def test_repeated_powers_stay_small() -> None:
     expression: Expression = call("divide", X, real(3.0))
     for _ in range(40):
         expression = call("power", expression, real(64.0))
-    assert proven(expression, BOUNDS) is None
+    assert prove_range(expression, BOUNDS) is None
     shrinking: Expression = call("divide", real(1.0), real(3.0))
     for _ in range(10):
         shrinking = call("multiply", shrinking, shrinking)
-    found = proven(shrinking, {})
-    assert found is not None
-    assert 0 <= found[1] < Fraction(1, 10**100)
-    assert found[1].denominator.bit_length() <= 1100
+    ends = prove_range(shrinking, {})
+    assert ends is not None
+    assert 0 <= ends[1] < Fraction(1, 10**100)
+    assert ends[1].denominator.bit_length() <= 1100
 
 
 _ONE = ["negate", "abs", "sign", "floor", "ceil", "round", "sqrt", "ln", "exp"]
@@ -149,9 +149,9 @@ EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(st.sampled_from([X, Y,
 
 @given(EXPRESSIONS, st.floats(-2, 5) | st.none(), st.floats(0.5, 3) | st.none())
 def test_no_value_leaves_its_range(expression: Expression, x: float | None, y: float | None) -> None:
-    found = proven(expression, BOUNDS)
+    ends = prove_range(expression, BOUNDS)
     value: Value = evaluate(expression, {"x": x, "y": y})
-    if found is None or value is None:
+    if ends is None or value is None:
         return
-    slack = 1e-9 * (1 + max(abs(end) for end in found))  # doubles round, ranges do not
-    assert found[0] - slack <= value <= found[1] + slack  # type: ignore[operator]
+    slack = 1e-9 * (1 + max(abs(end) for end in ends))  # doubles round, ranges do not
+    assert ends[0] - slack <= value <= ends[1] + slack  # type: ignore[operator]

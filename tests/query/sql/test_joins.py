@@ -1,5 +1,5 @@
-"""Joins in a question: golden plans, names, what is taken from public tables, and everything that is refused."""
-# ruff: noqa: S608 - questions are text
+"""Joins: golden plans, names, keys and bounds of public tables, and every refusal."""
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from query.sql.test_parse import say
 from tacit.errors import TacitError
 from tacit.query.expressions import Call, Case, Cast, Column, Constant
-from tacit.query.joins import Join, renamed
+from tacit.query.joins import Join, rename_columns
 from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.parse import parse
@@ -84,9 +84,9 @@ def from_(source: str, what: str = "count(*) AS n", rest: str = "") -> Plan:
     return plan_of(f"SELECT {what} FROM {source} {rest}")
 
 
-def shown(join: Join) -> str:
-    """A join as a short text."""
-    parts = [f"{say(one)} = {say(two)}" for one, two in join.pairs]
+def join_text(join: Join) -> str:
+    """Return a join as a short text."""
+    parts = [f"{say(left)} = {say(right)}" for left, right in join.pairs]
     parts += [f"unit {join.unit[0]} = {join.unit[1]}"] if join.unit is not None else []
     parts += [f"where {say(join.where)}"] if join.where is not None else []
     return f"{join.kind} {'private' if join.private else 'public'} {join.table}: {', '.join(parts)}"
@@ -168,7 +168,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("source", "joins", "where"), GOLDEN)
 def test_a_join_becomes_its_plan(source: str, joins: list[str], where: str | None) -> None:
     plan = from_(source)
-    assert list(map(shown, plan.joins)) == joins
+    assert list(map(join_text, plan.joins)) == joins
     assert (None if plan.where is None else say(plan.where)) == where
     for join in plan.joins:
         assert [(plan.table.columns[name].kind, raw) for name, raw in join.columns] == [
@@ -176,7 +176,7 @@ def test_a_join_becomes_its_plan(source: str, joins: list[str], where: str | Non
         ]
 
 
-def test_a_question_without_a_join_is_as_it_was() -> None:
+def test_a_query_without_a_join_has_its_table() -> None:
     plan = from_("visits")
     assert plan.joins == ()
     assert plan.table is VISITS
@@ -188,7 +188,7 @@ def test_a_cte_may_join_and_be_joined() -> None:
         "b AS (SELECT name AS country, rich FROM countries) "
         "SELECT rich, avg(cost) AS c FROM a JOIN b USING (country) GROUP BY rich"
     )
-    assert list(map(shown, plan.joins)) == [
+    assert list(map(join_text, plan.joins)) == [
         "inner public regions: region = r.region",
         "inner public countries: r.country = b.name",
     ]
@@ -218,12 +218,12 @@ def test_a_limit_that_is_not_given_is_no_limit_in_a_join() -> None:
 def test_names_in_the_plan_never_collide() -> None:
     odd = replace(VISITS, columns={**VISITS.columns, "r.region": ColumnPolicy(kind="text")})
     plan = parse("SELECT count(*) FROM visits v JOIN regions r ON v.region = r.region", {**TABLES, "visits": odd})
-    assert shown(plan.joins[0]) == "inner public regions: region = r_1.region"
+    assert join_text(plan.joins[0]) == "inner public regions: region = r_1.region"
 
 
 def keys_of(source: str, key: str) -> list[object]:
-    (found,) = from_(source, f"{key} AS k, count(*) AS n", "GROUP BY k").keys
-    return [say(found.expression), *found.listed]
+    (group_key,) = from_(source, f"{key} AS k, count(*) AS n", "GROUP BY k").keys
+    return [say(group_key.expression), *group_key.listed]
 
 
 def test_groups_by_public_columns_have_their_values() -> None:
@@ -297,19 +297,19 @@ def test_renaming_reaches_every_part() -> None:
             Case(((Constant(value=True, kind="boolean"), y),), None, "integer"),
         ),
     ):
-        assert renamed(old, {"x": "t.x"}) == new
+        assert rename_columns(old, {"x": "t.x"}) == new
 
 
 CHAIN = "regions r JOIN countries c ON r.country = c.name"
 
 REFUSED = [
-    # rows of public tables that nobody has
+    # public rows without a match
     ("visits v RIGHT JOIN regions r ON v.region = r.region", "keeps rows of the public table 'regions'"),
     ("regions r LEFT JOIN visits v ON v.region = r.region", "keeps rows of the public table 'regions'"),
     ("visits v FULL JOIN regions r ON v.region = r.region", "FULL joins"),
     ("visits v FULL OUTER JOIN people p ON v.pid = p.id", "FULL joins"),
     ("visits v JOIN regions r ON v.region = r.region RIGHT JOIN countries c ON r.country = c.name", "keeps rows"),
-    # no condition, or none that joins
+    # without a condition that joins the sides
     ("visits, regions", "without a condition"),
     ("visits v, regions r WHERE v.region = r.region", "without a condition"),
     ("visits JOIN regions", "without a condition"),
@@ -333,52 +333,55 @@ REFUSED = [
     ("visits JOIN unnest([1]) ON true", ""),
     ("visits v JOIN (regions r JOIN countries c ON r.country = c.name) ON v.region = r.region", "inside a join"),
     ("visits v JOIN regions r JOIN countries c ON r.country = c.name ON v.region = r.region", "inside a join"),
-    ("visits v JOIN read_csv('x.csv') r ON v.region = r.region", "tables are not answered"),
+    ("visits v JOIN read_csv('x.csv') r ON v.region = r.region", "Table functions are not supported"),
     # private tables
-    ("visits a JOIN visits b ON a.pid = b.pid", "joined with itself"),
-    ("visits a JOIN (SELECT * FROM visits) b USING (pid)", "joined with itself"),
-    ("visits a JOIN people p ON a.pid = p.id JOIN visits b ON b.pid = p.id", "joined with itself"),
-    ("visits v JOIN people p ON v.region = p.region", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.age", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.id + 0", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = p.id OR v.region = p.region", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid <= p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON NOT v.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid IS NOT DISTINCT FROM p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON p.id = p.id", "joined on the unit alone"),
-    ("visits v JOIN people p ON v.pid = v.pid", "joined on the unit alone"),
-    ("visits v LEFT JOIN people p USING (region)", "joined on the unit alone"),
-    ("visits v JOIN countries c USING (pid) JOIN people p ON c.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN (SELECT id + 1 AS id FROM people) p ON v.pid = p.id", "joined on the unit alone"),
-    ("visits v JOIN (SELECT age AS id FROM people) p ON v.pid = p.id", "joined on the unit alone"),
+    ("visits a JOIN visits b ON a.pid = b.pid", "with itself"),
+    ("visits a JOIN (SELECT * FROM visits) b USING (pid)", "with itself"),
+    ("visits a JOIN people p ON a.pid = p.id JOIN visits b ON b.pid = p.id", "with itself"),
+    ("visits v JOIN people p ON v.region = p.region", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.age", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.id + 0", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = p.id OR v.region = p.region", "must equate their units"),
+    ("visits v JOIN people p ON v.pid <= p.id", "must equate their units"),
+    ("visits v JOIN people p ON NOT v.pid = p.id", "must equate their units"),
+    ("visits v JOIN people p ON v.pid IS NOT DISTINCT FROM p.id", "must equate their units"),
+    ("visits v JOIN people p ON p.id = p.id", "must equate their units"),
+    ("visits v JOIN people p ON v.pid = v.pid", "must equate their units"),
+    ("visits v LEFT JOIN people p USING (region)", "must equate their units"),
+    ("visits v JOIN countries c USING (pid) JOIN people p ON c.pid = p.id", "must equate their units"),
+    ("visits v JOIN (SELECT id + 1 AS id FROM people) p ON v.pid = p.id", "must equate their units"),
+    ("visits v JOIN (SELECT age AS id FROM people) p ON v.pid = p.id", "must equate their units"),
     ("visits v JOIN staff s ON v.pid = s.id", "different kinds", "integer", "text"),
     ("visits v JOIN old o ON v.pid = o.id", "different neighbours"),
-    ("visits v JOIN each e ON v.region = e.region", "'each' is a unit of its own"),
-    ("each e JOIN people p ON e.n = p.id", "'each' is a unit of its own"),
+    ("visits v JOIN each e ON v.region = e.region", "'each' is a unit"),
+    ("each e JOIN people p ON e.n = p.id", "'each' is a unit"),
     # a row that is a unit stays one row
-    ("each e JOIN regions r ON e.region = r.country", "could make several rows of one"),
-    ("each e JOIN regions r ON e.region = upper(r.region)", "could make several rows of one"),
-    ("each e JOIN regions r ON CAST(e.n AS DOUBLE) = r.people", "could make several rows of one"),
-    ("each e JOIN regions r ON e.n < r.people", "could make several rows of one"),
-    ("each e JOIN regions r USING (region) JOIN countries c ON c.pid = e.n", "could make several rows of one"),
-    ("regions r JOIN countries c ON r.people = c.pid JOIN each e ON e.region = r.region", "could make several rows"),
+    ("each e JOIN regions r ON e.region = r.country", "could turn one row into several"),
+    ("each e JOIN regions r ON e.region = upper(r.region)", "could turn one row into several"),
+    ("each e JOIN regions r ON CAST(e.n AS DOUBLE) = r.people", "could turn one row into several"),
+    ("each e JOIN regions r ON e.n < r.people", "could turn one row into several"),
+    ("each e JOIN regions r USING (region) JOIN countries c ON c.pid = e.n", "could turn one row into several"),
+    (
+        "regions r JOIN countries c ON r.people = c.pid JOIN each e ON e.region = r.region",
+        "could turn one row into several",
+    ),
     # names
     ("visits JOIN regions ON region = region", "'region' is in 'visits' and in 'regions'", "visits.region or regions"),
     ("visits v JOIN regions r ON v.region = r.region WHERE region = 'n'", "'region' is in 'v' and in 'r'"),
-    ("visits JOIN visits ON true", "are called 'visits'"),
-    ("visits v JOIN regions V ON v.region = v.region", "are called"),
-    ("visits v JOIN regions r ON visits.region = r.region", "unknown table 'visits'"),
-    ("visits v JOIN regions r ON v.country = r.region", "unknown column 'country'"),
-    ("visits v JOIN regions r ON v.secret = r.region", "hidden by the policy"),
-    ("visits v JOIN regions r USING (secret)", "hidden"),
-    ("visits v JOIN regions r USING (country)", "unknown column 'country'"),
-    ("visits v JOIN elsewhere e ON true", "unknown table 'elsewhere'"),
+    ("visits JOIN visits ON true", "have the name 'visits'"),
+    ("visits v JOIN regions V ON v.region = v.region", "have the name"),
+    ("visits v JOIN regions r ON visits.region = r.region", "Unknown table 'visits'"),
+    ("visits v JOIN regions r ON v.country = r.region", "Unknown column 'country'"),
+    ("visits v JOIN regions r ON v.secret = r.region", "policy hides"),
+    ("visits v JOIN regions r USING (secret)", "policy hides"),
+    ("visits v JOIN regions r USING (country)", "Unknown column 'country'"),
+    ("visits v JOIN elsewhere e ON true", "Unknown table 'elsewhere'"),
     ("visits v JOIN 'regions.csv' r ON true", ""),
     # public tables alone
     ("regions", "is public"),
     ("regions r JOIN countries c ON r.country = c.name", "is public"),
     ("regions r LEFT JOIN countries c ON r.country = c.name", "outer join of two public tables"),
-    # what does not flatten
+    # subqueries that cannot be flattened
     (
         f"visits v LEFT JOIN (SELECT r.region, c.rich FROM {CHAIN}) x USING (region)",
         "inside the right side",

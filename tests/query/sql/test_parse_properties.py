@@ -1,4 +1,4 @@
-# ruff: noqa: S608 - questions are text
+# ruff: noqa: S608 - queries are text
 from __future__ import annotations
 
 from contextlib import suppress
@@ -61,7 +61,7 @@ DATA = st.fixed_dictionaries(
 
 
 @given(NUMBERS, NUMBERS, DATA)
-def test_whatever_is_accepted_is_typed_total_and_within_its_bounds(x: str, y: str, row: dict[str, Value]) -> None:
+def test_an_accepted_query_is_typed_total_and_within_its_bounds(x: str, y: str, row: dict[str, Value]) -> None:
     try:
         plan = parse(f"SELECT sum({x}) AS s FROM survey WHERE {y} > 1", {"survey": SURVEY})
     except TacitError:
@@ -84,15 +84,15 @@ ALIKE = ("number", "any", "moment")
 
 
 def check_kinds(expression: Expression) -> None:
-    """Every call has arguments of the kinds that its function takes, and every cast is listed."""
+    """Check that every call has arguments of the kinds that its function takes, and that every cast is listed."""
     for part in walk(expression):
         if isinstance(part, Cast):
             assert (part.operand.kind, part.kind) in CASTS
         if isinstance(part, Call):
             function = FUNCTIONS[part.function]
             assert function.fits(len(part.arguments))
-            takes = [function.takes_at(place) for place in range(len(part.arguments))]
-            pairs = [(one.kind, want) for one, want in zip(part.arguments, takes, strict=True)]
+            takes = [function.takes_at(index) for index in range(len(part.arguments))]
+            pairs = [(argument.kind, want) for argument, want in zip(part.arguments, takes, strict=True)]
             assert len({kind for kind, want in pairs if want in ALIKE}) <= 1
             assert all(kind == want for kind, want in pairs if want not in ALIKE)
         if isinstance(part, Case):
@@ -108,7 +108,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=25))
-def test_no_text_is_an_error_of_another_kind(words: list[str]) -> None:
+def test_any_text_is_a_plan_or_a_tacit_error(words: list[str]) -> None:
     text = " ".join(words)
     for sql in (text, f"SELECT count(*) FROM survey {text}", f"SELECT {text} FROM survey"):
         with suppress(TacitError):

@@ -1,5 +1,5 @@
-"""The public bound on the work of one private row: what is counted, and what is refused before the charge."""
-# ruff: noqa: S608 - questions are text
+"""The public bound on the work of one private row: its count, and refusals before the charge."""
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def test_each_option_of_a_list_counts() -> None:
 
 
 def test_a_pattern_multiplies_the_length_of_its_text() -> None:
-    one = steps("SELECT count(*) AS n FROM t WHERE name LIKE '%a_b%'")
-    two = steps("SELECT count(*) AS n FROM t WHERE name LIKE '%a_b%c_d%'")
-    assert two - one == 400  # four characters more for each of 100
-    assert steps("SELECT count(*) AS n FROM t WHERE name LIKE 'abcd%'") < one / 10  # one pass
+    short = steps("SELECT count(*) AS n FROM t WHERE name LIKE '%a_b%'")
+    long = steps("SELECT count(*) AS n FROM t WHERE name LIKE '%a_b%c_d%'")
+    assert long - short == 400  # four characters more for each of 100
+    assert steps("SELECT count(*) AS n FROM t WHERE name LIKE 'abcd%'") < short / 10  # one pass
 
 
 def test_a_change_of_case_costs_more_than_a_comparison() -> None:
@@ -135,11 +135,11 @@ def test_a_shared_part_is_computed_once_and_each_aggregate_counts() -> None:
     assert many > 50
 
 
-def test_statements_of_their_own_repeat_the_condition() -> None:
+def test_separate_statements_repeat_the_condition() -> None:
     listed = ", ".join(map(str, range(100)))
-    one = steps(f"SELECT count(DISTINCT v) AS a FROM t WHERE person IN ({listed})")
-    two = steps(f"SELECT count(DISTINCT v) AS a, count(DISTINCT v + 1) AS b FROM t WHERE person IN ({listed})")
-    assert two - one > 100
+    single = steps(f"SELECT count(DISTINCT v) AS a FROM t WHERE person IN ({listed})")
+    both = steps(f"SELECT count(DISTINCT v) AS a, count(DISTINCT v + 1) AS b FROM t WHERE person IN ({listed})")
+    assert both - single > 100
 
 
 LONG = ", ".join(f"'{i:0100d}'" for i in range(800))
@@ -162,7 +162,7 @@ def test_aimed_work_is_refused_with_the_public_limit(sql: str) -> None:
         plan_of(sql, size=1000, copies=1000)
 
 
-def test_the_steps_of_an_accepted_question_are_within_the_limit() -> None:
+def test_the_steps_of_an_accepted_query_are_within_the_limit() -> None:
     for copies in range(1, 1001, 50):
         for sql in AIMED.values():
             try:
@@ -172,8 +172,8 @@ def test_the_steps_of_an_accepted_question_are_within_the_limit() -> None:
             assert row_work(plan).steps <= MOST_STEPS
 
 
-def test_a_question_aimed_at_one_person_is_refused_before_the_charge_whoever_is_there() -> None:
-    """One public key 200 times, joined twice by alias: 40,000 rows for one person, none without her."""
+def test_a_query_aimed_at_one_person_is_refused_before_the_charge_with_or_without_her() -> None:
+    """A public key occurs 200 times and is joined twice by alias: 40,000 rows for one person, 0 without her."""
     pd = pytest.importorskip("pandas")
     calendar = pd.DataFrame({"k": ["x"] * 200, "a": range(200)})
     messages = []

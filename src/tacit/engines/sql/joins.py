@@ -22,7 +22,7 @@ from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Rows
 from tacit.engines.sql.statement import SOURCE
 from tacit.query.expressions import Expression
-from tacit.query.joins import Join, renamed
+from tacit.query.joins import Join, rename_columns
 from tacit.query.plan import Plan
 
 Types = Mapping[str, str]
@@ -62,8 +62,8 @@ def _joined(
 ) -> list[Part]:
     """Return the parts of one join; `old` is what came before and `new` the table, each with its name and its types."""
     (plan, dialect), raw = asked, dict(join.columns)
-    pairs = [(mine, renamed(others, raw)) for mine, others in join.pairs]
-    where = None if join.where is None else renamed(join.where, raw)
+    pairs = [(mine, rename_columns(others, raw)) for mine, others in join.pairs]
+    where = None if join.where is None else rename_columns(join.where, raw)
     left = Rows(dialect, old[1], [mine for mine, _ in pairs])
     right = Rows(dialect, new[1], [others for _, others in pairs] + ([] if where is None else [where]))
     tests = [infix(exp.EQ, _of("l", left, mine), _of("r", right, others)) for mine, others in pairs]

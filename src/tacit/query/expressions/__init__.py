@@ -1,8 +1,8 @@
-"""What is computed from one row: a small language of total expressions, without any database.
+"""Row expressions: a small language of total functions, independent of any database.
 
-A row expression is a tree of columns, constants, casts, CASE and calls of the functions that `functions`
-lists. Every one of them has a value on every row (NULL where SQL would fail), so no error can depend on a row.
-How a call is written for an engine is the engine's matter; what it means is said at the function.
+A row expression is a tree of columns, constants, casts, CASE and calls of the functions that `functions` lists. Each
+has a value on every row, NULL where SQL would fail, so no error can depend on a row. An engine decides how to write a
+call; the function defines its meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import Literal, TypeAlias
 
 Kind = Literal["integer", "real", "text", "boolean", "date", "timestamp"]
-"""integer: 64 bits. real: a double. timestamp: without a zone, in microseconds. text: compared by code point."""
+"""integer: 64 bits. real: a double. timestamp: without a time zone, in microseconds. text: compared by code point."""
 
 Value: TypeAlias = int | float | str | bool | date | datetime | None
 """A constant of the query or a public key."""
@@ -21,7 +21,7 @@ Value: TypeAlias = int | float | str | bool | date | datetime | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the private table, as its policy types it."""
+    """A column of the private table, with the kind that its policy declares."""
 
     name: str
     kind: Kind
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that stands in the question."""
+    """A constant of the query."""
 
     value: Value
     kind: Kind
@@ -37,7 +37,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The operand in another kind; NULL where it cannot be. Text to integer takes only an optional sign and digits."""
+    """The operand in another kind, or NULL if it cannot be cast; see `casts` for the rules."""
 
     operand: Expression
     kind: Kind
@@ -65,7 +65,7 @@ Expression: TypeAlias = Column | Constant | Cast | Call | Case
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all its parts, without recursion, so that depth is no matter.
+    """Yield an expression and all its parts, without recursion, so that any depth works.
 
     >>> [type(part).__name__ for part in walk(Cast(Column("age", "text"), "integer"))]
     ['Cast', 'Column']
@@ -78,7 +78,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def children(expression: Expression) -> list[Expression]:
-    """Return the direct parts of an expression, in the order in which they are written."""
+    """Return the direct parts of an expression, in the order of the SQL text."""
     match expression:
         case Cast(operand=operand):
             return [operand]

@@ -1,14 +1,14 @@
-"""Casts that cannot fail: NULL where a value has no counterpart in the other kind.
+"""Casts that cannot fail: the result is NULL if a value has no counterpart in the other kind.
 
 | from | to | rule |
 |---|---|---|
 | integer | real | the nearest double |
-| integer | text | decimal digits, a minus sign where negative |
+| integer | text | decimal digits, with a minus sign if negative |
 | integer | boolean | whether it is not 0 |
 | real | integer | ⌊x + ½⌋ in doubles; NULL outside 64 bits |
 | text | integer | an optional sign and digits, blanks (U+0009 to U+000D, U+0020) around them; NULL outside 64 bits |
 | text | real | an optional sign, digits with an optional point, an optional exponent; NULL unless finite |
-| text | boolean | true, t, 1, false, f, 0, in small or capital letters |
+| text | boolean | true, t, 1, false, f, 0, in lower or upper case |
 | text | date | YYYY-MM-DD |
 | text | timestamp | a date, or a date, T or a space, and HH:MM, HH:MM:SS or HH:MM:SS.ffffff (1 to 6 digits) |
 | boolean | integer, real | 1 or 0 |
@@ -17,7 +17,7 @@
 | date | timestamp | its midnight |
 | timestamp | date | its day |
 
-A real or a timestamp is not written as text: engines differ in how they write them.
+There is no cast of a real or a timestamp to text, because engines write them differently.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from typing import Final
 from tacit.query.expressions import Kind, Value
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-"""The ends of the integers."""
+"""The smallest and the largest integer."""
 
 BLANKS = "\t\n\v\f\r "
-"""What may stand around the digits of an integer."""
+"""The characters that may surround the digits of an integer."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -57,7 +57,7 @@ def cast(value: Value, source: Kind, target: Kind) -> Value:
 
 
 def in_64_bits(number: int) -> int | None:
-    """Return a whole number that fits 64 bits, else NULL."""
+    """Return a whole number if it fits 64 bits; otherwise None, which stands for NULL."""
     return number if LOWEST <= number <= HIGHEST else None
 
 
@@ -65,8 +65,8 @@ def _real_to_integer(x: float) -> int | None:
     return in_64_bits(floor(x + 0.5)) if isfinite(x) else None
 
 
-def _text_to_integer(written: str) -> int | None:
-    text = written.strip(BLANKS)
+def _text_to_integer(padded: str) -> int | None:
+    text = padded.strip(BLANKS)
     if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > _MOST_DIGITS:
         return None
     return in_64_bits(int(text[:1].strip("0123456789") + (text.lstrip("+-0") or "0")))
@@ -109,8 +109,8 @@ CASTS: Final[Mapping[tuple[Kind, Kind], Callable[..., Value]]] = MappingProxyTyp
         ("boolean", "real"): float,
         ("boolean", "text"): lambda truth: "true" if truth else "false",
         ("date", "text"): date.isoformat,
-        ("date", "timestamp"): lambda day: datetime(day.year, day.month, day.day),  # noqa: DTZ001 - no zone on purpose
+        ("date", "timestamp"): lambda day: datetime(day.year, day.month, day.day),  # noqa: DTZ001 - kinds have no time zone
         ("timestamp", "date"): lambda moment: moment.date(),
     }
 )
-"""How a value that is there is cast, by the kinds from and to. A pair that is not here is refused."""
+"""The casts of values that are not NULL, by the kinds from and to. A cast between other kinds is refused."""

@@ -1,14 +1,14 @@
 """LIKE patterns: their parts between wildcards, and the public limits that bound the work of a match.
 
-A match of a pattern of m characters in a text of n takes O(n·m) steps on every engine. That needs a matcher which
-does not try again: the first occurrence of a part between two % is as good as any later one, since whatever follows the
-later one also follows the first. Some engines' own matchers try all occurrences, in O(n^k) steps for k wildcards, so a
-question could run for hours if one chosen row is present. `is_plain` patterns are linear in every admitted version of
-DuckDB, which searches for fixed parts one after the other and has one choice to make for a single %. Others become an
-expression of `engines.sql.like`.
+A match of a pattern of m characters in a text of n takes O(n·m) steps on every engine. That needs a matcher without
+backtracking: the first occurrence of a part between two % is as good as any later one, because everything that follows
+the later one also follows the first. Some engines' own matchers try all occurrences, in O(n^k) steps for k wildcards,
+so a query could run for hours if one chosen row is present. Patterns that are `is_plain` are linear in every supported
+version of DuckDB: it searches for fixed parts one after the other, and a single % leaves it only one choice. Other
+patterns become an expression of `engines.sql.like`.
 
-Two limits hold on all engines, and tacit checks them before it charges. A pattern has at most MOST_RUNS runs, since
-some matchers descend once for each run and fail when their stack is full. A pattern that is not plain has at most
+Two limits hold on all engines, and tacit checks them before it charges. A pattern has at most MOST_RUNS runs, because
+some matchers recurse once for each run and fail if their stack is full. A pattern that is not plain has at most
 MOST_CHARACTERS characters, which fit an automaton.
 """
 
@@ -21,10 +21,10 @@ from tacit.query.expressions import Value
 from tacit.query.refusals import refused
 
 MOST_RUNS: Final = 500
-"""How often characters, `_` and % may alternate in a pattern."""
+"""The largest number of runs of characters, `_` and % in a pattern."""
 
 MOST_CHARACTERS: Final = 1_000
-"""How long a pattern may be that is not plain; a run of % counts as one character."""
+"""The greatest length of a pattern that is not plain; a run of % counts as one character."""
 
 
 def split_pattern(pattern: str) -> list[str]:
@@ -37,7 +37,7 @@ def split_pattern(pattern: str) -> list[str]:
 
 
 def split_part(part: str) -> list[str]:
-    """Return the runs of a part: each is all `_`, or has none.
+    """Return the runs of a part: each consists of `_` alone, or has no `_`.
 
     >>> split_part("a__bc_")
     ['a', '__', 'bc', '_']
@@ -46,7 +46,7 @@ def split_part(part: str) -> list[str]:
 
 
 def is_plain(pattern: str) -> bool:
-    """Whether a pattern has no `_`, or at most one run of %.
+    """Return whether a pattern has no `_`, or at most one run of %.
 
     >>> [is_plain(pattern) for pattern in ("a_c", "a%c_", "%abc%", "a%b%c", "%a_c%", "%a%c_")]
     [True, True, True, True, False, False]
@@ -55,15 +55,15 @@ def is_plain(pattern: str) -> bool:
 
 
 def check_pattern(pattern: Value) -> None:
-    """Raise RefusedError if a pattern is beyond the limits."""
+    """Raise RefusedError if a pattern exceeds the limits."""
     if not isinstance(pattern, str):
         return
     parts = split_pattern(pattern)
     runs = sum(len(split_part(part)) for part in parts) + len(parts) - 1
     if runs > MOST_RUNS:
-        what = f"A LIKE pattern switches {runs:,} times between characters, _ and %; the limit is {MOST_RUNS}"
-        raise refused(what, "Shorten the pattern.")
+        reason = f"A LIKE pattern switches {runs:,} times between characters, _ and %; the limit is {MOST_RUNS}"
+        raise refused(reason, "Shorten the pattern.")
     characters = sum(map(len, parts)) + len(parts) - 1
     if characters > MOST_CHARACTERS and not is_plain(pattern):
-        what = f"A LIKE pattern with _ and several % has {characters:,} characters; the limit is {MOST_CHARACTERS:,}"
-        raise refused(what, "Shorten the pattern.")
+        reason = f"A LIKE pattern with _ and several % has {characters:,} characters; the limit is {MOST_CHARACTERS:,}"
+        raise refused(reason, "Shorten the pattern.")

@@ -1,7 +1,7 @@
-"""Numbers: what each listed function means on values that are there (NULL is dealt with in `functions`).
+"""Functions of numbers: their meanings on values that are not NULL; `functions` handles NULL.
 
-Real arithmetic is that of doubles: overflow gives ±inf, and a result that is not a number becomes NULL later.
-None here is NULL. Addition, subtraction, multiplication, negation and absolute value are Python's own.
+Real arithmetic is that of doubles: overflow gives ±inf, and `functions` turns a NaN into NULL. A result of None is
+NULL. Addition, subtraction, multiplication, negation and absolute value are Python's own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from fractions import Fraction
 
 
 def divide(a: float, b: float) -> float | None:
-    """a/b as a real number; NULL where b is 0."""
+    """Return a/b as a real number; NULL if b is 0."""
     return None if b == 0 else float(a) / float(b)
 
 
 def modulo(a: float, b: float) -> float | None:
-    """What is left of a after taking away whole multiples of b, with the sign of a; NULL where b is 0 or a is infinite.
+    """Return the remainder of a/b, with the sign of a; NULL if b is 0 or a is infinite.
 
     >>> modulo(-7, 3), modulo(7.5, 2.0), modulo(1, 0)
     (-1, 1.5, None)
@@ -24,29 +24,29 @@ def modulo(a: float, b: float) -> float | None:
     if b == 0 or math.isinf(a):
         return None
     if isinstance(a, int) and isinstance(b, int):
-        return abs(a) % abs(b) * (-1 if a < 0 else 1)  # fmod would go through doubles
+        return abs(a) % abs(b) * (-1 if a < 0 else 1)  # fmod would round to doubles
     return math.fmod(a, b)
 
 
 def sign(a: float) -> int:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     return (a > 0) - (a < 0)
 
 
 def floor(a: float) -> float:
-    """The largest whole number ≤ a, as a real."""
+    """Return the largest whole number ≤ a, as a real."""
     return a if math.isinf(a) else float(math.floor(a))
 
 
 def ceil(a: float) -> float:
-    """The least whole number ≥ a, as a real."""
+    """Return the smallest whole number ≥ a, as a real."""
     return a if math.isinf(a) else float(math.ceil(a))
 
 
 def round_half_up(a: float, digits: float = 0) -> float:
-    """⌊a·10^d + ½⌋/10^d in doubles, step by step; for d < 0 ⌊a/10^-d + ½⌋·10^-d.
+    """Return ⌊a·10^d + ½⌋/10^d, each step in doubles; for d < 0 it is ⌊a/10^-d + ½⌋·10^-d.
 
-    Neither half-even nor away from zero: those differ between engines.
+    A half is rounded up, neither to even nor away from zero, because engines differ in those.
 
     >>> round_half_up(2.5), round_half_up(-2.5), round_half_up(3.14159, 2), round_half_up(1250.0, -2)
     (3.0, -2.0, 3.14, 1300.0)
@@ -56,17 +56,17 @@ def round_half_up(a: float, digits: float = 0) -> float:
 
 
 def sqrt(a: float) -> float | None:
-    """√a; NULL where a < 0."""
+    """Return √a; NULL if a < 0."""
     return None if a < 0 else math.sqrt(a)
 
 
 def ln(a: float) -> float | None:
-    """The natural logarithm; NULL where a ≤ 0."""
+    """Return the natural logarithm of a; NULL if a ≤ 0."""
     return None if a <= 0 else math.log(a)
 
 
 def exp(a: float) -> float:
-    """e^a; +inf where it is too large for a double."""
+    """Return e^a; +inf if it is too large for a double."""
     try:
         return math.exp(a)
     except OverflowError:
@@ -74,7 +74,7 @@ def exp(a: float) -> float:
 
 
 def power(a: float, b: float) -> float | None:
-    """a^b; NULL unless it is a finite real number.
+    """Return a^b; NULL unless it is a finite real number.
 
     >>> power(2.0, 10.0), power(-8.0, 0.5), power(0.0, -1.0), power(10.0, 400.0)
     (1024.0, None, None, None)
@@ -87,12 +87,12 @@ def power(a: float, b: float) -> float | None:
 
 
 def clamp(a: float, low: float, high: float) -> float:
-    """a, but at least low and at most high; ±inf becomes an end."""
+    """Return a, but at least low and at most high; ±inf becomes an end."""
     return min(max(a, low), high)
 
 
 def steps(a: float, exponent: int, low: int, high: int) -> int:
-    """The place of a on a grid: clamp(⌊a/2^exponent + ½⌋, low, high) - low, exactly; ±inf is at an end.
+    """Return the index of a on a grid, clamp(⌊a/2^exponent + ½⌋, low, high) - low, exactly; ±inf gives an end.
 
     >>> steps(2.6, -1, 2, 8), steps(-math.inf, -1, 2, 8), steps(10**18 + 1, 0, 10**18, 10**18 + 5)
     (3, 0, 1)

@@ -1,10 +1,10 @@
-"""Which numbers an expression can be: an interval proved from its parts, by interval arithmetic in rationals.
+"""The range of an expression: an interval proved from its parts, by interval arithmetic in rationals.
 
-A NULL counts for nothing, so a range says nothing of it; but `least` and `greatest` skip NULLs, so there it matters
-which of their arguments are always there. Booleans are 0 and 1. A float stands for the decimal that it prints, and the
-rounding of doubles is left out: what is measured is clamped to its range once more, and so is every real that becomes
-an integer (`parse_terms.cast_to`). So the range of an integer holds on every row, while that of a real may be left by
-what doubles round away.
+NULL counts for nothing, so a range does not cover it. But `least` and `greatest` skip NULL, so a range records whether
+its value is never NULL. Booleans are 0 and 1. A float stands for the decimal that it prints. The rounding of doubles is
+left out: measured values are clamped to their ranges again, and so is every real that becomes an integer
+(`typed_expressions.cast_to`). So the range of an integer holds on every row, while rounding can move a real out of its
+range.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from math import ceil, exp, floor, inf, isinf, log, nextafter, sqrt
 
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 
-Bounds = Mapping[str, tuple[Fraction, Fraction]]
-"""What the values of columns keep to."""
+ColumnBounds = Mapping[str, tuple[Fraction, Fraction]]
+"""Columns and the bounds of their values."""
 
 _LARGEST = Fraction(2) ** 1000
 _LONGEST = 1000
@@ -27,11 +27,11 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An interval; an end that is None is not known. `there`: never NULL."""
+    """An interval; an end that is None is not known. `never_null`: the value is not NULL on any row."""
 
     low: Fraction | None = None
     high: Fraction | None = None
-    there: bool = False
+    never_null: bool = False
 
     @property
     def ends(self) -> tuple[Fraction, Fraction] | None:
@@ -42,51 +42,51 @@ class Range:
 _UNKNOWN = Range()
 
 
-def proven(expression: Expression, bounds: Bounds) -> tuple[Fraction, Fraction] | None:
-    """Return the proved range of an expression whose columns keep to some bounds; None if there is none.
+def prove_range(expression: Expression, bounds: ColumnBounds) -> tuple[Fraction, Fraction] | None:
+    """Return the proved range of an expression, given the bounds of its columns; None if an end is not known.
 
     >>> age = Column("age", "integer")
     >>> double = Call("multiply", (age, Constant(2, "integer")), "integer")
-    >>> proven(double, {"age": (Fraction(0), Fraction(120))}), proven(double, {})
+    >>> prove_range(double, {"age": (Fraction(0), Fraction(120))}), prove_range(double, {})
     ((Fraction(0, 1), Fraction(240, 1)), None)
     """
-    found: dict[int, Range] = {}
+    ranges: dict[int, Range] = {}
     waiting: list[tuple[Expression, bool]] = [(expression, False)]
     while waiting:
         part, ready = waiting.pop()
         if ready:
-            found[id(part)] = range_of(part, [found[id(child)] for child in children(part)], bounds)
-        elif id(part) not in found:
+            ranges[id(part)] = range_of(part, [ranges[id(child)] for child in children(part)], bounds)
+        elif id(part) not in ranges:
             waiting.append((part, True))
             waiting.extend((child, False) for child in children(part))
-    return found[id(expression)].ends
+    return ranges[id(expression)].ends
 
 
-def range_of(part: Expression, below: Sequence[Range], bounds: Bounds) -> Range:
-    """Return the range of one part from the ranges of its own parts, in their order."""
+def range_of(part: Expression, below: Sequence[Range], bounds: ColumnBounds) -> Range:
+    """Return the range of one part from the ranges of its direct parts, in their order."""
     match part:
         case Constant(value=value):
             return _point(value)
         case Column(name=name):
-            found = Range(*bounds.get(name, (None, None)))
+            result = Range(*bounds.get(name, (None, None)))
         case Cast():
-            found = _of_cast(part, below[0])
+            result = _of_cast(part, below[0])
         case Case():
-            found = _of_case(part, below)
+            result = _of_case(part, below)
         case Call():
-            found = _of_call(part, below)
+            result = _of_call(part, below)
     if part.kind == "boolean":
-        return Range(Fraction(0), Fraction(1), found.there)
-    return _tidy(found)
+        return Range(Fraction(0), Fraction(1), result.never_null)
+    return _tidy(result)
 
 
 def _point(value: Value) -> Range:
     if value is None:
         return _UNKNOWN
     if not isinstance(value, (int, float)) or isinf(value):
-        return Range(there=True)
+        return Range(never_null=True)
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    return Range(exact, exact, there=True)
+    return Range(exact, exact, never_null=True)
 
 
 def _of_cast(part: Cast, operand: Range) -> Range:
@@ -100,45 +100,45 @@ def _of_case(part: Case, below: Sequence[Range]) -> Range:
     ranges = list(below[1 : 2 * len(results) : 2])
     if part.otherwise is not None:
         results, ranges = [*results, part.otherwise], [*ranges, below[-1]]
-    found = _union(results, ranges)
-    return Range(found.low, found.high, part.otherwise is not None and all(one.there for one in ranges))
+    union = _union(results, ranges)
+    return Range(union.low, union.high, part.otherwise is not None and all(known.never_null for known in ranges))
 
 
 def _of_call(part: Call, below: Sequence[Range]) -> Range:
     if part.function == "coalesce":
-        found = _union(part.arguments, below)
-        return Range(found.low, found.high, any(one.there for one in below))
+        union = _union(part.arguments, below)
+        return Range(union.low, union.high, any(known.never_null for known in below))
     if part.function == "is_null":
-        return Range(there=True)
+        return Range(never_null=True)
     if part.function == "sign" and part.arguments[0].kind == "real":
-        return Range(Fraction(-1), Fraction(1))  # the sign of a real hangs on its last bit; see the module
+        return Range(Fraction(-1), Fraction(1))  # the sign of a real can depend on its last bit
     if part.function == "modulo" and part.kind == "integer":
         return _modulo(below, step=1)
     return _RULES[part.function](below) if part.function in _RULES else _UNKNOWN
 
 
 def _union(results: Sequence[Expression], ranges: Sequence[Range]) -> Range:
-    """Return the range of one of several results; a bare NULL is none of them."""
-    real = [one for result, one in zip(results, ranges, strict=True) if result != Constant(None, result.kind)]
-    return Range(_all(min, (one.low for one in real)), _all(max, (one.high for one in real)))
+    """Return the range of a choice among several results; a constant NULL is left out."""
+    values = [known for result, known in zip(results, ranges, strict=True) if result != Constant(None, result.kind)]
+    return Range(_all(min, (known.low for known in values)), _all(max, (known.high for known in values)))
 
 
 def _all(choose: Callable[[list[Fraction]], Fraction], ends: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the least or the largest end, if all are known."""
+    """Return the least or the largest end if all ends are known; otherwise None."""
     listed = list(ends)
     known = [end for end in listed if end is not None]
     return choose(known) if known and len(known) == len(listed) else None
 
 
 def _some(choose: Callable[[list[Fraction]], Fraction], ends: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the least or the largest of those ends that are known."""
+    """Return the least or the largest of the known ends; None if no end is known."""
     known = [end for end in ends if end is not None]
     return choose(known) if known else None
 
 
-def _tidy(found: Range) -> Range:
-    """Forget ends that no double holds, and move ends that are too long to write outward to a double."""
-    return Range(_short(found.low, -inf), _short(found.high, inf), found.there)
+def _tidy(known: Range) -> Range:
+    """Drop ends that no double can hold, and round ends with too many digits outward to a double."""
+    return Range(_short(known.low, -inf), _short(known.high, inf), known.never_null)
 
 
 def _short(end: Fraction | None, outward: float) -> Fraction | None:
@@ -147,11 +147,11 @@ def _short(end: Fraction | None, outward: float) -> Fraction | None:
     return end if end.denominator.bit_length() <= _LONGEST else Fraction(nextafter(float(end), outward))
 
 
-Rule = Callable[[Sequence[Range]], Range]
+RangeRule = Callable[[Sequence[Range]], Range]
 
 
-def _rising(f: Callable[[Fraction], Fraction]) -> Rule:
-    """Return the rule of a function that never falls."""
+def _rising(f: Callable[[Fraction], Fraction]) -> RangeRule:
+    """Return the rule of a non-decreasing function."""
 
     def rule(below: Sequence[Range]) -> Range:
         low, high = below[0].low, below[0].high
@@ -189,7 +189,10 @@ def _divide(below: Sequence[Range]) -> Range:
 
 
 def _modulo(below: Sequence[Range], step: int = 0) -> Range:
-    """Smaller than the divisor (by `step`, if whole) and no larger than the dividend; it has the dividend's sign."""
+    """Return the range of a remainder. It has the sign of the dividend.
+
+    Its size is below the divisor, by `step` if both are whole, and at most the size of the dividend.
+    """
     dividend, divisor = below[0], below[1].ends
     if divisor is None:
         return _UNKNOWN
@@ -216,7 +219,7 @@ def _round(below: Sequence[Range]) -> Range:
 
 
 def _outward(f: Callable[[float], float], low: Fraction | None, high: Fraction | None) -> Range:
-    """Return the range of a rising function that doubles compute to within two last places."""
+    """Return the range of an increasing function that doubles compute to within two units in the last place."""
 
     def at(end: Fraction, outward: float) -> Fraction | None:
         try:
@@ -231,10 +234,10 @@ def _outward(f: Callable[[float], float], low: Fraction | None, high: Fraction |
 
 def _sqrt(below: Sequence[Range]) -> Range:
     low, high = below[0].low, below[0].high
-    found = _outward(
+    known = _outward(
         sqrt, None if low is None else max(low, Fraction(0)), None if high is None else max(high, Fraction(0))
     )
-    return Range(max(found.low or Fraction(0), Fraction(0)), found.high)
+    return Range(max(known.low or Fraction(0), Fraction(0)), known.high)
 
 
 def _ln(below: Sequence[Range]) -> Range:
@@ -243,12 +246,12 @@ def _ln(below: Sequence[Range]) -> Range:
 
 
 def _exp(below: Sequence[Range]) -> Range:
-    found = _outward(exp, below[0].low, below[0].high)
-    return Range(max(found.low or Fraction(0), Fraction(0)), found.high)
+    known = _outward(exp, below[0].low, below[0].high)
+    return Range(max(known.low or Fraction(0), Fraction(0)), known.high)
 
 
 def _power(below: Sequence[Range]) -> Range:
-    """The range of a whole power, of which the exponent is a constant."""
+    """Return the range of a whole power with a constant exponent."""
     base, exponent = below[0].ends, below[1].ends
     if base is None or exponent is None or exponent[0] != exponent[1] or exponent[0].denominator != 1:
         return _UNKNOWN
@@ -260,14 +263,23 @@ def _power(below: Sequence[Range]) -> Range:
 
 
 def _least(below: Sequence[Range]) -> Range:
-    """No less than all of them; no more than any that is always there, nor than the largest of all."""
-    caps = [_all(max, (one.high for one in below)), *(one.high for one in below if one.there)]
-    return Range(_all(min, (one.low for one in below)), _some(min, caps), any(one.there for one in below))
+    """Return the range of the least value.
+
+    It is at least the least low end. It is at most the high end of every value that is never NULL, and at most the
+    largest high end of all.
+    """
+    lows, highs = [part.low for part in below], [part.high for part in below]
+    never_null = [part for part in below if part.never_null]
+    caps = [_all(max, highs), *(part.high for part in never_null)]
+    return Range(_all(min, lows), _some(min, caps), bool(never_null))
 
 
 def _greatest(below: Sequence[Range]) -> Range:
-    floors = [_all(min, (one.low for one in below)), *(one.low for one in below if one.there)]
-    return Range(_some(max, floors), _all(max, (one.high for one in below)), any(one.there for one in below))
+    """Return the range of the largest value, by the same rule as `_least`."""
+    lows, highs = [part.low for part in below], [part.high for part in below]
+    never_null = [part for part in below if part.never_null]
+    floors = [_all(min, lows), *(part.low for part in never_null)]
+    return Range(_some(max, floors), _all(max, highs), bool(never_null))
 
 
 def _clamp(below: Sequence[Range]) -> Range:
@@ -278,14 +290,14 @@ def _clamp(below: Sequence[Range]) -> Range:
         min(max(end, low), high)
         for end in (low if value.low is None else value.low, high if value.high is None else value.high)
     ]
-    return Range(ends[0], ends[1], value.there)
+    return Range(ends[0], ends[1], value.never_null)
 
 
-def _between(low: int, high: int) -> Rule:
+def _between(low: int, high: int) -> RangeRule:
     return lambda _: Range(Fraction(low), Fraction(high))
 
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, RangeRule] = {
     "add": _add,
     "subtract": lambda below: _add([below[0], _negate(below[1:])]),
     "multiply": _multiply,
@@ -313,5 +325,5 @@ _RULES: dict[str, Rule] = {
     "weekday": _between(0, 6),
     "hour": _between(0, 23),
     "minute": _between(0, 59),
-    "steps": lambda below: Range(Fraction(0), _add([below[3], _negate(below[2:3])]).high, below[0].there),
+    "steps": lambda below: Range(Fraction(0), _add([below[3], _negate(below[2:3])]).high, below[0].never_null),
 }

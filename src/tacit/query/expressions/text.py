@@ -1,10 +1,10 @@
-"""Text: what each listed function means on values that are there. Characters are Unicode code points."""
+"""Functions of text: their meanings on values that are not NULL. Characters are Unicode code points."""
 
 from __future__ import annotations
 
 
 def lower(text: str) -> str:
-    """Small letters by Unicode's one-to-one mapping, character by character.
+    """Return the text in lower case, by Unicode's one-to-one mapping of characters.
 
     >>> lower("ÄB")
     'äb'
@@ -13,7 +13,7 @@ def lower(text: str) -> str:
 
 
 def upper(text: str) -> str:
-    """Capital letters by a one-to-one mapping, character by character; the length stays.
+    """Return the text in upper case, by a one-to-one mapping of characters, which keeps the length.
 
     >>> upper("straße")
     'STRAẞE'
@@ -29,12 +29,12 @@ def _capital(letter: str) -> str:
 
 
 def length(text: str) -> int:
-    """How many characters there are."""
+    """Return the number of characters."""
     return len(text)
 
 
 def substring(text: str, start: float, count: float | None = None) -> str:
-    """The `count` characters from place `start` on, the first being 1; to the end without `count`.
+    """Return `count` characters from position `start`, which counts from 1; without `count`, all to the end.
 
     >>> substring("abcdef", 2, 3), substring("abc", 2), substring("abc", 9, 2)
     ('bcd', 'bc', '')
@@ -44,53 +44,53 @@ def substring(text: str, start: float, count: float | None = None) -> str:
 
 
 def left(text: str, count: float) -> str:
-    """The first `count` characters."""
+    """Return the first `count` characters."""
     return text[: int(count)]
 
 
 def right(text: str, count: float) -> str:
-    """The last `count` characters."""
+    """Return the last `count` characters."""
     return text[max(0, len(text) - int(count)) :]
 
 
 def trim(text: str) -> str:
-    """The text without spaces (U+0020 alone) at its ends."""
+    """Return the text without spaces (U+0020 alone) at its ends."""
     return text.strip(" ")
 
 
 def concat(*texts: str) -> str:
-    """The texts one after the other."""
+    """Return the concatenation of the texts."""
     return "".join(texts)
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """The text with every `old`, from the left, turned into `new`; an empty `old` changes nothing."""
+    """Return the text with every `old`, from the left, replaced by `new`; an empty `old` changes nothing."""
     return text.replace(old, new) if old else text
 
 
 def starts_with(text: str, prefix: str) -> bool:
-    """Whether the text begins with the prefix."""
+    """Return whether the text starts with the prefix."""
     return text.startswith(prefix)
 
 
 def like(text: str, pattern: str) -> bool:
-    """Whether the pattern fits the whole text: % is any characters, _ is one, nothing escapes them.
+    """Return whether the pattern matches the whole text: % is any characters, _ is one, and there is no escape.
 
-    In O(n·m) steps: on a mismatch the last % takes one character more.
+    It takes O(n·m) steps: on a mismatch the last % matches one character more.
 
     >>> like("north-east", "n%t"), like("north", "_orth"), like("north", "n")
     (True, True, False)
     """
-    at = place = 0
+    position = index = 0
     star, resume = -1, 0
-    while at < len(text):
-        if place < len(pattern) and pattern[place] == "%":
-            star, resume, place = place, at, place + 1
-        elif place < len(pattern) and pattern[place] in ("_", text[at]):
-            at, place = at + 1, place + 1
+    while position < len(text):
+        if index < len(pattern) and pattern[index] == "%":
+            star, resume, index = index, position, index + 1
+        elif index < len(pattern) and pattern[index] in ("_", text[position]):
+            position, index = position + 1, index + 1
         elif star >= 0:
             resume += 1
-            at, place = resume, star + 1
+            position, index = resume, star + 1
         else:
             return False
-    return all(rest == "%" for rest in pattern[place:])
+    return all(rest == "%" for rest in pattern[index:])

@@ -15,7 +15,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from tacit.errors import InvalidError, TooMuchNoiseError, show
+from tacit.errors import InvalidError, TooMuchNoiseError, show, show_name
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import apart
@@ -23,7 +23,7 @@ from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Plan
 from tacit.query.pricing.choice import confidence_in_group
 from tacit.query.pricing.price import Price, noise_of, price
-from tacit.query.refusals import quoted, refused
+from tacit.query.refusals import refused
 
 _LEAST, _MOST = Fraction(1, 10**9), Fraction(10**6)
 _CLOSE = Fraction(2001, 2000)
@@ -49,7 +49,7 @@ def read_errors(plan: Plan, given: object) -> dict[str, Fraction]:
         wanted = {name: _target(number) for name, number in given.items()}
     else:
         if others or not noisy:
-            what = quoted(others[0]) if others else "what is asked"
+            what = show_name(others[0]) if others else "what is asked"
             raise refused(
                 f"The error of {what} cannot be said before it is asked, since it is computed from several values",
                 "Give errors for the aggregates themselves: error={'n': 50}.",

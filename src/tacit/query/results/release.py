@@ -34,7 +34,7 @@ from tacit.query.results.labels import label
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import Answered, as_html, as_table, as_text
 from tacit.query.results.table import Table
-from tacit.query.sql.names import distinct
+from tacit.query.sql.names import unique_names
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Release:
         ]
         kinds = [self.plan.keys[place].expression.kind for place in over]
         return Table(
-            tuple(distinct([*(keys[place] for place in over), "count", "count_low", "count_high"])),
+            tuple(unique_names([*(keys[place] for place in over), "count", "count_low", "count_high"])),
             (*kinds, "integer", "real", "real"),
             tuple(columns),
         )

@@ -1,1 +1,1 @@
-"""SQL text to a checked plan. `parse` is the entry point; no module here reads data or spends budget."""
+"""SQL text becomes a plan: `parse` is the entry, and `grammar` lists the supported SQL."""

@@ -1,6 +1,15 @@
-"""SQL text into a tree of which every node and every argument is on a list.
+"""SQL text becomes a parsed tree that holds only listed nodes and listed arguments.
 
-What is not listed is refused, whatever it is: a new clause of the parser's is refused until somebody lists it.
+tacit refuses anything that is not listed, so a new clause of the parser is refused until somebody lists it.
+
+`FILTER (WHERE …)` and `count_if` are rewritten as CASE before the check:
+
+    sum(x) FILTER (WHERE c)      sum(CASE WHEN c THEN x END)
+    count(*) FILTER (WHERE c)    count(CASE WHEN c THEN 1 END)
+    count_if(c)                  count(CASE WHEN c THEN 1 END)
+
+A row that does not meet the condition gives NULL. Every aggregate skips NULL, as FILTER skips the row. The result is
+checked like any query.
 """
 
 from __future__ import annotations
@@ -16,14 +25,13 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from tacit.errors import InvalidError, show
-from tacit.query.refusals import WRITTEN, quoted, refused, refused_argument, refused_node
-from tacit.query.sql.filter_clauses import without_filters
+from tacit.errors import InvalidError, bad_value, show_name
+from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused_node
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
 _DEEPEST = 24
-_WANTED = "one SELECT statement in DuckDB's SQL"
+_EXPECTED = "A query is one SELECT statement in DuckDB's SQL."
 
 _STATEMENT = "with_ expressions from_ joins where group having order limit offset"
 _BINARY = "this expression"
@@ -89,39 +97,43 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
         for node in nodes
     }
 )
-"""The node classes that may stand in a question, and which of their arguments may be set."""
+"""The node classes that a query may contain, and the arguments that each may have."""
 
 
-def read(sql: object) -> exp.Select:
+def read_select(sql: object) -> exp.Select:
     """Return the checked tree of one SELECT statement, or raise InvalidError or RefusedError."""
-    text = _text(sql)
+    text = _check_text(sql)
     _check_tokens(_tokens(text))
-    tree = _tree(text)
-    _keep_words(tree, text)
-    tree = without_filters(tree)
-    while isinstance(tree, exp.Subquery) and set(_set_arguments(tree)) == {"this"}:
+    tree = _parse(text)
+    _store_source_words(tree, text)
+    tree = _without_filters(tree)
+    while isinstance(tree, exp.Subquery) and set(_arguments(tree)) == {"this"}:
         tree = tree.this
     if not isinstance(tree, exp.Select):
         raise refused_node(tree)
-    _check(tree)
+    _check_nodes(tree)
     return tree
 
 
-def _keep_words(tree: exp.Expr, text: str) -> None:
-    """Let every call remember the word by which the question names it: the parser has names of its own."""
+def _invalid(message: str, hint: str = _EXPECTED) -> InvalidError:
+    return InvalidError(message, argument="sql", hint=hint)
+
+
+def _store_source_words(tree: exp.Expr, text: str) -> None:
+    """Store in each call the word that the query uses for it, because the parser renames functions."""
     for node in tree.walk():
         start, end = node.meta.get("start"), node.meta.get("end")
         if isinstance(node, exp.Func) and isinstance(start, int) and isinstance(end, int):
-            node.meta[WRITTEN] = text[start : end + 1]
+            node.meta[SOURCE_WORD] = text[start : end + 1]
 
 
-def _text(sql: object) -> str:
+def _check_text(sql: object) -> str:
     if not isinstance(sql, str):
-        raise InvalidError("sql", show(sql), f"text: {_WANTED}")
+        raise bad_value("sql", sql, "text", hint=_EXPECTED)
     if len(sql) > _MOST_CHARACTERS:
-        raise InvalidError("sql", f"a text of {len(sql):,} characters", f"at most {_MOST_CHARACTERS:,} characters long")
+        raise _invalid(f"The query has {len(sql):,} characters; the limit is {_MOST_CHARACTERS:,}.", "Shorten it.")
     if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
-        raise InvalidError("sql", "a text with NUL or with half a character", "text that UTF-8 can hold, without NUL")
+        raise _invalid("The query contains NUL or half a surrogate pair.", "Write text that UTF-8 can encode.")
     return sql
 
 
@@ -129,22 +141,23 @@ def _tokens(text: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, dialect="duckdb")
     except SqlglotError as error:
-        raise InvalidError("sql", "a text that ends inside a quotation or a comment", _WANTED) from error
+        raise _invalid("The query ends inside a quotation or a comment.") from error
 
 
 def _check_tokens(tokens: list[Token]) -> None:
-    """Refuse what need not be parsed: no statement, several, another one than SELECT, nesting too deep."""
+    """Check, before parsing, that there is one statement, that it is a SELECT, and that it is not nested too deep."""
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens = tokens[:-1]
     if not tokens:
-        raise InvalidError("sql", "no statement", _WANTED)
+        raise _invalid("The query contains no statement.")
     if tokens[0].token_type == TokenType.VAR:
-        near = " (did you mean SELECT?)" if get_close_matches(tokens[0].text.upper(), ["SELECT", "WITH"]) else ""
-        raise InvalidError("sql", f"a text that begins with {quoted(tokens[0].text)}", f"{_WANTED}{near}")
+        near = get_close_matches(tokens[0].text.upper(), ["SELECT", "WITH"])
+        hint = f"Did you mean SELECT? {_EXPECTED}" if near else _EXPECTED
+        raise _invalid(f"The query starts with {show_name(tokens[0].text)}.", hint)
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
-        raise refused(f"Only SELECT is answered, not {quoted(tokens[0].text.upper())}")
+        raise refused(f"{show_name(tokens[0].text.upper())} is not supported", "Only SELECT is.")
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        raise refused("Several statements are not answered together", "Ask them one by one.")
+        raise refused("Several statements are not supported", "Run them one by one.")
     _check_nesting(tokens)
 
 
@@ -153,71 +166,71 @@ _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
 def _check_nesting(tokens: list[Token]) -> None:
-    """Raise if parentheses do not match, which the parser may let pass, or are too deep together with CASE."""
+    """Check that parentheses match, which the parser may not notice, and that they and CASE are not nested too deep."""
     brackets = cases = 0
     for token in tokens:
         brackets += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         cases += (token.token_type == TokenType.CASE) - (token.token_type == TokenType.END)
         if brackets + max(cases, 0) > _DEEPEST:
-            raise too_deep()
+            raise nested_too_deep()
         if brackets < 0:
             break
     if brackets:
-        raise InvalidError("sql", "parentheses that do not match", _WANTED)
+        raise _invalid("The parentheses do not match.")
 
 
-def too_deep() -> Exception:
-    """Return the error for a question that is nested too deep."""
+def nested_too_deep() -> Exception:
+    """Return the error for a query that is nested too deep."""
     return refused(
-        "The question is nested too deep or is too long",
+        "The query is nested too deep or is too long",
         f"Parentheses and function calls may be nested {_DEEPEST} deep. Write steps as CTEs, and chains of OR with IN.",
     )
 
 
-def _tree(text: str) -> exp.Expr:
+def _parse(text: str) -> exp.Expr:
     silence = _silent.set(True)
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except ParseError as error:
-        raise InvalidError("sql", _place(error), _WANTED) from error
+        raise _syntax_error(error) from error
     except RecursionError as error:
-        raise too_deep() from error
+        raise nested_too_deep() from error
     except Exception as error:
-        raise InvalidError("sql", "a text that cannot be parsed", _WANTED) from error
+        raise _invalid("The query cannot be parsed.") from error
     finally:
         _silent.reset(silence)
-    statements = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]  # one that holds a comment
+    statements = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]  # a semicolon that holds a comment
     if len(statements) != 1:
-        raise InvalidError("sql", f"{len(statements)} statements", _WANTED)
+        raise _invalid(f"The query contains {len(statements)} statements.")
     return statements[0]
 
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
-logging.getLogger("sqlglot").addFilter(lambda _: not _silent.get())  # its warnings repeat the question
+logging.getLogger("sqlglot").addFilter(lambda _: not _silent.get())  # its warnings repeat the query
 
 
-def _place(error: ParseError) -> str:
-    where = error.errors[0] if error.errors else {}
-    return f"a syntax error at line {where.get('line', '?')}, column {where.get('col', '?')}"
+def _syntax_error(error: ParseError) -> InvalidError:
+    position = error.errors[0] if error.errors else {}
+    return _invalid(f"Syntax error at line {position.get('line', '?')}, column {position.get('col', '?')}.")
 
 
-def _check(tree: exp.Expr) -> None:
-    """Raise unless every node and every argument that is set is listed."""
+def _check_nodes(tree: exp.Expr) -> None:
+    """Check that every node and every argument of it is listed."""
     for count, node in enumerate(tree.walk()):
         if count >= _MOST_NODES:
-            raise too_deep()
+            raise nested_too_deep()
         permitted = ALLOWED.get(type(node))
         if permitted is None:
             raise refused_node(node)
-        for argument in _set_arguments(node):
+        for argument in _arguments(node):
             if argument not in permitted:
                 raise refused_argument(node, argument)
-        if not _is_whole(node):
-            raise InvalidError("sql", f"{type(node).__name__.upper()} without all its parts", _WANTED)
+        if not _is_complete(node):
+            raise _invalid(f"{type(node).__name__.upper()} is incomplete.")
 
 
-def _is_whole(node: exp.Expr) -> bool:
-    """Whether a node has all that it needs; the parser does not look at every kind."""
+def _is_complete(node: exp.Expr) -> bool:
+    """Return whether a node has all arguments that it needs; the parser does not check all node classes."""
     needed = [name for name, required in node.arg_types.items() if required]
     if any(node.args.get(name) in (None, []) for name in needed):
         return False
@@ -236,5 +249,46 @@ def _is_whole(node: exp.Expr) -> bool:
             return True
 
 
-def _set_arguments(node: exp.Expr) -> list[str]:
+def _arguments(node: exp.Expr) -> list[str]:
+    """Return the names of the arguments that are set."""
     return [name for name, value in node.args.items() if value is not None and value is not False and value != []]
+
+
+def _without_filters(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with the conditions of FILTER and count_if moved into CASE; other nodes stay as they are."""
+    for node in list(tree.find_all(exp.Filter, exp.CountIf)):
+        rewritten = _rewrite_count_if(node) if isinstance(node, exp.CountIf) else _rewrite_filter(node)
+        if rewritten is None:
+            continue
+        if node is tree:
+            tree = rewritten
+        else:
+            node.replace(rewritten)
+    return tree
+
+
+def _rewrite_count_if(node: exp.Expr) -> exp.Expr | None:
+    condition = node.args.get("this")
+    if condition is None or isinstance(condition, exp.Distinct):
+        return None
+    return exp.Count(this=_case(condition, exp.Literal.number(1)), big_int=True)
+
+
+def _rewrite_filter(node: exp.Expr) -> exp.Expr | None:
+    """Return an aggregate of one value with its condition inside; None for others, such as DISTINCT or WITHIN GROUP."""
+    aggregate, where = node.this, node.args.get("expression")
+    if not isinstance(where, exp.Where) or not isinstance(aggregate, (exp.Count, exp.Sum, exp.Avg, exp.CountIf)):
+        return None
+    value = aggregate.args.get("this")
+    if isinstance(aggregate, exp.CountIf):
+        both = None if value is None else exp.CountIf(this=exp.and_(value.copy(), where.this.copy()))
+        return None if both is None else _rewrite_count_if(both)
+    if value is None or isinstance(value, (exp.Distinct, exp.Order)) or aggregate.args.get("expressions"):
+        return None
+    rewritten = aggregate.copy()
+    rewritten.set("this", _case(where.this, exp.Literal.number(1) if isinstance(value, exp.Star) else value))
+    return rewritten
+
+
+def _case(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])

@@ -1,4 +1,4 @@
-"""Names: what an identifier means, and what a column of the answer is called."""
+"""Names: the meaning of an identifier, and the name of a column of the answer."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from tacit.query.refusals import quoted, refused
+from tacit.errors import show_name
+from tacit.query.refusals import refused
 
 
-def match(name: exp.Identifier, names: Iterable[str]) -> str | None:
-    """Return the name that an identifier means: exactly, or without regard to case if it is not quoted."""
+def resolve(identifier: exp.Identifier, names: Iterable[str]) -> str | None:
+    """Return the name that an identifier refers to, ignoring case if it is not quoted; None if there is no match."""
     listed = list(names)
-    if name.name in listed:
-        return str(name.name)
-    near = [] if name.args.get("quoted") else [one for one in listed if one.casefold() == name.name.casefold()]
+    if identifier.name in listed:
+        return str(identifier.name)
+    folded = identifier.name.casefold()
+    near = [] if identifier.args.get("quoted") else [name for name in listed if name.casefold() == folded]
     if len(near) > 1:
-        raise refused(
-            f"The name {quoted(name.name)} is ambiguous", 'Write it in "double quotes", with capitals as they are.'
-        )
+        hint = 'Write it in "double quotes", with the same capitals.'
+        raise refused(f"The name {show_name(identifier.name)} is ambiguous", hint)
     return near[0] if near else None
 
 
-def title(node: exp.Expr) -> str:
-    """Return what DuckDB would call a column without an alias.
+def default_name(node: exp.Expr) -> str:
+    """Return DuckDB's name for a column without an alias.
 
     >>> import sqlglot
-    >>> [title(item) for item in sqlglot.parse_one("SELECT COUNT(*), Round(Avg(x)/2, 1)", dialect="duckdb").expressions]
+    >>> items = sqlglot.parse_one("SELECT COUNT(*), Round(Avg(x)/2, 1)", dialect="duckdb").expressions
+    >>> [default_name(item) for item in items]
     ['count_star()', 'round((avg(x) / 2), 1)']
     """
     if isinstance(node, exp.Column):
@@ -41,18 +43,18 @@ def title(node: exp.Expr) -> str:
             wrapped = exp.Paren()
             part.replace(wrapped)
             wrapped.set("this", part)
-    return plain(whole.this, lower=True)
+    return to_sql(whole.this, lower=True)
 
 
-def plain(node: exp.Expr, *, lower: bool = False) -> str:
-    """Return a node as text, without comments."""
+def to_sql(node: exp.Expr, *, lower: bool = False) -> str:
+    """Return the SQL of a node, without comments."""
     return str(node.sql(dialect="duckdb", comments=False, normalize_functions="lower" if lower else "upper"))
 
 
-def distinct(names: Iterable[str]) -> list[str]:
-    """Return names of which no two are alike, by adding _1, _2, … to those that were there before.
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return the names, with _1, _2, … added to those that occurred before.
 
-    >>> distinct(["n", "n", "n_1"])
+    >>> unique_names(["n", "n", "n_1"])
     ['n', 'n_1', 'n_1_1']
     """
     taken: dict[str, int] = {}

@@ -1,13 +1,13 @@
-"""Intervals for a count from the tails of what was counted, down to a single report.
+"""The laws of the sums in a tally, and intervals for counts from their tails, down to a single report.
 
 **Test.** X is the sum that a tally has for a value, and m the number of people who have it. X grows with m in
-stochastic order. The interval holds every m in {0, …, n} at which neither Pr[X ≥ x | m] nor Pr[X ≤ x | m] is below β/2,
-as Clopper and Pearson's does (Biometrika 26, 1934): it misses m with probability at most β, at most β/2 on each side.
-Tails are exact where they are cheap, and else very nearly so; see `rejection`. The tests compare misses with β by exact
-enumeration.
+stochastic order. The interval holds every m in {0, …, n} at which neither Pr[X ≥ x | m] nor Pr[X ≤ x | m] is below
+β/2, as Clopper and Pearson's does (Biometrika 26, 1934): it misses m with probability at most β, at most β/2 on each
+side. Tails are exact where they are cheap, and very nearly exact elsewhere; see `intervals`. The tests compare misses
+with β by exact enumeration.
 
 **Outside 0…n** no m is possible. Where 0 is not rejected the low end is that of a normal law with the variance at 0,
-at most 0, so that it still shows how far an unbiased count may be off; the same at n. Ends between are whole numbers.
+at most 0, so that it still shows the error of an unbiased count; the same at n. Ends between are whole numbers.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol as Interface
 
 import numpy as np
 
 from tacit.arrays import Floats, Ints
-from tacit.local.inversion import Group, moments
-from tacit.local.rejection import PACKED, Ends, ends
+from tacit.local.intervals import PACKED, Ends, Group, ends, moments
 from tacit.local.response_law import Pure
 
 _NEWTON, _CLOSE = 100, 1e-7
@@ -31,8 +30,8 @@ _TILT = 200.0
 _SHARE = 40
 
 
-class Decoded(Protocol):
-    """Unbiased counts and what is known of their errors."""
+class Decoded(Interface):
+    """Unbiased counts and their errors."""
 
     @property
     def counts(self) -> Floats:
@@ -67,7 +66,7 @@ class Supports:
 
     @property
     def step(self) -> float:
-        """How far a count moves with one report more that supports it."""
+        """The change of a count when one more report supports it."""
         return self.law.step
 
     def std(self) -> Floats:
@@ -83,16 +82,16 @@ class Supports:
 
     def ends(self, beta: float) -> Ends:
         """Return an interval for each value; equal supports have equal ones."""
-        kinds, place = np.unique(self.support, return_inverse=True)
-        low, high = ends(Supports(self.law, kinds, self.n), beta / 2)
-        return low[place], high[place]
+        distinct, inverse = np.unique(self.support, return_inverse=True)
+        low, high = ends(Supports(self.law, distinct, self.n), beta / 2)
+        return low[inverse], high[inverse]
 
-    def some(self, places: Ints) -> Supports:
+    def subset(self, positions: Ints) -> Supports:
         """Return the law for some of the values."""
-        return replace(self, support=self.support[places])
+        return replace(self, support=self.support[positions])
 
     def groups(self, m: Floats) -> Sequence[Sequence[Group]]:
-        """Return those who have the value and those who have not."""
+        """Return the people with the value, and the others."""
         p, q, off, no = self._chances()
         return [[Group(m, p, 0.0, off), Group(self.n - m, q, 0.0, no)]]
 
@@ -117,7 +116,7 @@ class Signs:
     Each of the m people who have the value adds +1 with probability `keep`, -1 with `stray`, else 0; each other one of
     the c people whose values are in the block ±1 with (keep + stray)/2 each; each of the n - c others ±1 with `stray`.
 
-    **Nobody knows c.** N is Bin(c, keep + stray) + Bin(n - c, 2·stray), whatever m is. So Clopper and Pearson's upper
+    **c is unknown.** N is Bin(c, keep + stray) + Bin(n - c, 2·stray), whatever m is. So Clopper and Pearson's upper
     end C for c from N is below c with probability at most γ = β/40. Reject m if a tail of X is below β/2 - γ for every
     c in {m, …, max(C, m)}. The true m is rejected on one side only if c > C or if that tail is below β/2 - γ at the
     true c: together at most β/2, whoever the others are (Berger and Boos, J. Am. Stat. Assoc. 89, 1994).  ∎
@@ -157,7 +156,7 @@ class Signs:
 
     @property
     def step(self) -> float:
-        """How far a count moves with one report more."""
+        """The change of a count with one more report."""
         return 1 / float(self.keep - self.stray)
 
     def std(self) -> Floats:
@@ -169,25 +168,25 @@ class Signs:
         return self._deviation(np.full(self.plus.shape, float(m)))
 
     def _deviation(self, m: Floats) -> Floats:
-        """Return √V if as many reports of others are expected in the block as there are, or as the law itself adds."""
+        """Return √V for the number of reports in the block, or for the number that the law itself adds if larger."""
         keep, stray = float(self.keep), float(self.stray)
-        found = self.plus + self.minus - m * (keep + stray)
-        others = np.maximum(found, (self.n - m + 1) * 2 * stray)
+        observed = self.plus + self.minus - m * (keep + stray)
+        others = np.maximum(observed, (self.n - m + 1) * 2 * stray)
         return np.asarray(np.sqrt(others + m * (keep + stray - (keep - stray) ** 2)) * self.step)
 
     def ends(self, beta: float) -> Ends:
         """Return an interval for each value; equal numbers of signs have equal ones."""
         if self.n >= PACKED:
             return _ends_of_signs(self, beta)
-        kinds, place = np.unique(self.plus * PACKED + self.minus, return_inverse=True)
-        low, high = _ends_of_signs(replace(self, plus=kinds // PACKED, minus=kinds % PACKED), beta)
-        return low[place], high[place]
+        distinct, inverse = np.unique(self.plus * PACKED + self.minus, return_inverse=True)
+        low, high = _ends_of_signs(replace(self, plus=distinct // PACKED, minus=distinct % PACKED), beta)
+        return low[inverse], high[inverse]
 
     def in_block(self, gamma: float) -> Floats:
-        """Return C, the most people whose values are in the block, if that may be wrong with probability γ."""
+        """Return C, the upper end for the number of people in the block; it is too small with probability at most γ."""
         law = Pure(1 - self._chances[1], 2 * Fraction(self.stray))
-        reports, place = np.unique(self.plus + self.minus, return_inverse=True)
-        return np.asarray(np.clip(np.floor(Supports(law, reports, self.n).ends(2 * gamma)[1]), 0, self.n)[place])
+        reports, inverse = np.unique(self.plus + self.minus, return_inverse=True)
+        return np.asarray(np.clip(np.floor(Supports(law, reports, self.n).ends(2 * gamma)[1]), 0, self.n)[inverse])
 
     @cached_property
     def _chances(self) -> tuple[float, Fraction]:
@@ -195,23 +194,23 @@ class Signs:
         outside = max(1 - Fraction(self.keep) - Fraction(self.stray), Fraction(1, 1 << 70))
         return float(1 - outside), outside
 
-    def some(self, places: Ints) -> Signs:
+    def subset(self, positions: Ints) -> Signs:
         """Return the law for some of the values."""
-        most = None if self.most is None else self.most[places]
-        return replace(self, plus=self.plus[places], minus=self.minus[places], most=most)
+        most = None if self.most is None else self.most[positions]
+        return replace(self, plus=self.plus[positions], minus=self.minus[positions], most=most)
 
     def groups(self, m: Floats) -> Sequence[Sequence[Group]]:
-        """Return those who have the value, the others in its block, and all others; for C and C - 1."""
+        """Return the people with the value, the others in its block, and all others; for C and C - 1."""
         keep, stray = float(self.keep), float(self.stray)
         inside, outside = self._chances[0], float(self._chances[1])
-        own, far = Group(m, keep, stray, outside), 1 - 2 * stray
+        holders, far = Group(m, keep, stray, outside), 1 - 2 * stray
         return [
-            [own, Group(c - m, inside / 2, inside / 2, outside), Group(self.n - c, stray, stray, far)]
+            [holders, Group(c - m, inside / 2, inside / 2, outside), Group(self.n - c, stray, stray, far)]
             for c in ((m,) if self.most is None else (np.maximum(self.most, m), np.maximum(self.most - 1, m)))
         ]
 
     def saddle(self, m: Floats, y: Floats) -> Floats:
-        """Find t by Newton's method, and by halving where that strays."""
+        """Find t by Newton's method, and by bisection where that leaves the bracket."""
         groups, t = self.groups(m)[0], np.zeros(m.shape)
         low, high = np.full(m.shape, -_TILT), np.full(m.shape, _TILT)
         for _ in range(_NEWTON):

@@ -1,33 +1,40 @@
-"""Reports of a hashed value: a public random line over a prime field, and randomised response on its buckets.
+"""Local hashing (BLH, OLH): a public random line over a prime field, and randomised response on its buckets.
 
 **Hash.** P = 2^31 - 1 is prime. A report draws a and b uniformly from {0, …, P-1}; value number x falls on the point
 u = (a·x + b) mod P, and into bucket ⌊u·g/P⌋ of g. The bucket is then kept with probability p, or else one of the g - 1
 others is reported. The record is a, b and the bucket y. In 32-bit or floating-point arithmetic (a browser's) write
 x = 65536·h + l: u = ((a·h mod P)·65536 + a·l + b) mod P, where no number exceeds 2^49.
 
-**Privacy.** a and b do not depend on the value, and given them y is `GRR` on g buckets: p/q ≤ e^ε by `law.inside`.  ∎
+**Privacy.** a and b do not depend on the value, and given them y is `GRR` on g buckets: p/q ≤ e^ε by
+`response_law.inside`.  ∎
 
 **Pairwise independence, exactly.** For x ≠ v below P, (a, b) ↦ (a·x + b, a·v + b) is a bijection of pairs modulo P, so
 the two points are independent and uniform. P = m·g + r, so r buckets hold m + 1 points and g - r hold m; two values
 fall into one bucket with probability exactly κ = (r(m+1)² + (g-r)m²)/P², the same for every pair (1/g but for about
 g/4P²). A report (a, b, y) supports v if v falls into bucket y. So p' = p, and for v ≠ x, q' = κ·p + (1-κ)·(1-p)/(g-1)
-exactly: the estimate is unbiased and its variance is that of `law.Pure`, without any assumption on the hash.
-Nothing is claimed of three values at once; nothing here needs it, since intervals for all values are Bonferroni's.
+exactly: the estimate is unbiased and its variance is that of `response_law.Pure`, without any assumption on the hash.
+No claim is made about three values at once, and none is needed: intervals for all values are Bonferroni's.
+
+**BLH** has g = 2 buckets (Bassily and Smith, STOC 2015). **OLH** has g = round(e^ε) + 1, which minimises the variance
+(Wang, Blocki, Li and Jha, USENIX Security 2017, section 4.4); at most 65,536, beyond which direct encoding is better
+for any domain that hashing could shrink.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import exp
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Ints
-from tacit.local.base import PureProtocol, Records
+from tacit.guarantees.exact import Number
+from tacit.local.base import PureProtocol, Records, read_arguments
 from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
 from tacit.local.grr import respond
-from tacit.local.indexed import width_of
+from tacit.local.reports import width_of
 from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource
 
@@ -35,7 +42,7 @@ _TABLE = 1 << 16
 
 
 class Hashed(PureProtocol):
-    """What BLH and OLH share: everything but the number of buckets."""
+    """The base of BLH and OLH, which differ in the number of buckets."""
 
     def _start(self, domain: Domain, epsilon: Fraction, buckets: int) -> None:
         super().__init__(domain, epsilon)
@@ -98,3 +105,48 @@ def hash_of(a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], index: Ints, g
 def edges(g: int) -> npt.NDArray[np.uint32]:
     """Return where the buckets begin, and P: bucket y holds the points from ⌈y·P/g⌉ to ⌈(y+1)·P/g⌉ - 1."""
     return np.array([-(-y * PRIME // g) for y in range(g + 1)], dtype=np.uint32)
+
+
+class BLH(Hashed):
+    """Hash the value to one of two buckets and report that by randomised response.
+
+    >>> oracle = BLH(domain=128, epsilon=1)
+    >>> round(oracle.variance(n=1), 2), oracle.report_bytes
+    (4.68, 9)
+
+    Args:
+        domain: the values that people may have, or their number.
+        epsilon: the guarantee of each report.
+    """
+
+    code = 5
+
+    def __init__(self, *, domain: object, epsilon: Number) -> None:
+        """Fix the law and the guarantee."""
+        values, target = read_arguments(domain, epsilon)
+        self._start(values, target, 2)
+        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon)
+
+
+_MOST = 1 << 16
+
+
+class OLH(Hashed):
+    """Hash the value to round(e^ε) + 1 buckets and report that by randomised response.
+
+    >>> oracle = OLH(domain=128, epsilon=1)
+    >>> oracle.buckets, round(oracle.variance(n=1), 2), oracle.report_bytes
+    (4, 3.69, 9)
+
+    Args:
+        domain: the values that people may have, or their number.
+        epsilon: the guarantee of each report.
+    """
+
+    code = 6
+
+    def __init__(self, *, domain: object, epsilon: Number) -> None:
+        """Fix the law and the guarantee."""
+        values, target = read_arguments(domain, epsilon)
+        self._start(values, target, min(round(exp(target)) + 1, _MOST))
+        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon)

@@ -1,6 +1,6 @@
-"""Conditions see rows as they are, values are clamped; and no range is lost: by brute force over raw values."""
+"""Conditions see raw rows, values are clamped, and ranges hold; checked by brute force over raw values."""
 
-# ruff: noqa: S608 - questions are text
+# ruff: noqa: S608 - queries are text
 from __future__ import annotations
 
 from fractions import Fraction
@@ -69,7 +69,7 @@ def test_conditions_see_raw_values_and_results_are_clamped(expression: str, trut
         assert value(measure, x) == truth(x), x  # type: ignore[operator]
 
 
-def test_a_subquery_hands_on_raw_conditions_and_clamped_values() -> None:
+def test_a_subquery_passes_on_raw_conditions_and_clamped_values() -> None:
     source = "(SELECT x > 41 AS high, CASE WHEN x > 41 THEN x ELSE 0 END AS v FROM t)"
     plan = parse(f"SELECT sum(CASE WHEN high THEN 1 ELSE 0 END), sum(v) FROM {source}", {"t": TABLE})
     first, second = (bundle.measures[0] for bundle in plan.bundles)
@@ -94,15 +94,16 @@ NUMBERS = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(NUMBERS)
-def test_the_proved_range_holds_whatever_the_raw_values_are(expression: str) -> None:
+def test_the_proved_range_holds_for_all_raw_values(expression: str) -> None:
     try:
         plan = parse(f"SELECT sum({expression}) FROM t", {"t": TABLE})
     except RefusedError:  # of an expression that is always NULL
         reject()
-    (low, high), of = plan.aggregates[0].ask.bounds[0], plan.aggregates[0].ask.values[0]
+    ask = plan.aggregates[0].ask
+    (low, high), expression_of_sum = ask.bounds[0], ask.values[0]
     for x, y in product(RAW, RAW):
-        found = evaluate(of, {"x": x, "y": y})
-        assert found is None or (isinstance(found, (int, float)) and low <= found <= high)
+        result = evaluate(expression_of_sum, {"x": x, "y": y})
+        assert result is None or (isinstance(result, (int, float)) and low <= result <= high)
 
 
 def test_where_a_case_and_a_group_agree_on_values_beyond_the_bounds() -> None:
@@ -121,4 +122,4 @@ def test_where_a_case_and_a_group_agree_on_values_beyond_the_bounds() -> None:
     ]
     assert ask("SELECT x > 100 AS k, count(*) FROM t GROUP BY k") == [(False, 4), (True, 3)]
     bins = ask("SELECT floor(x / 50) AS k, count(*) FROM t GROUP BY k")
-    assert bins == [(0.0, 1), (1.0, 2), (2.0, 2)]  # 150 and 250 have bins of their own, which are not listed
+    assert bins == [(0.0, 1), (1.0, 2), (2.0, 2)]  # 150 and 250 have bins that are not listed
