@@ -39,9 +39,9 @@ from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Expression, Value
 from tacit.query.histograms import Counts, Histograms, in_blocks
+from tacit.query.noise_law import sensitivity
 from tacit.query.plan import Key, Measure, Plan
 from tacit.query.pricing.partition_selection import DiscoveredGroups, GroupIndices, selection_law
-from tacit.query.pricing.price import sensitivity
 
 MANY = 10**6
 COUNT, HERE = Measure(value=None), Measure(value=None, per="unit")

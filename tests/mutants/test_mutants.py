@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from mutants import Mutant, mutants  # noqa: E402 - a script beside the tests, not a package
+from plant_faults import Mutant, mutants  # noqa: E402 - a script beside the tests, not a package
 
 ALL = list(mutants())
 

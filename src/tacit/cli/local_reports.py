@@ -15,7 +15,7 @@ from tacit.cli.output import Advance, counting, make_table, put_json, put_table,
 from tacit.errors import InvalidError, SourceError, bad_value
 from tacit.local import Aggregator, Estimate, Protocol, Reports
 from tacit.local.consistency import METHODS, Method
-from tacit.local.duckdb_reports import parquet
+from tacit.local.report_tables import parquet
 from tacit.local.reports import NAMES, read_line
 from tacit.query.formatting import percent
 from tacit.query.results.intervals import read_confidence

@@ -56,7 +56,7 @@ class Access:
         if sys.stderr.isatty() and not json:
             with suppress(TacitError):  # `opening.open` reports it
                 policy = policy_file.load(self.policy)
-                _announce_spark(table.location() for table in (*policy.tables.values(), *policy.public.values()))
+                _announce_spark(str(table.location()) for table in (*policy.tables.values(), *policy.public.values()))
         return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
 
 

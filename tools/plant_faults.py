@@ -1,7 +1,7 @@
 """Plant the faults of `tests/mutants/` one at a time and run the tests of their package; each must be caught.
 
-    python tools/mutants.py                 # all of them, two at a time; exit code 1 if a fault survives
-    python tools/mutants.py --only ledger   # the faults of tests/mutants/ledger.toml
+    python tools/plant_faults.py                 # all of them, two at a time; exit code 1 if a fault survives
+    python tools/plant_faults.py --only ledger   # the faults of tests/mutants/ledger.toml
 
 Each fault is planted in a copy of the repository, so that the working tree stays as it is.
 """
