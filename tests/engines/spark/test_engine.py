@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from contract.plans import NAME, key, plan, table
+from contract.plans import NAME, call, key, plan, table
 from spark_session import frame_of, spark
 from tacit.engines import Engine
 from tacit.engines.spark.engine import SparkEngine, open_spark
 from tacit.engines.sql.engine import FAILED
 from tacit.errors import SourceError
+from tacit.query.expressions import Column, Constant
 from tacit.query.plan import Measure
 
 UNITS = Measure(value=None, per="unit")
@@ -159,3 +160,22 @@ def test_questions_from_several_threads_are_all_answered(opened: SparkEngine) ->
     for thread in threads:
         thread.join()
     assert found == [[[200] * 10]] * 4
+
+
+def stages(units: list[int]) -> int:
+    """Return the number of stages that Spark runs for a query about unit 42."""
+    session = spark()
+    if not hasattr(session, "sparkContext"):
+        pytest.skip("Spark Connect has no status tracker")
+    rows = pa.table({"u": pa.array(units, pa.int64()), "name": ["key 1"] * len(units)})
+    tracker, engine = session.sparkContext.statusTracker(), open_spark(frame_of(rows))
+    about_one = call("equal", "boolean", Column("u", "integer"), Constant(42, "integer"))
+    before = set(tracker.getJobIdsForGroup())
+    engine.measure(plan(table(), UNITS, keys=KEYS, where=about_one))
+    jobs = set(tracker.getJobIdsForGroup()) - before
+    engine.close()
+    return sum(len(info.stageIds) for job in jobs if (info := tracker.getJobInfo(job)))
+
+
+def test_a_query_about_one_unit_runs_the_same_stages_with_and_without_it() -> None:
+    assert stages([41, 42, 43]) == stages([41, 43]) > 0

@@ -44,6 +44,8 @@ _KEPT_ORDER = ("join_order", "build_side_probe_side", "top_n_window_elimination"
 """Optimisers that rewrite the joins and window functions of `contribution_bounding`."""
 _BY_PRIVATE_KEYS = ("statistics_propagation", "join_filter_pushdown")
 """Optimisers that restrict one side of a join to the range of the other side's keys."""
+_EXPONENTIAL = ("partial_aggregate_pushdown",)
+"""An optimiser that plans nested expressions over a join in time and memory exponential in their depth."""
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
 _SOURCES = (
@@ -107,7 +109,7 @@ def lock(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, joins_
     would reveal whether a row with an extreme key exists.
     """
     connection.execute("SET TimeZone = 'UTC'")
-    _disable(connection, [*_KEPT_ORDER, *(_BY_PRIVATE_KEYS if joins_public else ())])
+    _disable(connection, [*_KEPT_ORDER, *((*_BY_PRIVATE_KEYS, *_EXPONENTIAL) if joins_public else ())])
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

@@ -25,6 +25,9 @@ from tacit.errors import MissingDriverError, NoSourceError, SourceError, guarded
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_ADAPTIVE = "org.apache.spark.sql.execution.adaptive"
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+
 SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "spark.sql.ansi.enabled": "true",
@@ -46,6 +49,16 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.optimizer.collapseProjectAlwaysInline": "false",
         "spark.sql.subexpressionElimination.enabled": "true",
         "spark.sql.adaptive.enabled": "true",
+        # these rules skip stages if no row passes a condition, which shows in the time of a query about one person
+        "spark.sql.adaptive.optimizer.excludedRules": ",".join(
+            (
+                f"{_ADAPTIVE}.AQEPropagateEmptyRelation",
+                f"{_ADAPTIVE}.DynamicJoinSelection",
+                f"{_OPTIMIZER}.ConvertToLocalRelation",
+                f"{_OPTIMIZER}.OptimizeOneRowPlan",
+            )
+        ),
+        "spark.sql.optimizer.excludedRules": f"{_OPTIMIZER}.ConvertToLocalRelation,{_OPTIMIZER}.PropagateEmptyRelation",
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",
         "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
