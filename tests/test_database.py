@@ -226,7 +226,7 @@ def test_a_plan_with_a_bad_assumption_is_refused(bad: int) -> None:
 def test_an_engine_that_cannot_measure_a_plan_refuses_it_before_the_charge() -> None:
     class Small(Untouchable):
         def check(self, plan: Plan) -> None:
-            raise InvalidError("reach", f"{plan.listed} cells", "fewer")
+            raise InvalidError(f"The reach of {plan.listed} cells is too large.", argument="reach")
 
     db = database(Small())
     for ask in (db.plan, db.sql):
@@ -245,7 +245,7 @@ TOLD = "row 7: patient 4711 has cost 99"
     [
         RuntimeError(TOLD),
         SourceError(TOLD),
-        InvalidError("cost", TOLD, "x"),
+        InvalidError(TOLD, argument="cost"),
         MemoryError(TOLD),
         StopIteration(),
     ],

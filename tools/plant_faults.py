@@ -50,7 +50,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the tests said about a fault."""
+    """The verdict of the tests on a fault."""
 
     mutant: Mutant
     verdict: str

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tacit import anonymity, ledger, local
     from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
-    from tacit.guarantees import filters
+    from tacit.guarantees import events, filters
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
 
 __version__ = VERSION
@@ -78,6 +78,7 @@ __all__ = [
     "compare_noise",
     "compose",
     "declare",
+    "events",
     "filters",
     "ledger",
     "local",
@@ -90,6 +91,7 @@ __all__ = [
 
 _MODULES = {
     "anonymity": "tacit.anonymity",
+    "events": "tacit.guarantees.events",
     "filters": "tacit.guarantees.filters",
     "ledger": "tacit.ledger",
     "local": "tacit.local",

@@ -12,7 +12,7 @@
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
-    ├── RefusedError             the query cannot be answered privately
+    ├── RefusedError             there is no private answer to the query
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   └── LedgerError              the ledger cannot be read or written, or is corrupt
@@ -121,22 +121,8 @@ class InvalidError(TacitError, ValueError):
     tacit.errors.InvalidError: Cannot sample an event twice. Multiply the two rates instead.
     """
 
-    def __init__(
-        self,
-        message: str,
-        got: str | None = None,
-        want: str | None = None,
-        *,
-        argument: str | None = None,
-        hint: str | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, argument: str | None = None, hint: str | None = None) -> None:
         """Store the message, the name of the argument, and the hint."""
-        if want is not None:
-            argument, message = (
-                message,
-                f"{message} must be {want}, but got {got}; nothing was drawn, released or spent.",
-            )
-            self.got, self.want = hidden(str(got)), want
         super().__init__(message, hint=hint)
         self.argument = argument
 
@@ -192,7 +178,7 @@ class TableNotNamedError(InvalidError):
         self.tables = tuple(tables)
         hints = ("Name one of them." if self.tables else None, _choice(self.tables), hint)
         super().__init__(
-            "The source has several tables." if self.tables else "No table is named, and there is none to choose from.",
+            "The source has several tables." if self.tables else "No table is named, and the source has no tables.",
             argument="table",
             hint=" ".join(filter(None, hints)) or None,
         )
@@ -238,7 +224,7 @@ class UnusedOptionError(InvalidError):
 
 
 class RefusedError(TacitError):
-    """The query cannot be answered privately."""
+    """There is no private answer to the query."""
 
 
 class BudgetError(TacitError):
@@ -264,14 +250,8 @@ class CommitError(LedgerError):
 class NoSourceError(InvalidError, SourceError):
     """A source does not exist or cannot be opened. A URL is shown by its scheme only, because it may hold secrets."""
 
-    def __init__(self, message: str, want: str | None = None, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
         """Store the message and the hint."""
-        if want is not None:
-            message, self.got, self.want = (
-                f"The source is {message}; nothing was read or spent. It must be {want}.",
-                hidden(message),
-                want,
-            )
         super().__init__(message, argument="source", hint=hint)
 
 
@@ -333,7 +313,7 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
 def show(value: object) -> str:
     """Return a parameter as an error message shows it: a scalar or a pair as it is, anything else by its type alone.
 
-    A column that was handed in by mistake is data, so it is never shown; and a representation may be long or fail.
+    A column that was passed by mistake is data, so it is never shown. A representation may also be long or fail.
 
     >>> show(-1), show("0.1"), show([5, 6, 7])
     ('-1', "'0.1' (text)", 'a list of 3')

@@ -15,9 +15,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.errors import bad_value
 from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.exact import Exact, Number, to_fraction
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from tacit.local.aggregator import Aggregator
     from tacit.local.estimate import Estimate
 
-Records = npt.NDArray[np.uint8]
 
 FORMAT, VERSION = "tacit.local", 1
 _SHARE = "a number from 0 to 1"
@@ -123,7 +121,7 @@ class Protocol(Frozen):
         return Reports(protocol=self.code, digest=self._digest, records=records)
 
     @abstractmethod
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         """Draw one record for each position in the domain."""
 
     @abstractmethod
@@ -131,7 +129,7 @@ class Protocol(Frozen):
         """Return the exact probability that a person with this value sends this record."""
 
     @abstractmethod
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         """Return the cells of these records and the number of records that were in range. Skip the others."""
 
     def _possible(self, cells: Ints, n: int) -> bool:

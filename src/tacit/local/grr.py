@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import PureProtocol, Records, read_arguments, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
 from tacit.local.response_law import ONE, Pure, inside
@@ -51,13 +51,13 @@ class GRR(PureProtocol):
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         return to_records(respond(index, self._domain.size, self._keep, bits), self._domain.size)
 
     def _chance(self, record: bytes, index: int) -> Fraction:
         return self._law.p if int.from_bytes(record, "little") == index else self._law.q
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._domain.size)
 
     def _possible(self, cells: Ints, n: int) -> bool:

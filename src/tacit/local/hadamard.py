@@ -22,9 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Protocol, Records, read_arguments, total
+from tacit.local.base import Protocol, read_arguments, total
 from tacit.local.count_laws import Decoded, Signs, Supports
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
@@ -58,7 +58,7 @@ class Hadamard(Protocol):
     def _constants(self) -> dict[str, object]:
         return {"blocks": self.blocks, "keep": str(self._keep), "order": self.order}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         b, half = self.order, self.order // 2
         block, row = index % self.blocks, 1 + index // self.blocks
         keep = coins(self._keep, index.size, bits)
@@ -75,7 +75,7 @@ class Hadamard(Protocol):
             return self._hit / half
         return (1 - self._hit) / (self._outputs - half)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:

@@ -28,9 +28,9 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import PureProtocol, Records, read_arguments
+from tacit.local.base import PureProtocol, read_arguments
 from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
 from tacit.local.grr import respond
@@ -57,7 +57,7 @@ class Hashed(PureProtocol):
     def _constants(self) -> dict[str, object]:
         return {"buckets": self.buckets, "keep": str(self._keep), "prime": PRIME}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         record = np.empty(index.size, dtype=self._record)
         seed = residues(2 * index.size, bits)
         record["a"], record["b"] = seed[: index.size], seed[index.size :]
@@ -70,7 +70,7 @@ class Hashed(PureProtocol):
         same = (a * index + b) % PRIME * self.buckets // PRIME == y
         return (self._law.p if same else (1 - self._law.p) / (self.buckets - 1)) / PRIME**2
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         fields = np.ascontiguousarray(records).view(self._record).reshape(-1)
         good = fields[(fields["a"] < PRIME) & (fields["b"] < PRIME) & (fields["y"] < self.buckets)]
         edge = edges(self.buckets)

@@ -32,10 +32,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
-from tacit.local.base import PureProtocol, Records, read_arguments, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
 from tacit.local.response_law import ONE, Pure, inside
@@ -72,7 +72,7 @@ class ProjectiveGeometry(PureProtocol):
     def _constants(self) -> dict[str, object]:
         return {"dimension": self.dimension, "field": self.field, "keep": str(self._keep)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         q, t, vectors = self.field, self.dimension, self.field ** (self.dimension - 1)
         keep = coins(self._keep, index.size, bits)
         free = np.where(keep, 1 + below(vectors - 1, index.size, bits), below(vectors, index.size, bits))
@@ -94,7 +94,7 @@ class ProjectiveGeometry(PureProtocol):
         inside_ = int((pair[:, 0] * pair[:, 1]).sum()) % q == 0
         return self._law.p / s if inside_ else (1 - self._law.p) / (self._outputs - s)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:

@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.errors import InvalidError, bad_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-Records = npt.NDArray[np.uint8]
 
 _CHUNK = 1 << 18
 _WIDTHS: dict[int, np.dtype[np.uint8 | np.uint16 | np.uint32]] = {
@@ -42,18 +40,18 @@ def width_of(outputs: int) -> int:
     return 1 if outputs <= 1 << 8 else 2 if outputs <= 1 << 16 else 4
 
 
-def to_records(numbers: Ints, outputs: int) -> Records:
+def to_records(numbers: Ints, outputs: int) -> Bytes:
     """Write numbers as records, little-endian."""
     width = width_of(outputs)
     return numbers.astype(_WIDTHS[width]).view(np.uint8).reshape(-1, width)
 
 
-def from_records(records: Records) -> npt.NDArray[np.uint8 | np.uint16 | np.uint32]:
+def from_records(records: Bytes) -> npt.NDArray[np.uint8 | np.uint16 | np.uint32]:
     """Read records as numbers, unsigned, without a copy if they are contiguous."""
     return np.ascontiguousarray(records).view(_WIDTHS[records.shape[1]]).reshape(-1)
 
 
-def count(records: Records, outputs: int) -> tuple[Ints, int]:
+def count(records: Bytes, outputs: int) -> tuple[Ints, int]:
     """Return the count of each output and the number of valid records; works in chunks of a few MB."""
     cells, numbers = np.zeros(outputs, dtype=np.int64), from_records(records)
     step = max(_CHUNK, 8 * outputs)
@@ -108,7 +106,7 @@ class Reports:
     __slots__ = ("code", "digest", "records")
     __hash__ = None  # type: ignore[assignment]  # equal by content, which is an array
 
-    def __init__(self, *, protocol: int, digest: bytes, records: Records) -> None:
+    def __init__(self, *, protocol: int, digest: bytes, records: Bytes) -> None:
         """Store records, one in each row; called by `randomize` and the readers."""
         self.code, self.digest = protocol, digest
         self.records = records.view()

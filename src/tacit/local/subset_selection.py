@@ -20,9 +20,9 @@ from math import comb, exp
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import PureProtocol, Records, read_arguments, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import coins
 from tacit.local.response_law import ONE, Pure, inside
 from tacit.local.unary_encoding import count_bits, last_mask, row_bytes
@@ -58,7 +58,7 @@ class SubsetSelection(PureProtocol):
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep), "size": self.size}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         own = coins(self._keep, index.size, bits)
         sizes = self.size - own.astype(np.int64)
         rows = others(index, sizes, self.size, self._domain.size, bits)
@@ -69,7 +69,7 @@ class SubsetSelection(PureProtocol):
         d, k, p = self._domain.size, self.size, self._law.p
         return p / comb(d - 1, k - 1) if record[index >> 3] >> (index & 7) & 1 else (1 - p) / comb(d - 1, k)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         right = np.bitwise_count(records).sum(axis=1, dtype=np.int64) == self.size
         right &= (records[:, -1] & ~last_mask(self._domain.size)) == 0
         good = records if right.all() else records[right]
@@ -85,7 +85,7 @@ def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:
     return keep, Pure(p, (p * (k - 1) + (1 - p) * k) / (d - 1))
 
 
-def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Records:
+def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Bytes:
     """Return rows of d bits, each a uniform set of so many values, `most` at most, other than the person's own.
 
     The words that are drawn do not depend on the sizes, which tell whether a person's own value is in.
@@ -103,7 +103,7 @@ def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Reco
     return rows
 
 
-def _by_order(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Records:
+def _by_order(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Bytes:
     key = words(bits, np.uint64, index.size * (d - 1)).reshape(index.size, d - 1).copy()
     again = _tied(key)
     while again.size:

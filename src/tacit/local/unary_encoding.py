@@ -24,9 +24,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import PureProtocol, Records, read_arguments
+from tacit.local.base import PureProtocol, read_arguments
 from tacit.local.domain import Domain
 from tacit.local.draws import coin_bits, coins
 from tacit.local.response_law import ONE, Pure, raised
@@ -47,7 +47,7 @@ class Unary(PureProtocol):
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep), "raise": str(self._raise)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         d, width = self._domain.size, row_bytes(self._domain.size)
         rows = coin_bits(self._raise, index.size * width, bits).reshape(-1, width)
         rows[:, -1] &= last_mask(d)
@@ -63,7 +63,7 @@ class Unary(PureProtocol):
             chance *= one if record[v >> 3] >> (v & 7) & 1 else 1 - one
         return chance
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         bad = (records[:, -1] & ~last_mask(self._domain.size)) != 0
         good = records[~bad] if bad.any() else records
         return count_bits(good, self._domain.size), len(good)
@@ -79,7 +79,7 @@ def last_mask(d: int) -> np.uint8:
     return np.uint8(0xFF >> -d % 8)
 
 
-def count_bits(rows: Records, d: int) -> Ints:
+def count_bits(rows: Bytes, d: int) -> Ints:
     """Return how many rows have each of d bits set."""
     rows = np.ascontiguousarray(rows)
     if rows.size < 1 << 16:  # not worth loading the compiler for

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tacit.arrays import Ints
+from tacit.arrays import Bytes, Ints
 from tacit.errors import bad_value
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Number, to_fraction
-from tacit.local.base import PureProtocol, Records, total
+from tacit.local.base import PureProtocol, total
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
 from tacit.local.reports import count, to_records
@@ -54,13 +54,13 @@ class Warner(PureProtocol):
         constants: dict[str, object] = {"keep": str(self._keep)}
         return constants if self._p is None else {**constants, "p": str(self._p)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         return to_records(respond(index, 2, self._keep, bits), 2)
 
     def _chance(self, record: bytes, index: int) -> Fraction:
         return self._law.p if record[0] == index else self._law.q
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, 2)
 
     def _possible(self, cells: Ints, n: int) -> bool:

@@ -31,7 +31,7 @@ _MOST_SQUARE_BITS, _LEAST_SQUARE_BITS, _SQUARE_BITS = 18, 15, 36
 
 
 @dataclass(frozen=True, slots=True)
-class ValueGrid:
+class BoundedGrid:
     """A step, the bounds in steps, and by how many bits a unit's scaled sum is finer."""
 
     step: Fraction
@@ -40,15 +40,15 @@ class ValueGrid:
     fraction_bits: int
 
 
-def value_grid(value: Expression, bounds: Bounds, table: TablePolicy) -> ValueGrid:
+def value_grid(value: Expression, bounds: Bounds, table: TablePolicy) -> BoundedGrid:
     """Choose the grid for sums of a value with known bounds.
 
     >>> from tacit.query.expressions import Column
     >>> row = TablePolicy(name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove")
     >>> value_grid(Column("age", "integer"), (Fraction(0), Fraction(120)), row)
-    ValueGrid(step=Fraction(1, 1), low=0, high=120, fraction_bits=0)
+    BoundedGrid(step=Fraction(1, 1), low=0, high=120, fraction_bits=0)
     >>> value_grid(Column("share", "real"), (Fraction(0), Fraction(1)), row)
-    ValueGrid(step=Fraction(1, 16777216), low=0, high=16777216, fraction_bits=0)
+    BoundedGrid(step=Fraction(1, 16777216), low=0, high=16777216, fraction_bits=0)
     """
     low, high = bounds
     whole_values = value.kind == "integer" and low.denominator == high.denominator == 1 and high - low < 2**_WHOLE
@@ -56,7 +56,7 @@ def value_grid(value: Expression, bounds: Bounds, table: TablePolicy) -> ValueGr
     first, last = floor(low / step), ceil(high / step)
     bits = max(first.bit_length(), last.bit_length(), 1)
     scaled = table.unit is not None
-    return ValueGrid(step, first, last, min(_FINEST, max(2, _FINE - bits)) if scaled else 0)
+    return BoundedGrid(step, first, last, min(_FINEST, max(2, _FINE - bits)) if scaled else 0)
 
 
 @dataclass(frozen=True, slots=True)
