@@ -55,11 +55,12 @@ $(LOWEST)/.installed: pyproject.toml
 	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
 	@touch $@
 
-check: $(STAMP)  ## check format, lint, types and import layers
+check: $(STAMP)  ## check format, lint, types, import layers and prose
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	$(PY) tools/prose_check.py
 
 format: $(STAMP)  ## format the code and apply safe fixes
 	.venv/bin/ruff format .
