@@ -8,7 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
-_PATH = re.compile(r"`((?:src|tests|bench|tools|docs)/[\w./-]*)`")
+_PATH = re.compile(r"`((?:src|tests|bench|tools|docs)/[\w./-]*|[\w/-]+/[\w-]+\.py)`")
+_ROOTS = (ROOT, ROOT / "src" / "tacit", ROOT / "tests")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 _DEEP = re.compile(r"(?:from|import) tacit\.(?!safe_text\b)(\w+)")
 
@@ -16,7 +17,7 @@ _DEEP = re.compile(r"(?:from|import) tacit\.(?!safe_text\b)(\w+)")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_paths_and_links_of_a_page_exist(page: Path) -> None:
     text = page.read_text("utf-8")
-    missing = [path for path in _PATH.findall(text) if not (ROOT / path).exists()]
+    missing = [path for path in _PATH.findall(text) if not any((root / path).exists() for root in _ROOTS)]
     missing += [link for link in _LINK.findall(text) if not (page.parent / link).exists()]
     assert missing == []
 

@@ -11,7 +11,7 @@ table, say of the unit u, and for each joined table of one of its rows, or of NU
 * a row of a private table whose unit column *equals* that of the first table, or that of an earlier private table,
   which equals the first in turn. So the row belongs to u as well. NULL equals nothing, and rows of the first table
   without a unit are left out, so a row without a unit is in no joined row that counts. The engine compares the same
-  values by which it distinguishes units, never values that were rounded or cut (`engines.sql.joins`).
+  values by which it distinguishes units, never values that were rounded or cut (`engines.sql.joined_rows`).
 
 Only rows of u and public rows decide whether rows match, and whether a LEFT JOIN finds no match. So the joined rows of
 u are a function of the rows of u, and the joined rows of all other units stay the same if the rows of u change or are
