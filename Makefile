@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
 
-.PHONY: help setup java demo test test-long test-lowest check format bench docs clean
+.PHONY: help setup java demo test test-long test-lowest mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ $(LOWEST)/.installed: pyproject.toml
 	  --no-binary pyspark --all-extras pyproject.toml --output-file $(LOWEST)/versions.txt
 	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
 	@touch $@
+
+mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
+	$(PY) tools/plant_faults.py
 
 check: $(STAMP)  ## check format, lint, types and import layers
 	.venv/bin/ruff format --check .
