@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
 
-.PHONY: help setup java demo test test-long test-lowest check format bench docs clean
+.PHONY: help setup java demo test test-long test-lowest mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,7 +55,14 @@ $(LOWEST)/.installed: pyproject.toml
 	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
 	@touch $@
 
+<<<<<<< HEAD
 check: $(STAMP)  ## check format, lint, types, import layers and prose
+=======
+mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
+	$(PY) tools/plant_faults.py
+
+check: $(STAMP)  ## check format, lint, types and import layers
+>>>>>>> h-core
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
