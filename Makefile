@@ -55,14 +55,10 @@ $(LOWEST)/.installed: pyproject.toml
 	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
 	@touch $@
 
-<<<<<<< HEAD
-check: $(STAMP)  ## check format, lint, types, import layers and prose
-=======
 mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
 	$(PY) tools/plant_faults.py
 
-check: $(STAMP)  ## check format, lint, types and import layers
->>>>>>> h-core
+check: $(STAMP)  ## check format, lint, types, import layers and prose
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
