@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import combinations
 from math import exp, gcd, log
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -162,6 +163,8 @@ def failing(model: Model, classes: Classes, columns: Sequence[ClassCounts], pers
                 failed |= _far(model, counts)
             case NTCloseness():
                 failed |= _far_from_all_supersets(model, classes, counts)
+            case _:
+                assert_never(model)
     return failed
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.anonymity.distances import GroundDistance, ground_distance
-from tacit.anonymity.privacy_models import KAnonymity, LDiversity, TCloseness
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
 from tacit.anonymity.tables import CodedColumn
 from tacit.arrays import Codes, Floats, Ints
 from tacit.errors import InvalidError
@@ -104,8 +104,10 @@ def encode_requirements(problem: Problem) -> EncodedRequirements:
                 items.append((DISTINCT, problem.unit, (k, 0, 1), None))
             case LDiversity() | TCloseness():
                 items += [_item(model, column) for column in problem.columns_of(model)]
-            case _:
+            case KAnonymity() | NTCloseness():
                 pass
+            case _:
+                assert_never(model)
     columns = tuple({column.name: column for _, column, _, _ in items}.values())
     for _, column, (_, p, q), distance in items:
         divisor = distance.divisor if distance else 1
