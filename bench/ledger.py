@@ -82,26 +82,26 @@ def write_history(charges: int, url: str) -> None:
     store.close()
 
 
-def opening(url: str) -> None:
+def open_and_close(url: str) -> None:
     """Open a ledger as a session does."""
     open_ledger(url, BUDGET, "add/remove").close()
 
 
-def charging(ledger: SqlLedger) -> None:
+def charge_query(ledger: SqlLedger) -> None:
     """Charge a new query and record its outcome."""
     digest = f"new {next(_turn)}"
     request = Request(question="SELECT count(*) AS n FROM visits", events=(EVENT,), digest=digest, repeats=True)
     ledger.finish(ledger.charge(request).number, "answered", "[]")
 
 
-def repeating(ledger: SqlLedger) -> None:
+def repeat_query(ledger: SqlLedger) -> None:
     """Repeat a query that has a recorded answer."""
     request = Request(question="q", events=(EVENT,), digest=f"{51:064x}", repeats=True, analyst="ann")
     if ledger.charge(request).answer is None:
         raise AssertionError("the repeated query was charged")
 
 
-def looking(ledger: SqlLedger) -> None:
+def read_total(ledger: SqlLedger) -> None:
     """Read the total spent."""
     if not ledger.spent.loss:
         raise AssertionError("the ledger reports no spending")
@@ -147,10 +147,10 @@ def urls(kind: str) -> Iterator[Callable[[int], str]]:
 
 
 TASKS: dict[str, Callable[[str, SqlLedger], object]] = {
-    "open": lambda url, _: opening(url),
-    "charge and finish": lambda _, ledger: charging(ledger),
-    "repeat a query": lambda _, ledger: repeating(ledger),
-    "read the total spent": lambda _, ledger: looking(ledger),
+    "open": lambda url, _: open_and_close(url),
+    "charge and finish": lambda _, ledger: charge_query(ledger),
+    "repeat a query": lambda _, ledger: repeat_query(ledger),
+    "read the total spent": lambda _, ledger: read_total(ledger),
 }
 
 
