@@ -151,6 +151,6 @@ def anonypy(rows: pd.DataFrame, folder: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     name, folder = sys.argv[1:]
-    people = pd.read_csv(f"{folder}/adult.csv", sep=";")
+    people = pd.read_csv(f"{folder}/adult.csv.xz", sep=";")
     contestants = {"tacit": tacit, "pycanon": pycanon, "anjana": anjana, "anonypy": anonypy}
     print(json.dumps({key: float(value) for key, value in contestants[name](people, folder).items()}))
