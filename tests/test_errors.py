@@ -190,3 +190,17 @@ def test_an_error_of_another_process_names_the_table(tmp_path: Path) -> None:
     assert str(there.value) == str(here.value)
     assert (there.value.argument, there.value.where) == (here.value.argument, here.value.where)
     assert (there.value.argument, there.value.hint) == (here.value.argument, here.value.hint)
+
+
+def test_attributes_and_pickles_have_no_password_of_a_url() -> None:
+    url = "postgresql://ann:secret@db"
+    for error in (UnreadableFileError(url, "it is a URL."), TableNotFoundError(url, []), ColumnNotFoundError(url)):
+        assert "secret" not in str(vars(error))
+        assert b"secret" not in pickle.dumps(error)
+
+
+def test_redaction_reaches_names_in_tuples() -> None:
+    error = TableNotFoundError("hunter2", ["hunter2", "visits"])
+    redacted = error.redacted(lambda text: text.replace("hunter2", "${NAME}"))
+    assert "hunter2" not in str(vars(redacted))
+    assert redacted.tables == ("${NAME}", "visits")

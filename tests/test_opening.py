@@ -262,3 +262,10 @@ def test_a_name_that_is_not_there_is_told_beside_those_that_are() -> None:
             db.plan("SELECT count(zzz) FROM data", epsilon=1)
         with pytest.raises(InvalidError, match=r"'zzz'.*data"):
             db.plan("SELECT count(*) FROM zzz", epsilon=1)
+
+
+@pytest.mark.parametrize("version", ["", 0])
+def test_an_empty_data_version_is_refused(version: object) -> None:
+    with pytest.raises(InvalidError) as caught:
+        tc.open(PEOPLE, data_version=version, **TERMS)  # type: ignore[arg-type]
+    assert caught.value.argument == "data_version"

@@ -97,15 +97,24 @@ class TacitError(Exception):
         self.hint = hidden(hint) if self.hint is None else f"{self.hint} {hidden(hint)}"
 
     def redacted(self, clean: Callable[[str], str]) -> Self:
-        """Return a copy in which `clean` has removed secrets from the message, the hint and every other text."""
-        copy = type(self).__new__(type(self), *(clean(part) if isinstance(part, str) else part for part in self.args))
+        """Return a copy in which `clean` has removed secrets from the message, the hint and every other text.
+
+        Raise the copy outside of `except`: otherwise its context is the error with the secrets.
+        """
+        copy = type(self).__new__(type(self), *(_cleaned(part, clean) for part in self.args))
         for name, value in self.__dict__.items():
-            setattr(copy, name, clean(value) if isinstance(value, str) else value)
+            setattr(copy, name, _cleaned(value, clean))
         return copy
 
     def __reduce__(self) -> tuple[Callable[..., TacitError], tuple[object, ...], dict[str, object]]:
         """Pickle the message and the attributes, not the arguments of the constructor."""
         return _unpickle, (type(self), *self.args), dict(self.__dict__)
+
+
+def _cleaned(value: object, clean: Callable[[str], str]) -> object:
+    if isinstance(value, tuple):
+        return tuple(_cleaned(item, clean) for item in value)
+    return clean(value) if isinstance(value, str) else value
 
 
 def _unpickle(kind: type[TacitError], *args: object) -> TacitError:
@@ -134,7 +143,7 @@ class ColumnNotFoundError(InvalidError):
         self, name: str, columns: Iterable[str] = (), *, argument: str | None = None, hint: str | None = None
     ) -> None:
         """Store the name and the columns that exist; without a hint, suggest the closest of them."""
-        self.name, self.columns = name, tuple(columns)
+        self.name, self.columns = hidden(name), tuple(columns)
         hint = suggestion(name, self.columns) if hint is None else hint
         super().__init__(f"Unknown column {show_name(name)}.", argument=argument, hint=hint)
 
@@ -163,7 +172,7 @@ class TableNotFoundError(InvalidError):
 
     def __init__(self, name: str, tables: Iterable[str], *, hint: str | None = None) -> None:
         """Store the name and the tables that exist; suggest the closest of them and list all."""
-        self.name, self.tables = name, tuple(tables)
+        self.name, self.tables = hidden(name), tuple(tables)
         hints = (suggestion(name, self.tables), _choice(self.tables), hint)
         super().__init__(
             f"Unknown table {show_name(name)}.", argument="table", hint=" ".join(filter(None, hints)) or None
@@ -210,7 +219,7 @@ class UnreadableFileError(InvalidError):
 
     def __init__(self, path: object, problem: str, *, argument: str | None = None, hint: str | None = None) -> None:
         """Store the path; `problem` completes "Cannot read 'x.csv': …"."""
-        self.path = str(path)
+        self.path = hidden(str(path))
         super().__init__(f"Cannot read {show_name(self.path)}: {problem}", argument=argument, hint=hint)
 
 

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from cli_runs import run
+from tacit.anonymity.tables import read
 from tacit.cli.microdata_files import filled, unfilled
 from tacit.errors import InvalidError, NoSourceError, RefusedError, UnreadableFileError
 
@@ -136,3 +137,14 @@ def test_a_redacted_error_keeps_its_class_and_attributes(monkeypatch: pytest.Mon
         raise RefusedError(f"no table {SECRET}")
     with pytest.raises(InvalidError, match="'hunter2_ward'"), filled("a.csv"):
         raise InvalidError(f"x is {SECRET!r}.")
+
+
+def test_the_context_of_a_redacted_error_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "hunter2")
+    with pytest.raises(UnreadableFileError) as caught, filled("/x/${SECRET}/t.csv") as (path, _):
+        read(path)
+    assert "${SECRET}" in str(caught.value)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "hunter2" not in str(error) + str(vars(error))
+        error = error.__context__

@@ -48,14 +48,17 @@ def filled(table: str, other: str | None = None) -> Iterator[tuple[str, str | No
         InvalidError: a variable is not set.
     """
     sources = {path: fill(path, os.environ) for path in (table, other) if path is not None and "${" in path}
+    redacted: TacitError | None = None
     try:
         yield sources.get(table, table), None if other is None else sources.get(other, other)
     except TacitError as error:
         if not sources:
             raise
+        redacted = error
         for written, source in sources.items():
-            error = error.redacted(partial(unfilled, source=source, written=written))
-        raise error from None
+            redacted = redacted.redacted(partial(unfilled, source=source, written=written))
+    if redacted is not None:  # raised here, so that its context is not the error with the values
+        raise redacted
 
 
 def unfilled(text: str, source: str, written: str) -> str:

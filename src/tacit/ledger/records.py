@@ -59,7 +59,10 @@ class Record:
     @property
     def fields(self) -> dict[str, Any]:
         """The body, parsed."""
-        return dict(json.loads(self.body))
+        parsed = json.loads(self.body)
+        if not isinstance(parsed, dict):
+            raise TypeError("the body of a record is not an object")
+        return parsed
 
 
 def record(number: int, kind: str, body: RecordBody, previous: str) -> Record:

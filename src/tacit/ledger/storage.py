@@ -27,7 +27,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from tacit.errors import CommitError, InvalidError, LedgerError, MissingPackageError, show, show_name
+from tacit.errors import CommitError, InvalidError, LedgerError, show, show_name
 from tacit.ledger.file_locks import Failure
 from tacit.ledger.ledger_file import FULL, NOT_FOUND, LedgerFile, record_path, recorded_paths
 from tacit.ledger.schema import contents
@@ -296,7 +296,10 @@ def _open_server(location: str) -> Store:
     try:
         engine = create_engine(url, pool_pre_ping=True, pool_size=2, isolation_level="READ COMMITTED")
     except ImportError:
-        raise MissingPackageError("psycopg", "A ledger in PostgreSQL", extra="postgres") from None
+        raise LedgerError(
+            "A ledger in PostgreSQL requires psycopg, which is not installed.",
+            hint="Run: pip install 'tacit[postgres]'",
+        ) from None
     event.listen(engine, "begin", _begin_server)
     return Store(engine, "postgresql://…")
 

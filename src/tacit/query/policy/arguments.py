@@ -74,6 +74,8 @@ def read_arguments(
         data_version: the version of the data.
         declared: the rest of the private table's declaration, as in `TableDeclaration`.
     """
+    if data_version is not None and not data_version:
+        raise bad_value("data_version", data_version, "a name, or None if the data have no version")
     main = declare(source, table, name=name or None, neighbours=neighbours or "add/remove", **declared)
     return Policy(
         origin=ARGUMENTS,
