@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ import pytest
 
 from cli_runs import run
 from tacit.anonymity.tables import read
-from tacit.cli.microdata_files import filled, unfilled
+from tacit.cli.microdata_files import unfilled, with_variables
 from tacit.errors import InvalidError, NoSourceError, RefusedError, UnreadableFileError
 
 ROWS = "zip,age,disease\n47677,29,Heart\n47602,22,Heart\n47677,29,Flu\n47602,22,Flu\n"
@@ -120,29 +121,37 @@ def test_a_short_value_is_replaced_as_a_name_but_not_as_a_word(monkeypatch: pyte
     assert text == "at most: no table '${T}' at this source"
 
 
+def raising(error: Exception) -> Callable[[str, str | None], None]:
+    def action(_path: str, _other: str | None) -> None:
+        raise error
+
+    return action
+
+
 def test_a_redacted_error_keeps_its_class_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARD", SECRET)
-    with filled("${WARD}.csv") as (table, other):
-        assert (table, other) == (f"{SECRET}.csv", None)
-    with pytest.raises(NoSourceError) as caught, filled("${WARD}.csv"):
-        raise NoSourceError(f"The file {table!r} does not exist.", hint=f"Check {table!r}.")
+    assert with_variables(lambda *paths: paths, "${WARD}.csv") == (f"{SECRET}.csv", None)
+    table = f"{SECRET}.csv"
+    missing = NoSourceError(f"The file {table!r} does not exist.", hint=f"Check {table!r}.")
+    with pytest.raises(NoSourceError) as caught:
+        with_variables(raising(missing), "${WARD}.csv")
     error = caught.value
     assert error.message == "The file '${WARD}.csv' does not exist."
     assert (error.argument, error.hint) == ("source", "Check '${WARD}.csv'.")
-    with pytest.raises(UnreadableFileError) as unreadable, filled("${WARD}.csv"):
-        raise UnreadableFileError(table, "it is not a CSV file.")
+    with pytest.raises(UnreadableFileError) as unreadable:
+        with_variables(raising(UnreadableFileError(table, "it is not a CSV file.")), "${WARD}.csv")
     assert unreadable.value.path == "${WARD}.csv"
     assert unreadable.value.__cause__ is None
-    with pytest.raises(RefusedError, match=r"no table \${WARD}"), filled("a.csv", "${WARD}"):
-        raise RefusedError(f"no table {SECRET}")
-    with pytest.raises(InvalidError, match="'hunter2_ward'"), filled("a.csv"):
-        raise InvalidError(f"x is {SECRET!r}.")
+    with pytest.raises(RefusedError, match=r"no table \${WARD}"):
+        with_variables(raising(RefusedError(f"no table {SECRET}")), "a.csv", "${WARD}")
+    with pytest.raises(InvalidError, match="'hunter2_ward'"):
+        with_variables(raising(InvalidError(f"x is {SECRET!r}.")), "a.csv")
 
 
 def test_the_context_of_a_redacted_error_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "hunter2")
-    with pytest.raises(UnreadableFileError) as caught, filled("/x/${SECRET}/t.csv") as (path, _):
-        read(path)
+    with pytest.raises(UnreadableFileError) as caught:
+        with_variables(lambda path, _: read(path), "/x/${SECRET}/t.csv")
     assert "${SECRET}" in str(caught.value)
     error: BaseException | None = caught.value
     while error is not None:

@@ -47,14 +47,17 @@ _MEASURES = ("distinct_l", "entropy_l", "t", "t_ordered", "t_hierarchical")
 
 def check(table: TableOptions, *, population: str | None, chart: str | None, force: bool, json: bool) -> None:
     """Print how anonymous a table is."""
-    with microdata_files.filled(table.path, population) as (path, filled_population):
-        table = replace(table, path=path)
+
+    def run(path: str, filled_population: str | None) -> Report:
+        filled_table = replace(table, path=path)
         microdata_files.check_paths({"--chart": chart})
         output_files.check_chart(chart)
         inputs = microdata_files.existing((path, filled_population))
         output_files.check({"chart": chart}, inputs, force=force)
-        table.check_files(filled_population)
-        report = _check(table, filled_population)
+        filled_table.check_files(filled_population)
+        return _check(filled_table, filled_population)
+
+    report = microdata_files.with_variables(run, table.path, population)
     _print(_report_json(report), str(report) if report.rows else _EMPTY, json=json)
     _draw(report, chart)
 
@@ -77,10 +80,13 @@ def draft(options: AnonymizeOptions, *, json: bool) -> None:
     """Print drafted hierarchies as TOML."""
     options.check_draft()
     table = options.table
-    with microdata_files.filled(table.path) as (path, _):
+
+    def run(path: str, _: str | None) -> str:
         replace(table, path=path).check_files()
         with microdata_files.separator_hint([path], table.sep):
-            text = to_toml(anonymity.draft(path, table.quasi, sep=table.sep))
+            return to_toml(anonymity.draft(path, table.quasi, sep=table.sep))
+
+    text = microdata_files.with_variables(run, table.path)
     if json:
         put_json({"hierarchies": text})
     else:
@@ -89,11 +95,14 @@ def draft(options: AnonymizeOptions, *, json: bool) -> None:
 
 def anonymize(options: AnonymizeOptions, *, json: bool) -> None:
     """Recode a table and write it. All files and options are checked before the search."""
-    with microdata_files.filled(options.table.path) as (path, _):
-        options = replace(options, table=replace(options.table, path=path))
+
+    def run(path: str, _: str | None) -> Anonymized:
         options.output.check([path, *microdata_files.rule_files(options.hierarchies.files)])
-        result = _search(options)
+        result = _search(replace(options, table=replace(options.table, path=path)))
         _write(result, options.output, json=json)
+        return result
+
+    result = microdata_files.with_variables(run, options.table.path)
     _draw(result, options.output.chart)
 
 
@@ -126,9 +135,11 @@ def _spinner(method: str) -> AbstractContextManager[None]:
 
 def attack(options: AttackOptions, *, json: bool) -> None:
     """Try an attack and print the rows that it reveals."""
-    with microdata_files.filled(options.table.path, options.outside) as (path, outside):
-        options = replace(options, table=replace(options.table, path=path), outside=outside)
-        result = _attack(options)
+    result = microdata_files.with_variables(
+        lambda path, outside: _attack(replace(options, table=replace(options.table, path=path), outside=outside)),
+        options.table.path,
+        options.outside,
+    )
     victims = [
         {"published": victim.published, "rows": victim.rows, "learns": victim.learns} for victim in result.victims
     ]

@@ -1,8 +1,8 @@
 """Files of `tacit check`, `anonymize` and `attack`: tables, hierarchies, and environment variables in their paths.
 
 A TABLE may contain `${NAME}` for an environment variable. The functions that read tables get the value, and name a
-table in their errors by the path that they got. So `filled` redacts the errors: it replaces the value with the path as
-the user wrote it.
+table in their errors by the path that they got. So `with_variables` redacts the errors: it replaces the value
+with the path as the user wrote it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import csv
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tacit.anonymity.count_in_database import is_remote
 from tacit.anonymity.drafts import load
@@ -39,26 +40,25 @@ _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _SHORT, _CUT = 6, 40
 _SEP_HINT = "If another character separates its cells, name it with --sep. All rows must have the same number of cells."
 
+Result = TypeVar("Result")
 
-@contextmanager
-def filled(table: str, other: str | None = None) -> Iterator[tuple[str, str | None]]:
-    """Give one or two sources with their environment variables filled in; redact the errors of the block.
+
+def with_variables(action: Callable[[str, str | None], Result], table: str, other: str | None = None) -> Result:
+    """Call an action with one or two sources, their environment variables filled in, and redact its errors.
 
     Raises:
         InvalidError: a variable is not set.
     """
     sources = {path: fill(path, os.environ) for path in (table, other) if path is not None and "${" in path}
-    redacted: TacitError | None = None
     try:
-        yield sources.get(table, table), None if other is None else sources.get(other, other)
+        return action(sources.get(table, table), None if other is None else sources.get(other, other))
     except TacitError as error:
         if not sources:
             raise
         redacted = error
         for written, source in sources.items():
             redacted = redacted.redacted(partial(unfilled, source=source, written=written))
-    if redacted is not None:  # raised here, so that its context is not the error with the values
-        raise redacted
+    raise redacted  # outside of `except`, so that its context is not the error with the values
 
 
 def unfilled(text: str, source: str, written: str) -> str:

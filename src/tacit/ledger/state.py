@@ -263,7 +263,7 @@ def check_key(analyst: str, key: str | None, digest: str, tables: Tables) -> Non
     if key is not None and known is not None and known[1] != digest:
         raise RefusedError(
             f"Request {show_name(key)} was used before with another query, other parameters or another data version.",
-            hint="Give this request another name.",
+            hint="Give this request another name. A request of another version of tacit cannot be repeated.",
         )
 
 
