@@ -260,7 +260,7 @@ def test_parquet_is_exact_and_refuses_to_be_for_spreadsheets(tmp_path: Path) -> 
     with duckdb.connect() as connection:
         rows = connection.read_parquet(str(tmp_path / "out.parquet")).fetchall()
     assert {row[0] for row in rows} == set(KEYS)
-    with pytest.raises(InvalidError, match="spreadsheet must be left out, or given with a CSV file"):
+    with pytest.raises(InvalidError, match="spreadsheet"):
         done.write(tmp_path / "other.parquet", spreadsheet=True)
 
 

@@ -40,6 +40,7 @@ NOTHING_SPENT = "Nothing was spent."
 T = TypeVar("T")
 
 _LONGEST = 80
+_LONGEST_PATH = 200
 _MOST_NAMES = 20
 _SCALARS = (Number, str)
 
@@ -220,7 +221,8 @@ class UnreadableFileError(InvalidError):
     def __init__(self, path: object, problem: str, *, argument: str | None = None, hint: str | None = None) -> None:
         """Store the path; `problem` completes "Cannot read 'x.csv': …"."""
         self.path = hidden(str(path))
-        super().__init__(f"Cannot read {show_name(self.path)}: {problem}", argument=argument, hint=hint)
+        shown = self.path if len(self.path) <= _LONGEST_PATH else f"…{self.path[-_LONGEST_PATH:]}"
+        super().__init__(f"Cannot read {shown!r}: {problem}", argument=argument, hint=hint)
 
 
 class UnusedOptionError(InvalidError):

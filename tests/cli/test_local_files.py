@@ -267,7 +267,7 @@ def test_a_tally_is_a_regular_file(folder: Path) -> None:
     """Reading a device would never end, and it cannot be replaced."""
     assert run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "r.jsonl").returncode == 0
     for device in ("/dev/full", "/dev/zero"):
-        refused(aggregate(folder, "r.jsonl", "--tally", device), "tally", "no regular file")
+        refused(aggregate(folder, "r.jsonl", "--tally", device), "not a regular file")
         with pytest.raises(InvalidError, match="no regular file"):
             Aggregator.load(device)
         with pytest.raises(InvalidError, match="no regular file"):

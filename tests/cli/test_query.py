@@ -84,7 +84,7 @@ def test_a_missing_source_exits_with_its_code(folder: Path) -> None:
     (folder / "survey.csv").unlink()
     done = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.1", "--yes")
     assert done.returncode == 4
-    assert "there is no such file" in done.stderr
+    assert "There is no such file" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -149,7 +149,7 @@ def test_a_plan_says_what_is_left_and_warns_if_it_does_not_fit(folder: Path) -> 
     assert "costs ε = 0.6." in fits.stdout
     over = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6")
     assert over.returncode == 0
-    assert "The budget does not suffice: This question costs epsilon = 1.6 but only 1.0 is left" in over.stderr
+    assert "The budget does not suffice: This query costs epsilon = 1.6 but only 1.0 is left" in over.stderr
     quote = json.loads(tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6", "--json").stdout)
     assert (quote["fits"], quote["left"]) == (False, {"epsilon": 1.0})
 
@@ -157,7 +157,7 @@ def test_a_plan_says_what_is_left_and_warns_if_it_does_not_fit(folder: Path) -> 
 def test_rho_on_a_budget_in_epsilon_is_refused_in_plain_words(folder: Path) -> None:
     done = tacit(folder, "query", "policy.toml", QUESTION, "--rho", "0.1", "--yes")
     assert done.returncode == 2
-    assert "this budget is in ε: use epsilon" in done.stderr
+    assert "The budget is in ε, so rho cannot be used." in done.stderr
     assert spent(folder) == 0
 
 

@@ -265,7 +265,9 @@ def read_tally(path: str, protocol: Protocol) -> Aggregator:
         raise NoSourceError(f"The file {show_name(path)} does not exist.", hint="Name a file that holds a tally.")
     try:
         tally = Aggregator.load(path)
-    except InvalidError as error:
+    except UnreadableFileError:
+        raise
+    except InvalidError as error:  # of the parameters in it
         raise UnreadableFileError(
             path, f"it is not a tally. {error.message}", argument="tally", hint=error.hint
         ) from None

@@ -180,7 +180,7 @@ def _shortage(db: Database, quote: Quote) -> str | None:
     try:
         db.check(quote)
     except BudgetError as error:
-        return str(error)
+        return f"{error.message} {error.hint}" if error.hint else error.message
     return None
 
 

@@ -189,7 +189,7 @@ def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_pat
 
 def test_reports_that_no_query_gives_are_a_failure_that_says_nothing_of_it(url: str) -> None:
     total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
-    with pytest.raises(SourceError, match="nothing was added") as caught:
+    with pytest.raises(SourceError, match="Nothing was added") as caught:
         total.add_spark(session_on(url).sql("SELECT 1 AS hunter2").select("hunter3"))
     assert caught.value.__context__ is None
     assert "hunter" not in str(caught.value)

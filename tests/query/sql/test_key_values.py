@@ -203,7 +203,7 @@ def test_keys_of_the_caller_come_first_and_are_checked() -> None:
     assert values_of(column("at"), [datetime(2024, 1, 1, 12)]) == (datetime(2024, 1, 1, 12),)  # noqa: DTZ001 - no time zone
     with pytest.raises(InvalidError, match="'key'") as mistake:
         values_of(column("age"), ["ten"])
-    assert mistake.value.argument == "keys"
+    assert mistake.value.argument == "keys of 'key'"
     with pytest.raises(InvalidError, match="'key'"):
         values_of(column("note"), ["a", "a"])
 
