@@ -1,7 +1,7 @@
-"""Accounting, beside dp-accounting and prv-accountant: how tight, and how fast, in one run.
+"""Compare the accounting of tacit with dp-accounting and prv-accountant: tightness and speed.
 
-Everything runs on one thread. Contestants answer in turns, in rounds, in several sittings of fresh processes
-(see `rounds`); a ratio is the median of the ratios within rounds.
+The bench runs on one thread. The contestants run in turns, in rounds, in several sessions of fresh processes (see
+`rounds`). A ratio is the median of the ratios within rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from serve import Missing
 
 from noise import CHANGED, fingerprint
 
-SITTINGS = 3
+SESSIONS = 3
 
 DP_ACCOUNTING = Peer("dp-accounting", ("dp-accounting==0.6.*",))
 PRV_ACCOUNTANT = Peer("prv-accountant", ("prv-accountant==0.2.*",))
@@ -25,14 +25,14 @@ PRV_ACCOUNTANT = Peer("prv-accountant", ("prv-accountant==0.2.*",))
 INTRODUCTION = """\
 ## Accounting
 
-One thread, contestants in turns, {sittings} sittings of fresh processes. A ratio is the median over all rounds of the
-ratio of times within a round; in parentheses stand the lowest and the highest sitting's median. Every call starts
-from events, with empty caches. tacit returns a bracket that is certified, rounding of its own arithmetic included;
-the others' ends take no account of their rounding."""
+One thread. The contestants run in turns, in {sessions} sessions of fresh processes. A ratio is the median over all
+rounds of the ratio of times within a round; the parentheses hold the lowest and the highest median of a session. Every
+call starts from the events, with empty caches. The brackets of tacit are certified and include its rounding errors.
+The bounds of the other libraries do not include theirs."""
 
 
 def contestants(stack: ExitStack) -> dict[str, Contestant]:
-    """Start one worker a library; all end with the stack."""
+    """Start one worker per library. The stack closes them."""
     return {
         "tacit": stack.enter_context(Worker("tacit_accounting")),
         "dp-accounting": start(DP_ACCOUNTING, "google_accounting", stack),
@@ -41,39 +41,39 @@ def contestants(stack: ExitStack) -> dict[str, Contestant]:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of every library that is there."""
-    found: dict[str, str] = {}
+    """Return the version of every library that is installed."""
+    results: dict[str, str] = {}
     with ExitStack() as stack:
         for worker in contestants(stack).values():
             try:
-                found |= worker.ask("about")["versions"]
+                results |= worker.ask("about")["versions"]
             except Missing:
                 continue
-    return found
+    return results
 
 
 def measure() -> str:
-    """Sit, lay out everything, and judge it."""
+    """Run all sessions, and return the report with the verdicts."""
     parts = (accounting_many, accounting_known, accounting_charge)
-    sittings = []
-    for sitting in range(SITTINGS):
-        print(f"sitting {sitting + 1} of {SITTINGS} …", flush=True)
+    sessions = []
+    for session in range(SESSIONS):
+        print(f"session {session + 1} of {SESSIONS} …", flush=True)
         with ExitStack() as stack:
             workers = contestants(stack)
-            sittings.append([part.sit(workers) for part in parts])
-    reports = [part.report(found) for part, found in zip(parts, zip(*sittings, strict=True), strict=True)]
+            sessions.append([part.run_session(workers) for part in parts])
+    reports = [part.report(results) for part, results in zip(parts, zip(*sessions, strict=True), strict=True)]
     verdicts = [verdict for report in reports for verdict in report.verdicts]
     return "\n\n".join([verdict_table(verdicts), *(report.text for report in reports)])
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
     before = fingerprint()
     facts = machine(versions())
     findings = measure()
     changed = sorted({name for name, _ in before ^ fingerprint()})
     warning = [CHANGED.format(files=", ".join(changed))] if changed else []
-    text = "\n\n".join([INTRODUCTION.format(sittings=SITTINGS), facts, *warning, findings])
+    text = "\n\n".join([INTRODUCTION.format(sessions=SESSIONS), facts, *warning, findings])
     print(text)
     write_section("accounting", text)
 

@@ -1,4 +1,4 @@
-"""What is priced: each case's events as a ledger holds them, its δ and, where it is known, its ε."""
+"""The cases to price: the events as a ledger stores them, δ and, if it is known, ε."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tacit.guarantees.events import (
 )
 
 ONE = Fraction(1)
-EACH = 1000
+PER_KIND = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A composition, and the ε that is known of it, to within half a unit of its last digit."""
+    """A composition. `known` is its ε to within half a unit of the last digit, if it is known."""
 
     name: str
     events: Sequence[tuple[Event, int]]
@@ -31,7 +31,7 @@ class Case:
     known: str = ""
 
     def request(self) -> dict[str, object]:
-        """Return the case as a worker reads it."""
+        """Return the request for a worker."""
         return {"parts": parts(self.events), "delta": self.delta}
 
 
@@ -68,7 +68,7 @@ def _spread(count: int) -> Iterator[Fraction]:
 
 
 def _distinct() -> list[tuple[Event, int]]:
-    sizes = [Fraction(f"{size / sqrt(3 * EACH):.9f}") for size in _spread(EACH)]
+    sizes = [Fraction(f"{size / sqrt(3 * PER_KIND):.9f}") for size in _spread(PER_KIND)]
     return [
         *((LaplaceNoise(scale=1 / size, l1=ONE), 1) for size in sizes),
         *((GaussianNoise(sigma=1 / size, l2=ONE), 1) for size in sizes),
@@ -76,7 +76,7 @@ def _distinct() -> list[tuple[Event, int]]:
     ]
 
 
-DISTINCT = Case(f"{3 * EACH:,} distinct", _distinct())
+DISTINCT = Case(f"{3 * PER_KIND:,} distinct", _distinct())
 
 GOLDEN = [
     *(
@@ -96,13 +96,13 @@ GOLDEN = [
     ),
 ]
 
-# One more charge: a ledger of so many events of a hundred kinds, half of them Laplace, half Gaussian.
+# The ledger for one more charge has events of 2 · KINDS kinds: half of them Laplace, half Gaussian.
 KINDS = 50
 NEW = LaplaceNoise(scale=Fraction(1234), l1=ONE)
 
 
 def ledger(count: int) -> list[tuple[Event, int]]:
-    """Return so many events, of ε and μ about 1/100."""
+    """Return `count` events with ε and μ of about 1/100."""
     scales = [Fraction(round(100 / size)) for size in _spread(KINDS)]
     times = count // (2 * KINDS)
     return [

@@ -1,4 +1,4 @@
-"""One more charge on a ledger that is long already."""
+"""Time one more charge on a long ledger."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rounds import Ratio, Rounds, interleave, join, short
 
 from tacit.guarantees.events import to_json
 
-ROUNDS = 4  # a sitting
+ROUNDS = 4  # per session
 SHORT, LONG = 100, 10_000
 CALLS = {"tacit": 1000, "dp-accounting": 3}
 DELTA = 1e-6
@@ -30,16 +30,16 @@ ENTRIES = {
 TEXT = """\
 ### One more charge
 
-Microseconds to price one more Laplace mechanism on a ledger that holds its events already, of {kinds} kinds, half
-of them Laplace and half Gaussian: the best of {rounds} rounds. tacit's filter adds exact rationals in approximate
-zCDP and says yes or no, soundly even if the events were chosen by earlier answers; dp-accounting's accountants
-compose the event and read ε at δ = {delta:g}, which stands for events fixed in advance.
+Microseconds to price one more Laplace mechanism on a ledger that already holds events of {kinds} kinds, half Laplace
+and half Gaussian: the best of {rounds} rounds. The filter of tacit adds exact rationals in approximate zCDP and admits
+or refuses the event. Its answer is valid even if earlier answers influenced the choice of events. The accountants of
+dp-accounting compose the event and compute ε at δ = {delta:g}, which is valid for events fixed in advance.
 
 {findings}"""
 
 
-def sit(workers: Mapping[str, Contestant]) -> dict[str, Rounds]:
-    """Race the charges once."""
+def run_session(workers: Mapping[str, Contestant]) -> dict[str, Rounds]:
+    """Time the charges of all contestants once."""
     return {"charge": interleave({name: partial(_run, workers, name) for name in ENTRIES}, ROUNDS)}
 
 
@@ -57,18 +57,18 @@ def _run(workers: Mapping[str, Contestant], name: str) -> float:
     return RACES[name].ask(workers, name)
 
 
-def report(sittings: Sequence[dict[str, Rounds]]) -> Part:
-    """Lay out the times and judge that the ledger's length does not matter."""
-    times = join(sittings)["charge"]
-    microseconds: Callable[[Sequence[float]], str] = lambda found: short(1e6 * min(found))  # noqa: E731
+def report(sessions: Sequence[dict[str, Rounds]]) -> Part:
+    """Return the times, and check that the length of the ledger does not matter."""
+    times = join(sessions)["charge"]
+    microseconds: Callable[[Sequence[float]], str] = lambda seconds: short(1e6 * min(seconds))  # noqa: E731
     rows = [[name, times.cell(name, microseconds), str(times.ratio(name, OURS))] for name in ENTRIES]
     text = TEXT.format(
         kinds=2 * KINDS,
-        rounds=ROUNDS * len(sittings),
+        rounds=ROUNDS * len(sessions),
         delta=DELTA,
         findings=table(["accountant", "µs", "÷ tacit"], rows),
     )
     ratio = times.ratio(OURS, EARLY)
     met = ratio.value <= MOST if isinstance(ratio, Ratio) else None
-    what = f"one more charge on {LONG:,} events ÷ on {SHORT:,}"
-    return Part(text, [Verdict(what, f"≤ {MOST:g}", str(ratio), met)])
+    title = f"one more charge: time with {LONG:,} events ÷ with {SHORT:,}"
+    return Part(text, [Verdict(title, f"≤ {MOST:g}", str(ratio), met)])

@@ -1,8 +1,8 @@
-"""Write down what dp-accounting says, for a test that must not need it: tests/guarantees/dp_accounting.golden.json.
+"""Write the results of dp-accounting to tests/guarantees/dp_accounting.golden.json, for a test that runs without it.
 
-Run once for each version of dp-accounting: `.venv/bin/python bench/accounting_golden.py`. Each case has its law rounded
-up and rounded down on an interval so fine that the two ends are within about a thousandth of each other; what the
-library's transforms may have rounded is allowed for.
+Run it once for each version of dp-accounting: `.venv/bin/python bench/accounting_golden.py`. Each law is rounded up and
+rounded down on a fine interval, so that the two bounds are within about a thousandth of each other. The bounds include
+an allowance for the rounding errors of the library's transforms.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def bit(epsilon: str) -> Event:
 
 
 def promise(epsilon: str, delta: str) -> Event:
-    """Return anything (ε,δ)-DP."""
+    """Return an event that is only known to be (ε, δ)-DP."""
     return ApproxRelease(epsilon=Fraction(epsilon), delta=Fraction(delta))
 
 
 def sampled(rate: str, event: Event) -> Event:
     """Return an event on a Poisson sample."""
-    return PoissonSampled(rate=Fraction(rate), of=event)  # type: ignore[arg-type]  # none of ours is sampled twice
+    return PoissonSampled(rate=Fraction(rate), of=event)  # type: ignore[arg-type]  # no case samples twice
 
 
 ALONE: list[tuple[Event, int, float]] = [
@@ -119,14 +119,14 @@ CASES = [
 
 
 def interval(case: Case) -> float:
-    """Return an interval of which the rounding down, up to one for each use, costs little of ε."""
+    """Return an interval so fine that rounding down, by up to one interval per use, changes ε only slightly."""
     count = sum(times for _, times in case.events)
     epsilon = compose(case.events).epsilon(delta=case.delta, width=0.01).upper
     return float(f"{min(max(SHARE * epsilon / count, FINEST), COARSEST):.1g}")
 
 
 def ask(worker: Contestant, case: Case) -> dict[str, object]:
-    """Return a case with both of dp-accounting's ends."""
+    """Return a case with the lower and the upper bound of dp-accounting."""
     step = interval(case)
     ends = cast("Answer", worker.ask("epsilon", **case.request(), cap=CAP, manner={"interval": step, "both": True}))
     print(f"{case.name}, δ = {case.delta:g}: {ends['lower']:.6f} – {ends['upper']:.6f} on {step:g}", flush=True)
@@ -134,7 +134,7 @@ def ask(worker: Contestant, case: Case) -> dict[str, object]:
 
 
 def main() -> None:
-    """Ask for every case, and write the file, a case a line."""
+    """Compute every case, and write the file with one case per line."""
     with ExitStack() as stack:
         worker = start(DP_ACCOUNTING, "google_accounting", stack)
         version = worker.ask("about")["versions"]["dp-accounting"]

@@ -1,4 +1,4 @@
-"""Compositions whose ε is known to seven digits."""
+"""Compare brackets for compositions whose ε is known to seven digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peers import Contestant
 from report import Part, Verdict, table
 from rounds import Rounds, join
 
-ROUNDS = 2  # a sitting
+ROUNDS = 2  # per session
 WIDTH, INTERVAL, ERROR = 1e-3, 1e-4, 1e-2
 OURS, DP, PRV = "tacit", "dp-accounting", "prv-accountant"
 ENTRIES = {
@@ -22,36 +22,37 @@ ENTRIES = {
 TEXT = """\
 ### Known values
 
-ε₀ = 1/√k for k Laplace mechanisms, continuous and on the unit grid, where the law is randomized response; k
-Gaussians of total μ = 1; a Gaussian of σ = 1 on Poisson samples of rate 0.01. δ = 1e-6 where nothing else is said.
-tacit is asked for its default width, {width:g}; dp-accounting for the law on its default interval, {interval:g},
-composed k times with itself (its accountant merges equal Gaussians, as tacit does: that is its first row); and
-prv-accountant for an error of {error:g} in ε and δ/1000 in δ. **Bold** is what the truth is not within.
+The cases: k Laplace mechanisms with ε₀ = 1/√k, continuous and on the unit grid (where the law is randomized response);
+k Gaussian mechanisms of total μ = 1; a Gaussian of σ = 1 on Poisson samples of rate 0.01. δ = 1e-6 unless the case
+states another. tacit uses its default width, {width:g}. dp-accounting composes the law k times with itself on its
+default interval, {interval:g}. (Its accountant merges equal Gaussians, as tacit does; the first Gaussian row shows that
+result.) prv-accountant uses an error of {error:g} in ε and δ/1000 in δ. **Bold** marks a result that does not contain
+the true value.
 
 {ends}
 
-Seconds in the best of {rounds} rounds, and how many times as long the others take as tacit.
+Seconds, best of {rounds} rounds, and the time of each other library divided by the time of tacit.
 
 {times}"""
 
 RACES = {case.name: Race(case.request(), ENTRIES) for case in GOLDEN}
 
 
-def sit(workers: Mapping[str, Contestant]) -> dict[str, Rounds]:
-    """Race all cases once."""
-    return {name: race.sit(workers, ROUNDS) for name, race in RACES.items()}
+def run_session(workers: Mapping[str, Contestant]) -> dict[str, Rounds]:
+    """Time all cases once."""
+    return {name: race.run_session(workers, ROUNDS) for name, race in RACES.items()}
 
 
-def report(sittings: Sequence[dict[str, Rounds]]) -> Part:
-    """Lay out ends and times, and judge tacit's brackets."""
-    found = join(sittings)
+def report(sessions: Sequence[dict[str, Rounds]]) -> Part:
+    """Return the brackets, the times and the verdicts."""
+    times_by_case = join(sessions)
     ends = [[case.name, case.known, *(_cell(case, name) for name in ENTRIES)] for case in GOLDEN]
     others = (DP, PRV)
     times = [
         [
             name,
-            *(seconds(found[name], who) for who in ENTRIES),
-            *(times_as_long(found[name], who, OURS)[0] for who in others),
+            *(seconds(times_by_case[name], entry) for entry in ENTRIES),
+            *(times_as_long(times_by_case[name], entry, OURS)[0] for entry in others),
         ]
         for name in RACES
     ]
@@ -59,24 +60,24 @@ def report(sittings: Sequence[dict[str, Rounds]]) -> Part:
         width=WIDTH,
         interval=INTERVAL,
         error=ERROR,
-        rounds=ROUNDS * len(sittings),
+        rounds=ROUNDS * len(sessions),
         ends=table(["case", "ε", OURS, f"{DP}, from above", PRV], ends),
-        times=table(["case", *ENTRIES, *(f"{who} ÷ tacit" for who in others)], times),
+        times=table(["case", *ENTRIES, *(f"{entry} ÷ tacit" for entry in others)], times),
     )
     return Part(text, _verdicts())
 
 
 def _cell(case: Case, name: str) -> str:
     race = RACES[case.name]
-    if name in race.gone or name not in race.answers:
-        return str(race.gone.get(name, "–"))
+    if name in race.failures or name not in race.answers:
+        return str(race.failures.get(name, "–"))
     lower, upper = race.answers[name]["lower"], race.answers[name]["upper"]
     text = f"{lower:.6f} – {upper:.6f}" if lower else f"{upper:.6f}"
     return text if holds(case, lower, upper) else f"**{text}**"
 
 
 def holds(case: Case, lower: float, upper: float) -> bool:
-    """Say whether a bracket holds the known value, which is rounded to the digits it has."""
+    """Return whether a bracket contains the known value, which is rounded to its last digit."""
     half = 0.5 * 10.0 ** -len(case.known.partition(".")[2])
     return lower <= float(case.known) + half and float(case.known) - half <= upper
 

@@ -1,4 +1,4 @@
-"""Accountants in turns: what each answers, and how long it takes."""
+"""Run the accountants in turns, and record the result and the time of each."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from peers import Contestant
 from rounds import Ratio, Rounds, interleave, short
 from serve import Missing
 
-CAP = 60.0  # seconds a call
+CAP = 60.0  # seconds per call
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Who is asked in a race, and in which manner."""
+    """The worker to call in a race, and its settings."""
 
     worker: str
     manner: dict[str, object]
@@ -27,47 +27,47 @@ class Entry:
 
 @dataclass(slots=True)
 class Race:
-    """One case: its entries by name, and what they answered last; who was too slow once is not asked again."""
+    """One case, its entries by name, and their last answers. An entry that exceeds a limit is not called again."""
 
     request: dict[str, object]
     entries: Mapping[str, Entry]
     task: str = "epsilon"
     answers: dict[str, Answer] = field(default_factory=dict)
-    gone: dict[str, Missing] = field(default_factory=dict)
+    failures: dict[str, Missing] = field(default_factory=dict)
 
-    def sit(self, workers: Mapping[str, Contestant], rounds: int) -> Rounds:
+    def run_session(self, workers: Mapping[str, Contestant], rounds: int) -> Rounds:
         """Run all entries in turns."""
         return interleave({name: partial(self.ask, workers, name) for name in self.entries}, rounds)
 
     def ask(self, workers: Mapping[str, Contestant], name: str) -> float:
-        """Return the seconds of one entry, and remember its answer."""
-        if name in self.gone:
-            raise self.gone[name]
+        """Return the seconds of one entry, and store its answer."""
+        if name in self.failures:
+            raise self.failures[name]
         entry = self.entries[name]
         try:
             reply = workers[entry.worker].ask(self.task, **self.request, manner=entry.manner, cap=CAP)
         except Missing as missing:
-            self.gone[name] = missing
+            self.failures[name] = missing
             raise
-        self.answers[name] = cast("Answer", reply)  # a worker's reply has the fields of its own protocol
+        self.answers[name] = cast("Answer", reply)  # accounting workers reply with these fields
         return self.answers[name]["seconds"]
 
 
 def seconds(times: Rounds, name: str) -> str:
-    """Return a contestant's best time, or why there is none."""
-    return times.cell(name, lambda found: short(min(found)))
+    """Return the best time of a contestant, or the reason why it is missing."""
+    return times.cell(name, lambda values: short(min(values)))
 
 
 def times_as_long(times: Rounds, slow: str, fast: str) -> tuple[str, float | None]:
-    """Return how many times as long one takes as another, as text and as a number; a bound if one ran out of time."""
+    """Return the ratio of two times as text and as a number, or a bound on it if one of the two exceeded the limit."""
     ratio = times.ratio(slow, fast)
     if isinstance(ratio, Ratio):
         return str(ratio), ratio.value
-    late = {name for name, why in times.missing.items() if why == f"more than {CAP:g} s"}
-    if slow in late and fast in times.numbers:
+    timed_out = {name for name, why in times.missing.items() if why == f"more than {CAP:g} s"}
+    if slow in timed_out and fast in times.numbers:
         least = CAP / _median(times, fast)
         return f"more than {short(least)}", least
-    if fast in late and slow in times.numbers:
+    if fast in timed_out and slow in times.numbers:
         most = _median(times, slow) / CAP
         return f"less than {short(most)}", most
     return ratio, None

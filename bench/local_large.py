@@ -1,4 +1,4 @@
-"""Projective geometry response at size: decoding beside one transform, a hundred million reports in little memory."""
+"""Time the projective geometry response at size: decoding, compared with one transform, and 100 million reports."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ D, N, PART, SHARE, MEMORY = 100_000, 10**8, 5 * 10**6, 0.2, 2048
 TEXT = """\
 ### Projective geometry response at size
 
-A tally over d = {decoded:,} values, ε = 1 (q = {field:g}, t = {dimension:g}), is decoded in {decode:.1f} ms;
-`numpy.fft.rfftn` on a grid of that shape takes {plain:.1f} ms. {n:,} reports over d = {d:,} values, in parts of
-{part:,}, are added at {rate} million a second; `numpy.bincount` counts the same numbers, already 64-bit integers, at
-{counted} million a second. The process needed {megabytes:,.0f} MB at its peak, the interpreter, all libraries and the
-reports of a part included."""
+A tally over d = {decoded:,} values, ε = 1 (q = {field:g}, t = {dimension:g}), is decoded in {decode:.1f} ms.
+`numpy.fft.rfftn` on a grid of that shape takes {plain:.1f} ms. tacit adds {n:,} reports over d = {d:,} values, in parts
+of {part:,}, at {rate} million per second. `numpy.bincount` counts the same numbers, already 64-bit integers, at
+{counted} million per second. The peak memory of the process was {megabytes:,.0f} MB, including the interpreter, all
+libraries and the reports of a part."""
 
 
 def measure(*, tiny: bool) -> Part:
-    """Measure in processes of their own, so that memory is what this needs."""
+    """Run in separate processes, so that the peak memory is that of the task."""
     print("decoding and a stream of reports …", flush=True)
     with Worker("tacit_local_large") as worker:
         decoded = _numbers(worker, "decode", d=DECODED, rounds=2 if tiny else ROUNDS)

@@ -1,4 +1,4 @@
-"""A million reports, client and server: tacit beside pure-ldp and multi-freq-ldpy."""
+"""Time a million reports on client and server, compared with pure-ldp and multi-freq-ldpy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from peers import Contestant
 from report import Part, Verdict, table
 from rounds import Ratio, Rounds, interleave, join, short
 
-ROUNDS = 3  # a sitting
+ROUNDS = 3  # per session
 D, EPSILON, MANY = 1024, 1.0, 10**6
 PEERS = ("pure-ldp", "multi-freq-ldpy")
 NAMES = ("tacit", *PEERS)
 
 Race = tuple[str, str]  # the task and the protocol
 
-# For each race: how many reports the peers make or take a round, and how many times the best of them tacit must be.
+# For each race: the reports per round of the other libraries, and the target for tacit's rate divided by the best rate.
 RACES: dict[Race, tuple[int, float | None]] = {
     ("randomize", "GRR"): (20_000, 100),
     ("randomize", "Hadamard"): (2_000, 100),
@@ -29,36 +29,36 @@ RACES: dict[Race, tuple[int, float | None]] = {
 }
 
 TEXT = """\
-### Reports by the second
+### Reports per second
 
-Thousand reports a second in the best of {rounds} rounds, d = {d:,}, ε = {epsilon:g}: what a client draws, and what a
-server takes in and decodes. tacit has {many:,} a round; the peers loop over people in Python and have fewer, enough
-that what they do once a round hardly counts. pure-ldp's fast variant of OLH, with one small pool of hash functions for
-all people, is another protocol and is not here.
+Thousand reports per second, best of {rounds} rounds, d = {d:,}, ε = {epsilon:g}. A client randomises values; a server
+adds reports and estimates counts. tacit processes {many:,} reports per round. The other libraries loop over people in
+Python and process fewer, but enough that the fixed cost of a round is negligible. pure-ldp's fast variant of OLH, with
+one small pool of hash functions for all people, is a different protocol and is not measured.
 
 {rates}
 
-How many times each contestant's rate is tacit's:
+The rate of tacit divided by the rate of each other contestant:
 
 {ratios}"""
 
 
-def sit(workers: dict[str, Contestant], *, tiny: bool) -> dict[Race, Rounds]:
-    """Race everything once."""
+def run_session(workers: dict[str, Contestant], *, tiny: bool) -> dict[Race, Rounds]:
+    """Time all races once."""
     return {race: _race(workers, *race, tiny=tiny) for race in RACES}
 
 
-def report(sittings: Sequence[dict[Race, Rounds]]) -> Part:
-    """Lay out and judge the rates."""
-    found = join(sittings)
-    rates = table(["reports", *NAMES], [[_name(*race), *_rates(times)] for race, times in found.items()])
+def report(sessions: Sequence[dict[Race, Rounds]]) -> Part:
+    """Return the rates and the verdicts."""
+    results = join(sessions)
+    rates = table(["reports", *NAMES], [[_name(*race), *_rates(times)] for race, times in results.items()])
     ratios = table(
         ["tacit ÷", *PEERS],
-        [[_name(*race), *(str(times.ratio(peer, "tacit")) for peer in PEERS)] for race, times in found.items()],
+        [[_name(*race), *(str(times.ratio(peer, "tacit")) for peer in PEERS)] for race, times in results.items()],
     )
-    text = TEXT.format(rounds=ROUNDS * len(sittings), d=D, epsilon=EPSILON, many=MANY, rates=rates, ratios=ratios)
+    text = TEXT.format(rounds=ROUNDS * len(sessions), d=D, epsilon=EPSILON, many=MANY, rates=rates, ratios=ratios)
     judged = [(race, least) for race, (_, least) in RACES.items() if least is not None]
-    return Part(text, [_verdict(race, least, found[race]) for race, least in judged])
+    return Part(text, [_verdict(race, least, results[race]) for race, least in judged])
 
 
 def _race(workers: dict[str, Contestant], task: str, protocol: str, *, tiny: bool) -> Rounds:
@@ -88,11 +88,11 @@ def _name(task: str, protocol: str) -> str:
 
 
 def _verdict(race: Race, least: float, times: Rounds) -> Verdict:
-    """Judge against the best peer that is there: the one with the least ratio."""
-    found = {peer: times.ratio(peer, "tacit") for peer in PEERS}
-    ratios = {peer: ratio for peer, ratio in found.items() if isinstance(ratio, Ratio)}
-    what, target = f"{_name(*race)}, d = {D:,}: rate ÷ best peer", f"≥ {least:,g}"
+    """Compare with the best available library: the one with the lowest ratio."""
+    results = {peer: times.ratio(peer, "tacit") for peer in PEERS}
+    ratios = {peer: ratio for peer, ratio in results.items() if isinstance(ratio, Ratio)}
+    title, target = f"{_name(*race)}, d = {D:,}: rate ÷ best peer", f"≥ {least:,g}"
     if not ratios:
-        return Verdict(what, target, "; ".join(f"{peer}: {why}" for peer, why in found.items()), None)
+        return Verdict(title, target, "; ".join(f"{peer}: {why}" for peer, why in results.items()), None)
     best = min(ratios, key=lambda peer: ratios[peer].value)
-    return Verdict(what, target, f"{ratios[best]}, {best}", ratios[best].value >= least)
+    return Verdict(title, target, f"{ratios[best]}, {best}", ratios[best].value >= least)

@@ -1,7 +1,7 @@
-"""Noise, beside the peers: draws by the million, scalar releases, their timing channel, and imports.
+"""Compare noise with other libraries: arrays of draws, scalar releases, their timing channel, and imports.
 
-Everything runs on one thread. Contestants answer in turns, in rounds, in several sittings of fresh processes
-(see `rounds`); a ratio is the median of the ratios within rounds.
+The bench runs on one thread. The contestants run in turns, in rounds, in several sessions of fresh processes (see
+`rounds`). A ratio is the median of the ratios within rounds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from peers import HERE, Contestant, Peer, Worker, start
 from report import machine, verdict_table, write_section
 from serve import Missing
 
-SITTINGS = 6
+SESSIONS = 6
 
-# OpenDP looks for numpy at every call, and a search that fails costs it half as much time again.
+# OpenDP tries to import numpy at every call. Without numpy, a call takes half as much time again.
 OPENDP = Peer("opendp", ("opendp==0.16.*", "numpy"))
 PYDP = Peer("pydp", ("python-dp==1.1.*",))
 MODULES = {"opendp.prelude": OPENDP, "pydp": PYDP}
@@ -27,15 +27,15 @@ MODULES = {"opendp.prelude": OPENDP, "pydp": PYDP}
 INTRODUCTION = """\
 ## Noise
 
-One thread, contestants in turns, {sittings} sittings of fresh processes. A ratio is the median over all rounds
-of the ratio within a round; in parentheses stand the lowest and the highest sitting's median. tacit draws exact
-integer laws from cryptographic bits; numpy draws floats from PCG64, which is neither, and is here as the
-measure of speed."""
-CHANGED = "**Source that changed during this run, so that sittings mix versions: {files}.**"
+One thread. The contestants run in turns, in {sessions} sessions of fresh processes. A ratio is the median over all
+rounds of the ratio within a round; the parentheses hold the lowest and the highest median of a session. tacit draws
+from exact integer laws with cryptographic random bits. numpy draws floats with PCG64, which is neither exact nor
+cryptographic; it is the reference for speed."""
+CHANGED = "**These source files changed during the run, so the sessions mix versions: {files}.**"
 
 
 def contestants(stack: ExitStack) -> dict[str, Contestant]:
-    """Start one worker a library; all end with the stack."""
+    """Start one worker per library. The stack closes them."""
     return {
         "tacit": stack.enter_context(Worker("tacit_noise")),
         "numpy": stack.enter_context(Worker("numpy_noise")),
@@ -46,19 +46,19 @@ def contestants(stack: ExitStack) -> dict[str, Contestant]:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of every library that is there."""
-    found: dict[str, str] = {}
+    """Return the version of every library that is installed."""
+    results: dict[str, str] = {}
     with ExitStack() as stack:
         for worker in contestants(stack).values():
             try:
-                found |= worker.ask("about")["versions"]
+                results |= worker.ask("about")["versions"]
             except Missing:
                 continue
-    return found
+    return results
 
 
 def fingerprint() -> set[tuple[str, str]]:
-    """Return the name and a digest of every file of tacit's source."""
+    """Return the name and the digest of every source file of tacit."""
     source = HERE.parent / "src" / "tacit"
     return {
         (file.relative_to(source).as_posix(), sha256(file.read_bytes()).hexdigest()) for file in source.rglob("*.py")
@@ -66,16 +66,16 @@ def fingerprint() -> set[tuple[str, str]]:
 
 
 def measure() -> str:
-    """Sit, lay out everything, and judge it."""
+    """Run all sessions, and return the report with the verdicts."""
     draws, releases, channels, imports = [], [], [], []
-    for sitting in range(SITTINGS):
-        print(f"sitting {sitting + 1} of {SITTINGS} …", flush=True)
+    for session in range(SESSIONS):
+        print(f"session {session + 1} of {SESSIONS} …", flush=True)
         with ExitStack() as stack:
             workers = contestants(stack)
-            draws.append(noise_draws.sit(workers))
-            releases.append(noise_releases.sit(workers))
-            channels.append(noise_channel.sit(workers))
-        imports.append(noise_imports.sit(MODULES))
+            draws.append(noise_draws.run_session(workers))
+            releases.append(noise_releases.run_session(workers))
+            channels.append(noise_channel.run_session(workers))
+        imports.append(noise_imports.run_session(MODULES))
     parts = [
         noise_draws.report(draws),
         noise_releases.report(releases),
@@ -87,13 +87,13 @@ def measure() -> str:
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
     before = fingerprint()
     facts = machine(versions())
     findings = measure()
     changed = sorted({name for name, _ in before ^ fingerprint()})
     warning = [CHANGED.format(files=", ".join(changed))] if changed else []
-    text = "\n\n".join([INTRODUCTION.format(sittings=SITTINGS), facts, *warning, findings])
+    text = "\n\n".join([INTRODUCTION.format(sessions=SESSIONS), facts, *warning, findings])
     print(text)
     write_section("noise", text)
 

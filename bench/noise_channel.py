@@ -1,4 +1,4 @@
-"""The timing channel: does the duration of a release tell how large its noise was?"""
+"""Measure the timing channel: the correlation between the duration of a release and the size of its noise."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NAMES = ("tacit", "opendp", "pydp", "leaky control")
 TEXT = """\
 ### Timing channel
 
-Spearman's correlation between the duration of a scalar release and |noise|, over {releases:,} releases: the
-median of {sittings} sittings and, in parentheses, the one farthest from 0. Without any channel a sitting is
-within ±{spread:.3f} of 0 in 19 of 20 cases. The leaky control counts coins until the first tail; it shows
-what the instrument sees where there is a channel.
+Spearman's correlation between the duration of a scalar release and |noise|, over {releases:,} releases: the median
+of {sessions} sessions and, in parentheses, the value farthest from 0. Without a timing channel, a session is within
+±{spread:.3f} of 0 in 19 of 20 cases. The leaky control tosses coins until the first tail. It shows the correlation
+that this test measures when there is a timing channel.
 
 {channel}
 
@@ -30,11 +30,11 @@ The same with the signed noise. No target.
 {signed}"""
 
 Pair = tuple[float, float]
-Sitting = dict[tuple[Race, str], "Pair | str"]
+Session = dict[tuple[Race, str], "Pair | str"]
 
 
-def sit(workers: dict[str, Contestant]) -> Sitting:
-    """Correlate durations with |noise| and with noise once, or say why not."""
+def run_session(workers: dict[str, Contestant]) -> Session:
+    """Return the correlations of the duration with |noise| and with the noise, or the reason why they are missing."""
     return {(race, name): _pair(workers[name], *race) for race in KINDS for name in NAMES}
 
 
@@ -52,35 +52,37 @@ def _correlations(reply: Reply) -> tuple[float, float]:
     return float(spearmanr(durations, magnitudes).statistic), float(spearmanr(durations, noise).statistic)
 
 
-def report(sittings: Sequence[Sitting]) -> Part:
-    """Lay out the correlations and judge tacit's with |noise|, by the worst sitting."""
+def report(sessions: Sequence[Session]) -> Part:
+    """Return the correlations, and compare the worst session of tacit with the target."""
     text = TEXT.format(
         releases=RELEASES,
-        sittings=len(sittings),
+        sessions=len(sessions),
         spread=1.96 * RELEASES**-0.5,
-        channel=_table(sittings, 0),
-        signed=_table(sittings, 1),
+        channel=_table(sessions, 0),
+        signed=_table(sessions, 1),
     )
-    return Part(text, [_verdict(race, [sitting[race, "tacit"] for sitting in sittings]) for race in KINDS])
+    return Part(text, [_verdict(race, [session[race, "tacit"] for session in sessions]) for race in KINDS])
 
 
-def _table(sittings: Sequence[Sitting], of: int) -> str:
+def _table(sessions: Sequence[Session], index: int) -> str:
     rows = [
-        [name_of(*race), *(_cell([sitting[race, name] for sitting in sittings], of) for name in NAMES)]
+        [name_of(*race), *(_cell([session[race, name] for session in sessions], index) for name in NAMES)]
         for race in KINDS
     ]
     return table(["release", *NAMES], rows)
 
 
-def _cell(found: Sequence[Pair | str], of: int) -> str:
-    for pair in found:
+def _cell(pairs: Sequence[Pair | str], index: int) -> str:
+    for pair in pairs:
         if isinstance(pair, str):
             return pair
-    values = [float(pair[of]) for pair in found]
+    values = [float(pair[index]) for pair in pairs]
     return f"{median(values):+.3f} ({max(values, key=abs):+.3f})"
 
 
-def _verdict(race: Race, found: Sequence[Pair | str]) -> Verdict:
-    measured = [pair[0] for pair in found if not isinstance(pair, str)]
-    met = all(abs(rho) <= MOST for rho in measured) if len(measured) == len(found) else None
-    return Verdict(f"{name_of(*race)}: duration against size of noise", f"within ±{MOST}", _cell(found, 0), met)
+def _verdict(race: Race, pairs: Sequence[Pair | str]) -> Verdict:
+    correlations = [pair[0] for pair in pairs if not isinstance(pair, str)]
+    met = all(abs(rho) <= MOST for rho in correlations) if len(correlations) == len(pairs) else None
+    return Verdict(
+        f"{name_of(*race)}: correlation of duration and size of noise", f"within ±{MOST}", _cell(pairs, 0), met
+    )

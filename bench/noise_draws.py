@@ -1,4 +1,4 @@
-"""A million draws at once: tacit beside numpy's floats, OpenDP and PyDP."""
+"""Time a million draws, compared with numpy's floats, OpenDP and PyDP."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from peers import Contestant
 from report import Part, Verdict, table
 from rounds import Ratio, Rounds, interleave, join, short
 
-ROUNDS = 6  # a sitting
+ROUNDS = 6  # per session
 MANY, FEW = 10**6, 20_000
 NAMES = ("tacit", "numpy laplace", "numpy normal", "opendp", "pydp")
 
-# (law, scale or σ) and the least rate, as a multiple of numpy's laplace
+# (law, scale or σ) and the target: the minimum rate, as a multiple of that of numpy's laplace
 LAWS = {
     ("laplace", 1): 1.0,
     ("laplace", 10): 1.0,
@@ -26,13 +26,13 @@ OVER_OPENDP = 40.0
 TEXT = """\
 ### One million draws
 
-Million draws a second in the best of {rounds} rounds. tacit and numpy draw {many:,} at once, OpenDP and PyDP
-{few:,} a round; OpenDP noises a list of integers, PyDP draws one float a call. Tables that tacit makes at the
-first draw of a scale are made before the clock starts.
+Million draws per second, best of {rounds} rounds. tacit and numpy draw {many:,} values in one call; OpenDP and PyDP
+draw {few:,} per round. OpenDP adds noise to a list of integers. PyDP draws one float per call. tacit builds a table at
+the first draw of each scale, before the clock starts.
 
 {rates}
 
-How many times each contestant's rate is tacit's:
+The rate of tacit divided by the rate of each other contestant:
 
 {ratios}"""
 
@@ -40,28 +40,28 @@ How many times each contestant's rate is tacit's:
 Race = tuple[str, int]
 
 
-def sit(workers: dict[str, Contestant]) -> dict[Race, Rounds]:
-    """Race all laws once."""
+def run_session(workers: dict[str, Contestant]) -> dict[Race, Rounds]:
+    """Time all laws once."""
     return {race: _race(workers, *race) for race in LAWS}
 
 
-def report(sittings: Sequence[dict[Race, Rounds]]) -> Part:
-    """Lay out and judge the rates."""
-    found = join(sittings)
-    rates = table(["law", *NAMES], [[_name(*race), *_rates(times)] for race, times in found.items()])
+def report(sessions: Sequence[dict[Race, Rounds]]) -> Part:
+    """Return the rates and the verdicts."""
+    results = join(sessions)
+    rates = table(["law", *NAMES], [[_name(*race), *_rates(times)] for race, times in results.items()])
     others = NAMES[1:]
     ratios = table(
         ["tacit ÷", *others],
-        [[_name(*race), *(str(times.ratio(other, "tacit")) for other in others)] for race, times in found.items()],
+        [[_name(*race), *(str(times.ratio(other, "tacit")) for other in others)] for race, times in results.items()],
     )
-    text = TEXT.format(rounds=ROUNDS * len(sittings), many=MANY, few=FEW, rates=rates, ratios=ratios)
-    against_numpy = [_verdict(race, "numpy laplace", least, found[race]) for race, least in LAWS.items()]
-    against_opendp = [_verdict(race, "opendp", OVER_OPENDP, found[race]) for race in LAWS]
+    text = TEXT.format(rounds=ROUNDS * len(sessions), many=MANY, few=FEW, rates=rates, ratios=ratios)
+    against_numpy = [_verdict(race, "numpy laplace", least, results[race]) for race, least in LAWS.items()]
+    against_opendp = [_verdict(race, "opendp", OVER_OPENDP, results[race]) for race in LAWS]
     return Part(text, against_numpy + against_opendp)
 
 
 def _race(workers: dict[str, Contestant], law: str, scale: int) -> Rounds:
-    """Return the seconds a draw; numpy's laplace runs beside every law."""
+    """Return the seconds per draw. numpy's laplace runs with every law."""
 
     def contestant(name: str, law: str, size: int) -> Callable[[], float]:
         return partial(_seconds, workers[name], law, scale, size)

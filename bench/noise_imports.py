@@ -1,4 +1,4 @@
-"""What an import costs, in a fresh interpreter each time."""
+"""Time imports, each in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from peers import Peer, single_threaded
 from report import Part, Verdict, table
 from rounds import Ratio, Rounds, interleave, join, short
 
-ROUNDS = 4  # a sitting
+ROUNDS = 4  # per session
 MOST = 3.0
 OURS = ("numpy", "tacit", "tacit.mechanisms.laplace")
 
@@ -22,30 +22,29 @@ EXPORTS = "import tacit; print(len(getattr(tacit, '__all__', ())))"
 TEXT = """\
 ### Import
 
-Milliseconds of the import statement alone, in a fresh interpreter: the median of {rounds}
-rounds, all in turns.
+Milliseconds of the import statement in a fresh interpreter: the median of {rounds} rounds. The modules take turns.
 
 {times}"""
 
 
-Sitting = dict[str, Rounds]
+Session = dict[str, Rounds]
 
 
-def sit(peers: Mapping[str, Peer]) -> Sitting:
-    """Race the imports once: ours, and each peer's module in its own environment."""
+def run_session(peers: Mapping[str, Peer]) -> Session:
+    """Time the imports once: ours, and the module of each other library in its environment."""
     runs = {module: partial(_seconds, module, None) for module in OURS}
     runs |= {module: partial(_seconds, module, peer) for module, peer in peers.items()}
     return {"imports": interleave(runs, ROUNDS)}
 
 
-def report(sittings: Sequence[Sitting], peers: Mapping[str, Peer]) -> Part:
-    """Lay out the times and judge tacit's."""
-    times = join(sittings)["imports"]
+def report(sessions: Sequence[Session], peers: Mapping[str, Peer]) -> Part:
+    """Return the times and the verdict on tacit."""
+    times = join(sessions)["imports"]
     rows = [
         [f"`import {module}`", times.cell(module, _milliseconds), str(times.ratio(module, "numpy"))]
         for module in (*OURS, *peers)
     ]
-    text = TEXT.format(rounds=ROUNDS * len(sittings), times=table(["statement", "ms", "÷ numpy"], rows))
+    text = TEXT.format(rounds=ROUNDS * len(sessions), times=table(["statement", "ms", "÷ numpy"], rows))
     return Part(text, [_verdict(times, int(_run(sys.executable, EXPORTS)))])
 
 
@@ -54,11 +53,11 @@ def _seconds(module: str, peer: Peer | None) -> float:
 
 
 def _run(python: str, code: str) -> str:
-    """Return what a line of code prints in a fresh interpreter that no setting of this one reaches."""
-    done = subprocess.run(
+    """Return the output of a line of code in a fresh interpreter that ignores the settings of this process."""
+    completed = subprocess.run(
         [python, "-I", "-c", code], check=True, text=True, stdout=subprocess.PIPE, env=single_threaded()
     )
-    return done.stdout
+    return completed.stdout
 
 
 def _milliseconds(seconds: Sequence[float]) -> str:
@@ -66,9 +65,9 @@ def _milliseconds(seconds: Sequence[float]) -> str:
 
 
 def _verdict(times: Rounds, exports: int) -> Verdict:
-    """Judge `import tacit`; as long as it exports nothing, its time says nothing."""
-    what, target = "`import tacit` ÷ `import numpy`", f"≤ {MOST:g}"
+    """Compare the time of `import tacit` with the target. If tacit exports nothing, there is no verdict."""
+    title, target = "`import tacit` ÷ `import numpy`", f"≤ {MOST:g}"
     ratio = times.ratio("tacit", "numpy")
     if not exports:
-        return Verdict(what, target, f"{ratio}, but tacit exports nothing yet", None)
-    return Verdict(what, target, str(ratio), ratio.value <= MOST if isinstance(ratio, Ratio) else None)
+        return Verdict(title, target, f"{ratio}, but tacit exports nothing yet", None)
+    return Verdict(title, target, str(ratio), ratio.value <= MOST if isinstance(ratio, Ratio) else None)

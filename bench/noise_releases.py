@@ -1,4 +1,4 @@
-"""One number released: from a mechanism that is there, and from one that is made for it."""
+"""Time the release of one number, from an existing mechanism and from a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peers import Contestant
 from report import Part, Verdict, table
 from rounds import Ratio, Rounds, interleave, join, short
 
-ROUNDS = 6  # a sitting
+ROUNDS = 6  # per session
 CALLS, FRESH_CALLS = 500, 20
 NAMES = ("tacit", "opendp", "pydp")
 
@@ -21,34 +21,34 @@ HEADER = ["release", *NAMES, "tacit ÷ opendp", "tacit ÷ pydp"]
 TEXT = """\
 ### One scalar release
 
-Microseconds a release of 337 in the best of {rounds} rounds of {calls} releases; sensitivity 1, Laplace with
-ε = 0.1, Gaussian with σ = 10. The ratios are of times: below 1, tacit is the faster.
+Microseconds per release of the number 337, best of {rounds} rounds of {calls} releases. The sensitivity is 1; Laplace
+noise has ε = 0.1, Gaussian noise has σ = 10. The ratios compare times: tacit is faster where the ratio is below 1.
 
 {warm}
 
-The same with a mechanism made for each release, at an ε or σ not used before ({fresh_calls} a round), so
-that nothing is cached. No target.
+The same with a new mechanism for each release ({fresh_calls} per round). Each mechanism has a new ε or σ, so that no
+cache helps. No target.
 
 {fresh}"""
 
 
 Race = tuple[str, str]
-Sitting = tuple[dict[Race, Rounds], dict[Race, Rounds]]
+Session = tuple[dict[Race, Rounds], dict[Race, Rounds]]
 
 
-def sit(workers: dict[str, Contestant]) -> Sitting:
-    """Race releases once: from mechanisms that are there, and from fresh ones."""
+def run_session(workers: dict[str, Contestant]) -> Session:
+    """Time releases once, from existing mechanisms and from new ones."""
     warm = {race: _race(workers, partial(_warm, *race)) for race in KINDS}
     new = {law: _new_levels(level) for law, level in LEVELS.items()}
     fresh = {race: _race(workers, partial(_fresh, *race, new[race[0]])) for race in KINDS}
     return warm, fresh
 
 
-def report(sittings: Sequence[Sitting]) -> Part:
-    """Lay out the times and judge those of mechanisms that are there."""
-    warm, fresh = (join(part) for part in zip(*sittings, strict=True))
+def report(sessions: Sequence[Session]) -> Part:
+    """Return the times, and compare those of existing mechanisms with the targets."""
+    warm, fresh = (join(part) for part in zip(*sessions, strict=True))
     text = TEXT.format(
-        rounds=ROUNDS * len(sittings),
+        rounds=ROUNDS * len(sessions),
         calls=CALLS,
         fresh_calls=FRESH_CALLS,
         warm=_table(warm),
@@ -70,11 +70,11 @@ def _fresh(law: str, kind: str, new: Iterator[float], worker: Contestant) -> flo
 
 
 def _new_levels(level: float) -> Iterator[float]:
-    """Yield levels a little above this one, as short decimals, none twice."""
+    """Yield different levels slightly above this one, as short decimals."""
     return (round(level * (1 + i / 100_000), 6) for i in count(1))
 
 
-def _table(found: dict[Race, Rounds]) -> str:
+def _table(results: dict[Race, Rounds]) -> str:
     def microseconds(seconds: Sequence[float]) -> str:
         return short(1e6 * min(seconds))
 
@@ -84,13 +84,13 @@ def _table(found: dict[Race, Rounds]) -> str:
             *(times.cell(name, microseconds) for name in NAMES),
             *(str(times.ratio("tacit", other)) for other in NAMES[1:]),
         ]
-        for race, times in found.items()
+        for race, times in results.items()
     ]
     return table(HEADER, rows)
 
 
 def name_of(law: str, kind: str) -> str:
-    """Return a race's name for people."""
+    """Return the label of a race."""
     return f"{law.capitalize()}, {kind}"
 
 

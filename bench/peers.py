@@ -1,8 +1,8 @@
-"""Contestants: an environment for each peer library, and a worker process that answers in it.
+"""Run other libraries: an environment for each, and a worker process in it.
 
-Peers live in `bench/.env-<name>/`, made here when absent, so that they never touch the project's own
-environment. A worker is a script of `bench/workers/` that speaks JSON over its input and output: it times
-itself, and many workers can be asked in turns within one run.
+The environments are in `bench/.env-<name>/` and are created on first use, so that they never change the environment of
+the project. A worker is a script in `bench/workers/` that reads and writes JSON lines. It times its calls, so that
+several workers can run in turns within one run.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ _ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A library beside which we run, and the requirements that install it, its own first."""
+    """A library to compare with, and its requirements for pip. The library itself is the first."""
 
     name: str
     requirements: tuple[str, ...]
 
     def python(self) -> str:
-        """Return the interpreter of this peer's environment, made first if absent; Missing if that fails.
+        """Return the interpreter of this library's environment, and create the environment if it is missing.
 
-        A failure is remembered for the rest of the run.
+        Raise Missing if that fails; later calls in the same run then raise it again.
         """
         if self in _FAILED:
             raise _FAILED[self]
-        place = HERE / f".env-{self.name}"
-        stamp = place / "installed.txt"
-        wanted = "\n".join(self.requirements)
-        if not stamp.exists() or stamp.read_text() != wanted:
-            shutil.rmtree(place, ignore_errors=True)
-            print(f"making an environment for {self.requirements[0]} …", flush=True)
-            self._make(place)
-            stamp.write_text(wanted)
-        return str(place / "bin" / "python")
+        folder = HERE / f".env-{self.name}"
+        stamp = folder / "installed.txt"
+        requirements = "\n".join(self.requirements)
+        if not stamp.exists() or stamp.read_text() != requirements:
+            shutil.rmtree(folder, ignore_errors=True)
+            print(f"creating an environment for {self.requirements[0]} …", flush=True)
+            self._make(folder)
+            stamp.write_text(requirements)
+        return str(folder / "bin" / "python")
 
-    def _make(self, place: Path) -> None:
-        pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    def _make(self, folder: Path) -> None:
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         try:
-            subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
             subprocess.run([*pip, *self.requirements], check=True)
         except subprocess.CalledProcessError as error:
             _FAILED[self] = Missing("could not be installed")
@@ -75,34 +75,34 @@ _FAILED: dict[Peer, Missing] = {}
 
 
 def single_threaded() -> dict[str, str]:
-    """Return this process's environment variables with every thread pool we know of set to one thread."""
+    """Return the environment variables of this process, with all known thread pools set to one thread."""
     return os.environ | _ONE_THREAD
 
 
 class Contestant(Protocol):
-    """Whatever answers the tasks of `serve`."""
+    """An object that replies to the tasks of `serve`."""
 
     def ask(self, task: str, **request: object) -> Reply:
-        """Return the answer to one request; Missing if this contestant does not offer it."""
+        """Return the reply to one request; raise Missing if the contestant does not support it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A contestant that could not be installed."""
+    """A contestant whose installation failed."""
 
     why: str
 
     def ask(self, task: str, **request: object) -> Reply:
-        """Say why there is no answer."""
+        """Raise Missing with the reason."""
         del task, request
         raise Missing(self.why)
 
 
 class Worker:
-    """A contestant's process: ask it, one question at a time."""
+    """The process of a contestant. It handles one request at a time."""
 
     def __init__(self, script: str, python: str = sys.executable) -> None:
-        """Start `workers/<script>.py` under an interpreter."""
+        """Start `workers/<script>.py` with an interpreter."""
         self._process = subprocess.Popen(
             [python, str(HERE / "workers" / f"{script}.py")],
             stdin=subprocess.PIPE,
@@ -112,14 +112,14 @@ class Worker:
         )
 
     def ask(self, task: str, **request: object) -> Reply:
-        """Return the answer to one request; Missing if this contestant does not offer it."""
+        """Return the reply to one request; raise Missing if the contestant does not support it."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the worker was started without pipes")
         self._process.stdin.write(json.dumps({"task": task, **request}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"a worker ended before it answered {task!r}; its error stands above")
+            raise RuntimeError(f"a worker ended before it answered {task!r}; see its error above")
         reply: Reply = json.loads(line)
         if "missing" in reply:
             raise Missing(reply["missing"])
@@ -137,7 +137,7 @@ class Worker:
 
 
 def start(peer: Peer, script: str, stack: ExitStack) -> Contestant:
-    """Return a peer's worker, which ends with the stack, or the reason why there is none."""
+    """Return the worker of a library, which the stack closes, or an `Absent` with the reason."""
     try:
         return stack.enter_context(Worker(script, peer.python()))
     except Missing as missing:

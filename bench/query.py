@@ -1,8 +1,8 @@
-"""Private SQL, beside plain DuckDB and opendp on polars: how long, how much memory, and how far off at equal ε.
+"""Compare private SQL with plain DuckDB and with opendp on polars: time, memory, and error at equal ε.
 
-query.py            ten million rows; tacit, plain DuckDB, opendp; for unlisted groups PipelineDP too
-query.py --all      with the errors of PipelineDP, SmartNoise SQL and Tumult, each in an environment of its own
-query.py --large    a hundred million rows as well: minutes, and some 2 GB of disk
+query.py            ten million rows; tacit, plain DuckDB, opendp; for discovered groups also PipelineDP
+query.py --all      also the errors of PipelineDP, SmartNoise SQL and Tumult, each in a separate environment
+query.py --large    also a hundred million rows: some minutes more, and about 2 GB of disk
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from tacit import TacitError
 INTRODUCTION = """\
 ## Private SQL
 
-All cores, every answer from a fresh process."""
+All cores. Every answer is computed in a fresh process."""
 
 
 def versions(*, everyone: bool) -> dict[str, str]:
-    """Return the version of every library that is there."""
-    found: dict[str, str] = {}
+    """Return the version of every library that is installed."""
+    results: dict[str, str] = {}
     for contestant in (TACIT, PLAIN, OPENDP, *((PIPELINE_DP, SMARTNOISE, TUMULT) if everyone else ())):
         try:
-            found |= contestant.ask("about")["versions"]
+            results |= contestant.ask("about")["versions"]
         except Missing:
             continue
-    return found
+    return results
 
 
 def measure(*, everyone: bool, huge: bool, rows: int) -> list[Part]:
-    """Make the tables and measure everything."""
+    """Create the tables and run all parts."""
     path, small = query_data.large(rows), query_data.small()
     unlisted, words, incomes = query_data.unlisted(rows), query_data.words(), query_data.incomes(rows)
     parts: dict[str, Callable[[], Part]] = {
         "one answer": partial(_speed, path, small, rows),
         "ten quantiles": partial(query_quantiles.measure, incomes, small, rows),
-        "groups that nobody listed": partial(query_words.measure, unlisted, words, small, rows),
+        "discovered groups": partial(query_words.measure, unlisted, words, small, rows),
         "tables with margins": query_tables.measure,
         "errors in place of ε": query_targets.measure,
         "errors": partial(query_errors.measure, small, everyone=everyone),
@@ -63,49 +63,49 @@ def measure(*, everyone: bool, huge: bool, rows: int) -> list[Part]:
 
 
 def _timed(name: str, part: Callable[[], Part]) -> Part:
-    """Return what was found, or why nothing was: the other parts are worth having."""
+    """Return the report of a part. If the part fails, return the reason, so that the other parts still run."""
     start = perf_counter()
     try:
-        found = part()
-    except (Missing, TacitError) as failed:
-        found = Part(f"### Not measured: {name}\n\n{failed}", [Verdict(name, "–", str(failed), None)])
+        results = part()
+    except (Missing, TacitError) as error:
+        results = Part(f"### Not measured: {name}\n\n{error}", [Verdict(name, "–", str(error), None)])
     print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
-    return found
+    return results
 
 
 def _speed(path: Path, small: Path, rows: int) -> Part:
     races = query_speed.races()
     for race in races:
-        race.sit(path, small)
+        race.run_session(path, small)
     return query_speed.report(races, rows, rows // 10)
 
 
 def lay_out(parts: Sequence[Part]) -> str:
-    """Return all verdicts, then all findings."""
+    """Return all verdicts, then all tables."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     return "\n\n".join([verdict_table(verdicts), *(part.text for part in parts)])
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md."""
-    parser = argparse.ArgumentParser(description="Private SQL beside plain DuckDB and its peers.")
-    parser.add_argument("--all", action="store_true", help="ask PipelineDP, SmartNoise SQL and Tumult too")
-    parser.add_argument("--large", action="store_true", help="ask of a hundred million rows too")
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
+    parser = argparse.ArgumentParser(description="Compare private SQL with plain DuckDB and other libraries.")
+    parser.add_argument("--all", action="store_true", help="also run PipelineDP, SmartNoise SQL and Tumult")
+    parser.add_argument("--large", action="store_true", help="also use a hundred million rows")
     parser.add_argument(
         "--rows",
         type=int,
         default=query_data.ROWS,
-        help="fewer rows for a trial, a multiple of a million; nothing is written then",
+        help="try with fewer rows, a multiple of a million; do not write results",
     )
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     before = fingerprint()
-    facts = machine(versions(everyone=asked.all))
-    findings = lay_out(measure(everyone=asked.all, huge=asked.large, rows=asked.rows))
+    facts = machine(versions(everyone=arguments.all))
+    findings = lay_out(measure(everyone=arguments.all, huge=arguments.large, rows=arguments.rows))
     changed = sorted({name for name, _ in before ^ fingerprint()})
     warning = [CHANGED.format(files=", ".join(changed))] if changed else []
     text = "\n\n".join([INTRODUCTION, facts, *warning, findings])
     print(text)
-    if asked.rows == query_data.ROWS:  # a trial is not for the record
+    if arguments.rows == query_data.ROWS:  # a trial does not write results
         write_section("query", text)
 
 

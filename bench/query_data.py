@@ -1,10 +1,12 @@
-"""The tables of the query bench, made once, alike everywhere: `bench/.data/`.
+"""Create the tables of the query bench in `bench/.data/`. Every machine gets the same tables.
 
-The large table looks like a log: few units have many rows and most have few; a unit has three groups that hold
-four fifths of its rows, and the others lie anywhere. The small one is within all bounds, so that every
-contestant's bounded data are the data: each unit is in two groups, with one to five rows in each. Two more are for
-groups that nobody listed: a log whose rows have any of 100,000 text keys, and a table like the small one whose keys
-are few at the head and many at the tail. The last has values alone, spread like incomes.
+* The large table is like a log. A few units have many rows and most have few. Four fifths of the rows of a unit are in
+  three groups; the others are in random groups.
+* The small table is within all bounds, so that clipping and bounding change nothing. Each unit is in two groups, with
+  one to five rows in each.
+* Two tables are for discovered groups: a log with 100,000 text keys, and a table like the small one whose keys follow
+  Zipf's law.
+* The last table has values only, with the distribution of incomes.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import pyarrow.parquet as pq
 from peers import HERE
 from query_serve import EVERY, HIGH, KEYS, LOW, MAX_ROWS, MOST
 
-PLACE = HERE / ".data"
+FOLDER = HERE / ".data"
 SEED = 4
 CHUNK = 1_000_000
 ROWS, UNITS = 10_000_000, 1_000_000
@@ -33,36 +35,36 @@ Reals: TypeAlias = npt.NDArray[np.float64]
 
 
 def large(rows: int = ROWS) -> Path:
-    """Return the file of so many rows, a tenth as many units, made first if absent."""
-    return _made(f"log-{rows}", _logs(rows))
+    """Return the file with `rows` rows and a tenth as many units; create it if it is missing."""
+    return _ensure(f"log-{rows}", _logs(rows))
 
 
 def small() -> Path:
-    """Return the file of the table that is within all bounds, made first if absent."""
-    return _made("within", _within())
+    """Return the file of the small table; create it if it is missing."""
+    return _ensure("within", _within())
 
 
 def unlisted(rows: int = ROWS) -> Path:
-    """Return the file of so many rows, a tenth as many units and 100,000 text keys, made first if absent."""
-    return _made(f"unlisted-{rows}", _unlisted(rows))
+    """Return the file with `rows` rows, a tenth as many units and 100,000 text keys; create it if it is missing."""
+    return _ensure(f"unlisted-{rows}", _unlisted(rows))
 
 
 def words() -> Path:
-    """Return the file of the table within all bounds whose keys follow Zipf's law, made first if absent."""
-    return _made("words", _words())
+    """Return the file of the table whose keys follow Zipf's law; create it if it is missing."""
+    return _ensure("words", _words())
 
 
 def incomes(rows: int = ROWS) -> Path:
-    """Return the file of so many values from 0 to 200,000, made first if absent."""
-    return _made(f"incomes-{rows}", _incomes(rows))
+    """Return the file with `rows` values from 0 to 200,000; create it if it is missing."""
+    return _ensure(f"incomes-{rows}", _incomes(rows))
 
 
-def _made(name: str, chunks: Iterator[pa.Table]) -> Path:
-    path = PLACE / f"{name}.parquet"
+def _ensure(name: str, chunks: Iterator[pa.Table]) -> Path:
+    path = FOLDER / f"{name}.parquet"
     if not path.exists():
-        print(f"making {path.name} …", flush=True)
-        PLACE.mkdir(exist_ok=True)
-        (PLACE / ".gitignore").write_text("*\n")
+        print(f"creating {path.name} …", flush=True)
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / ".gitignore").write_text("*\n")
         unfinished = path.with_suffix(".part")
         first = next(chunks)
         with pq.ParquetWriter(unfinished, first.schema) as writer:
@@ -77,7 +79,7 @@ def _logs(rows: int) -> Iterator[pa.Table]:
     generator = np.random.default_rng(SEED)
     for _ in range(rows // CHUNK):
         rank = (generator.random(CHUNK) ** 1.5 * (rows * UNITS // ROWS)).astype(np.int64)
-        unit = rank * 3**18 % (rows * UNITS // ROWS)  # a permutation: activity does not go with the number
+        unit = rank * 3**18 % (rows * UNITS // ROWS)  # a permutation: activity does not depend on the number
         home = (7 * unit + 11 * generator.integers(3, size=CHUNK)) % len(KEYS)
         key = np.where(generator.random(CHUNK) < 0.8, home, generator.integers(len(KEYS), size=CHUNK))
         yield _table(unit, key, np.round(generator.gamma(2.0, 20.0, CHUNK), 2))
@@ -134,8 +136,8 @@ def _table(unit: Integers, key: Integers, x: Reals) -> pa.Table:
 
 
 def truth(path: Path) -> dict[str, Reals]:
-    """Return every statistic of a table that is within all bounds, group by group."""
-    wanted = ", ".join(f"{sql} AS {name}_" for name, sql in EVERY.items())
-    sql = f"SELECT key, {wanted} FROM '{path}' GROUP BY key"  # noqa: S608 - our own words
-    found = {key: values for key, *values in duckdb.connect().execute(sql).fetchall()}
-    return {name: np.array([float(found[key][place]) for key in KEYS]) for place, name in enumerate(EVERY)}
+    """Return every statistic of a table that is within all bounds, for each group."""
+    columns = ", ".join(f"{sql} AS {name}_" for name, sql in EVERY.items())
+    sql = f"SELECT key, {columns} FROM '{path}' GROUP BY key"  # noqa: S608 - fixed text
+    groups = {key: values for key, *values in duckdb.connect().execute(sql).fetchall()}
+    return {name: np.array([float(groups[key][index]) for key in KEYS]) for index, name in enumerate(EVERY)}

@@ -1,4 +1,4 @@
-"""How far off answers are at the same ε: each statistic asked alone, and count, sum and mean in one question."""
+"""Compare the errors of answers at the same ε: each statistic alone, and count, sum and mean in one query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from query_data import truth
 from query_fresh import OPENDP, PIPELINE_DP, SMARTNOISE, TACIT, TUMULT, Contestant
-from query_serve import EVERY, HIGHEST, KEYS, STATISTICS, Question
+from query_serve import EVERY, HIGHEST, KEYS, STATISTICS, Query
 from report import Part, Verdict, table
 from rounds import short
 from serve import Missing
@@ -19,54 +19,56 @@ EPSILON = 1.0
 LONGEST = 100_000
 CHANCE = 1.05  # two to three standard errors of the ratio of two such quantiles
 ALONE = [(name,) for name in EVERY]
-QUESTIONS = [*ALONE, tuple(STATISTICS)]
-KNOWN = {"mean", "units", "variance", "deviation"}  # one who knows asks for these in another way
+QUERIES = [*ALONE, tuple(STATISTICS)]
+KNOWN = {"mean", "units", "variance", "deviation"}  # the tuned query differs for these
 SLOW = {"median", "quantile"}
 
 TEXT = """\
 ### Error at equal ε
 
-The 95 % quantile of |released − true|, over 50 groups of some 2,400 rows and so many releases (half as many of
-quantiles), at ε = {epsilon:g} for the whole question, without δ: each statistic asked alone, then count, sum and mean
-in one question. x is in [0, 100] and averages 40. Every unit of this table is within every bound (two groups of at
-most five rows, where 3 × 5 are allowed and paid for), so that all errors are noise. A ratio above {chance:g} is hardly
-chance. The quantile is that at {highest:g}; units and values are counted if they are different; variance and
-deviation are the population's. “Knowing” is opendp asked by one who knows what it adds: for a mean a count and a sum of
-x − 50, from which the others follow; for the spread a sum of squares as well; for units one row each.
+The 95 % quantile of |released − true| over 50 groups of about 2,400 rows. The number of releases is in the header; for
+quantiles it is half of that. ε = {epsilon:g} for the whole query, without δ. Each statistic is first queried alone;
+then count, sum and mean are queried together ("of all"). x is in [0, 100], with mean 40. Every unit of this table is
+within every bound: it has two groups of at most five rows, and the bounds allow and charge for 3 × 5. All errors are
+therefore noise. A ratio above {chance:g} is unlikely to be chance. The quantile is at {highest:g}. "Units" and
+"different" count distinct units and values. Variance and deviation are those of the population. "Tuned" is opendp with
+the queries of an expert: for a mean, a count and a sum of x − 50, which also give the sum; for variance and deviation,
+a sum of squares as well; for units, one row per unit.
 
 {findings}{notes}"""
-NOTES = """
+NOTES = """\
 
-PipelineDP derives count and sum from what it releases for the mean. SmartNoise bounds a unit's rows in all, to 15;
-its ε is each column's, and is set so that `get_privacy_cost` says {epsilon:g} for the question. Tumult answers one
-statistic a question; ε is split evenly over three."""
+
+PipelineDP derives count and sum from the values that it releases for the mean. SmartNoise bounds the rows of a unit in
+the whole table, to 15. Its ε is per column; the bench sets it so that `get_privacy_cost` returns {epsilon:g} for the
+query. Tumult supports one statistic per query, so ε is divided evenly by three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A contestant, how many releases it makes, and whether it is asked knowingly."""
+    """A contestant, its number of releases, and whether its queries are tuned."""
 
     contestant: Contestant
     times: int
-    knowing: bool = False
+    tuned: bool = False
 
 
 ENTRIES = {
     "tacit": Entry(TACIT, 200),
     "opendp": Entry(OPENDP, 240),
-    "opendp, knowing": Entry(OPENDP, 240, knowing=True),
+    "opendp, tuned": Entry(OPENDP, 240, tuned=True),
 }
 MORE = {"PipelineDP": Entry(PIPELINE_DP, 20), "SmartNoise": Entry(SMARTNOISE, 20), "Tumult": Entry(TUMULT, 6)}
 
-Found = dict[str, float | str]
+Errors = dict[str, float | str]
 
 
 def measure(path: Path, *, everyone: bool) -> Part:
-    """Ask everyone everything, lay out the errors, and judge tacit's."""
+    """Run all queries on all contestants, and return the errors and the verdicts."""
     entries = ENTRIES | (MORE if everyone else {})
-    true = truth(path)
-    found = {name: _errors(name, entry, path, true) for name, entry in entries.items()}
-    rows = [[label, *(_cell(found[name][label]) for name in entries)] for label in found["tacit"]]
+    true_values = truth(path)
+    results = {name: _errors(name, entry, path, true_values) for name, entry in entries.items()}
+    rows = [[label, *(_cell(results[name][label]) for name in entries)] for label in results["tacit"]]
     header = ["statistic", *(f"{name} ({entry.times:,})" for name, entry in entries.items())]
     text = TEXT.format(
         epsilon=EPSILON,
@@ -75,42 +77,44 @@ def measure(path: Path, *, everyone: bool) -> Part:
         findings=table(header, rows),
         notes=NOTES.format(epsilon=EPSILON) if everyone else "",
     )
-    return Part(text, [_verdict(label, found) for label in found["tacit"]])
+    return Part(text, [_verdict(label, results) for label in results["tacit"]])
 
 
-def _errors(name: str, entry: Entry, path: Path, true: Mapping[str, np.ndarray]) -> Found:
-    """Return the error of each statistic, alone and of all, or why there is none."""
-    found: Found = {}
-    for statistics in QUESTIONS:
-        way = "alone" if len(statistics) == 1 else "of all"
-        if entry.knowing and not KNOWN & set(statistics):  # asked the same way
-            found |= {f"{one} {way}": "–" for one in statistics}
+def _errors(name: str, entry: Entry, path: Path, true_values: Mapping[str, np.ndarray]) -> Errors:
+    """Return the error of each statistic, alone and in one query, or the reason why it is missing."""
+    results: Errors = {}
+    for statistics in QUERIES:
+        suffix = "alone" if len(statistics) == 1 else "of all"
+        if entry.tuned and not KNOWN & set(statistics):  # the tuned query is the same
+            results |= {f"{statistic} {suffix}": "–" for statistic in statistics}
             continue
         print(f"errors of {name}: {', '.join(statistics)} …", flush=True)
         times = entry.times // (2 if SLOW & set(statistics) else 1)
-        question = Question(str(path), "unit", statistics, EPSILON, times, entry.knowing, LONGEST)
+        query = Query(str(path), "unit", statistics, EPSILON, times, entry.tuned, LONGEST)
         try:
-            values = entry.contestant.ask("errors", question)["values"]
+            values = entry.contestant.ask("errors", query)["values"]
         except Missing as missing:
-            found |= {f"{one} {way}": str(missing) for one in statistics}
+            results |= {f"{statistic} {suffix}": str(missing) for statistic in statistics}
             continue
-        for one in statistics:
-            off = np.abs(np.array(values[one], dtype=float).reshape(-1, len(KEYS)) - true[one])
-            found[f"{one} {way}"] = float(np.quantile(np.where(np.isnan(off), inf, off), 0.95, method="higher"))
-    return found
+        for statistic in statistics:
+            distance = np.abs(np.array(values[statistic], dtype=float).reshape(-1, len(KEYS)) - true_values[statistic])
+            results[f"{statistic} {suffix}"] = float(
+                np.quantile(np.where(np.isnan(distance), inf, distance), 0.95, method="higher")
+            )
+    return results
 
 
-def _cell(found: float | str) -> str:
-    return found if isinstance(found, str) else short(found)
+def _cell(results: float | str) -> str:
+    return results if isinstance(results, str) else short(results)
 
 
-def _verdict(label: str, found: Mapping[str, Found]) -> Verdict:
-    """Compare tacit's error with the least of the others'."""
-    numbers = {name: error for name, errors in found.items() if not isinstance(error := errors[label], str)}
+def _verdict(label: str, results: Mapping[str, Errors]) -> Verdict:
+    """Compare the error of tacit with the smallest error of the other libraries."""
+    numbers = {name: error for name, errors in results.items() if not isinstance(error := errors[label], str)}
     ours = numbers.pop("tacit", None)
-    what, target = f"error of {label} ÷ the best other's", f"≤ {CHANCE:g}"
+    title, target = f"error of {label} ÷ best other library", f"≤ {CHANCE:g}"
     if ours is None or not numbers:
-        return Verdict(what, target, "–", None)
+        return Verdict(title, target, "–", None)
     best = min(numbers, key=lambda name: numbers.get(name, inf))
     ratio = ours / numbers[best]
-    return Verdict(what, target, f"{short(ratio)} ({best})", ratio <= CHANCE)
+    return Verdict(title, target, f"{short(ratio)} ({best})", ratio <= CHANCE)

@@ -1,4 +1,4 @@
-"""Contestants of the query bench: each answer comes from a fresh process that may use every core."""
+"""Contestants of the query bench. Each answer is computed in a fresh process that can use every core."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import sys
 from dataclasses import asdict, dataclass
 
 from peers import HERE, Peer
-from query_serve import Answer, Question
+from query_serve import Answer, Query
 from serve import Missing
 
-CAP = 900  # seconds a process
+CAP = 900  # seconds per process
 
 
-class Late(Missing):
-    """The process was stopped before it had answered."""
+class TimedOut(Missing):
+    """The process exceeded its time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A script of `workers/`, and the peer in whose environment it runs; ours, if there is none."""
+    """A script in `workers/` and the library in whose environment it runs (None: ours)."""
 
     script: str
     peer: Peer | None = None
 
-    def ask(self, task: str, question: Question | None = None, *, cap: int = CAP, **more: object) -> Answer:
-        """Return the answer of a fresh process; Missing if there is none, Late if it takes more than `cap` seconds."""
+    def ask(self, task: str, query: Query | None = None, *, cap: int = CAP, **more: object) -> Answer:
+        """Return the reply of a fresh process; raise Missing if it fails, Late if it takes more than `cap` seconds."""
         python = self.peer.python() if self.peer else sys.executable
-        request = {"task": task, **(asdict(question) if question else {}), **more}
+        request = {"task": task, **(asdict(query) if query else {}), **more}
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [python, str(HERE / "workers" / f"{self.script}.py")],
                 check=True,
                 input=json.dumps(request),
@@ -40,14 +40,14 @@ class Contestant:
                 timeout=cap,
                 env=os.environ | {"PYTHONPATH": str(HERE)},  # for `query_serve`
             )
-        except subprocess.TimeoutExpired as late:
-            raise Late(f"more than {cap} s") from late
-        except subprocess.CalledProcessError as failed:
-            raise Missing("failed: its error stands above") from failed
+        except subprocess.TimeoutExpired as error:
+            raise TimedOut(f"more than {cap} s") from error
+        except subprocess.CalledProcessError as error:
+            raise Missing("failed: see its error above") from error
         try:
-            reply: Answer = json.loads(done.stdout.splitlines()[-1])
-        except (IndexError, ValueError) as garbled:
-            raise Missing("gave no answer") from garbled
+            reply: Answer = json.loads(completed.stdout.splitlines()[-1])
+        except (IndexError, ValueError) as error:
+            raise Missing("replied without a result") from error
         if "missing" in reply:
             raise Missing(reply["missing"])
         return reply
@@ -63,11 +63,11 @@ SMARTNOISE = Contestant("smartnoise_query", Peer("smartnoise-sql", ("smartnoise-
 TUMULT = Contestant("tumult_query", Peer("tumult", ("tmlt.analytics==0.21.*",)))
 
 
-def opendp(question: str) -> Contestant:
-    """Return opendp's worker for another kind of question."""
-    return Contestant(f"opendp_query_{question}", _OPENDP)
+def opendp(query: str) -> Contestant:
+    """Return the opendp worker for another kind of query."""
+    return Contestant(f"opendp_query_{query}", _OPENDP)
 
 
-def pipeline_dp(question: str) -> Contestant:
-    """Return PipelineDP's worker for another kind of question."""
-    return Contestant(f"pipelinedp_query_{question}", _PIPELINE_DP)
+def pipeline_dp(query: str) -> Contestant:
+    """Return the PipelineDP worker for another kind of query."""
+    return Contestant(f"pipelinedp_query_{query}", _PIPELINE_DP)

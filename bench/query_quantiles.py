@@ -1,4 +1,4 @@
-"""Ten quantiles of ten million values: how long beside a plain histogram, and how far off beside opendp."""
+"""Compare ten quantiles of ten million values: time with a plain histogram, and error with opendp."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 from query_fresh import Contestant, opendp
-from query_serve import BINS, MOST, RANKS, Question
+from query_serve import BINS, MOST, RANKS, Query
 from query_speed import EPSILON, Race, judge, times
 from report import Part, Verdict, table
 from rounds import short
@@ -23,27 +23,28 @@ RELEASES = {"tacit": (TACIT, 15, False), TREE: (OPENDP, 60, True), "opendp's sin
 TEXT = """\
 ### Ten quantiles
 
-The quantiles at 0.05, 0.15, …, 0.95 of {rows:,} values in [0, {most:,}], spread like incomes, each row a unit, at
-ε = {epsilon:g} for all ten. The plain query is DuckDB's histogram of {bins:,} bins, by `GROUP BY`. {rounds} rounds:
+The quantiles at 0.05, 0.15, …, 0.95 of {rows:,} values in [0, {most:,}] with the distribution of incomes. Each row is
+a unit; ε = {epsilon:g} for all ten. The plain query is DuckDB's histogram of {bins:,} bins, by `GROUP BY`. {rounds}
+rounds:
 
 {times}
 
-The largest error of the ten, in the units of the values: the median over so many releases, and the largest. OpenDP's
-tree is over the same {bins:,} bins, consistent, with the branching that it advises; its single quantiles choose among
-the edges of these bins, each at a tenth of ε.
+The largest error of the ten quantiles, in the units of the values: the median and the maximum over the stated number
+of releases. OpenDP's tree has the same {bins:,} bins and the branching factor that OpenDP recommends, and is made
+consistent. OpenDP's single quantiles choose among the edges of these bins, each at a tenth of ε.
 
 {errors}"""
 
 
 def measure(path: Path, small: Path, rows: int) -> Part:
-    """Time, compare errors, and judge."""
+    """Measure times and errors, and return the verdicts."""
     race = Race("ten quantiles", None, {"tacit": TACIT, "plain": PLAIN}, ROUNDS, statistics=RANKS)
-    race.sit(path, small)
-    true = _truth(path)
-    found = {name: _errors(name, path, true, *who) for name, who in RELEASES.items()}
+    race.run_session(path, small)
+    true_values = _truth(path)
+    results = {name: _errors(name, path, true_values, *settings) for name, settings in RELEASES.items()}
     lines = [
-        [name, f"{RELEASES[name][1]}", *([one, "–"] if isinstance(one, str) else map(short, one))]
-        for name, one in found.items()
+        [name, f"{RELEASES[name][1]}", *([result, "–"] if isinstance(result, str) else map(short, result))]
+        for name, result in results.items()
     ]
     text = TEXT.format(
         rows=rows,
@@ -52,38 +53,38 @@ def measure(path: Path, small: Path, rows: int) -> Part:
         epsilon=EPSILON,
         rounds=ROUNDS,
         times=times(race),
-        errors=table(["contestant", "releases", "largest error", "at most"], lines),
+        errors=table(["contestant", "releases", "largest error", "maximum"], lines),
     )
-    return Part(text, [judge(race, PLAIN_NAME, SLOWEST), _verdict(found["tacit"], found[TREE])])
+    return Part(text, [judge(race, PLAIN_NAME, SLOWEST), _verdict(results["tacit"], results[TREE])])
 
 
 def _truth(path: Path) -> np.ndarray:
-    sql = f"SELECT quantile_cont(x, [{', '.join(RANKS)}]) FROM '{path}'"  # noqa: S608 - our own words
+    sql = f"SELECT quantile_cont(x, [{', '.join(RANKS)}]) FROM '{path}'"  # noqa: S608 - fixed text
     return np.array(duckdb.connect().execute(sql).fetchall()[0][0])
 
 
 def _errors(
     name: str,
     path: Path,
-    true: np.ndarray,
-    who: Contestant,
+    true_values: np.ndarray,
+    contestant: Contestant,
     releases: int,
-    knowing: bool,  # noqa: FBT001
+    tuned: bool,  # noqa: FBT001
 ) -> tuple[float, float] | str:
-    """Return the median and the largest of the largest errors, or why there are none."""
+    """Return the median and the maximum of the largest errors, or the reason why they are missing."""
     print(f"errors of {name} …", flush=True)
     try:
-        values = who.ask("errors", Question(str(path), None, RANKS, EPSILON, releases, knowing))["values"]
+        values = contestant.ask("errors", Query(str(path), None, RANKS, EPSILON, releases, tuned))["values"]
     except Missing as missing:
         return str(missing)
-    off = np.array([values[rank] for rank in RANKS])[:, :, 0] - true[:, None]
-    most = np.max(np.abs(off), axis=0)
+    distance = np.array([values[rank] for rank in RANKS])[:, :, 0] - true_values[:, None]
+    most = np.max(np.abs(distance), axis=0)
     return float(np.median(most)), float(np.max(most))
 
 
 def _verdict(ours: tuple[float, float] | str, theirs: tuple[float, float] | str) -> Verdict:
-    what = f"ten quantiles: largest error ÷ {TREE}"
+    title = f"ten quantiles: largest error ÷ {TREE}"
     if isinstance(ours, str) or isinstance(theirs, str):
-        return Verdict(what, "≤ 1", "–", None)
+        return Verdict(title, "≤ 1", "–", None)
     ratio = ours[0] / theirs[0] if theirs[0] else nan
-    return Verdict(what, "≤ 1", f"{short(ratio)} ({short(ours[0])} against {short(theirs[0])})", ratio <= 1)
+    return Verdict(title, "≤ 1", f"{short(ratio)} ({short(ours[0])} and {short(theirs[0])})", ratio <= 1)

@@ -1,14 +1,12 @@
-"""The question of the query bench, and what every contestant does with it in a process of its own.
+"""Serve one contestant of the query bench: one process reads one request, replies, and ends.
 
-A contestant gives one maker: `make(question)` does all that can be done before an answer and returns a function
-of nothing that answers, with one number a group for each statistic. Everything is timed here, so that all are
-timed by the same code:
+All contestants use this module, so that the same code times all of them. A contestant passes one factory,
+`make(query)`. It prepares the query and returns a function without arguments that returns, for each statistic, one
+number per group. The tasks are:
 
-* "answer" makes and asks once on a small table, for whatever is loaded or compiled at the first question; then
-  makes and asks on the table itself, at an ε not used before;
-* "errors" makes once and asks many times.
-
-One process answers one request and ends.
+* "answer": make and run the query once on a small table, which loads and compiles what the first query needs. Then
+  make and run it on the table itself, at an ε that was not used before.
+* "errors": make the query once and run it many times.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from serve import Missing
 KEYS = [f"region {i:02}" for i in range(50)]
 LOW, HIGH = 0, 100
 MAX_GROUPS, MAX_ROWS = 3, 5
-LONGEST = 10_000_000  # rows in a group, for those who must know
-STATISTICS = {"count": "count(*)", "sum": "sum(x)", "mean": "avg(x)"}  # what one question asks for together
+LONGEST = 10_000_000  # maximum number of rows in a group, for libraries that need it
+STATISTICS = {"count": "count(*)", "sum": "sum(x)", "mean": "avg(x)"}  # the statistics of one query
 HIGHEST = 0.9
 EVERY = STATISTICS | {
     "units": "count(DISTINCT unit)",
@@ -40,17 +38,17 @@ EVERY = STATISTICS | {
     "different": "count(DISTINCT x)",
 }
 RANKS = tuple(f"{(2 * i + 1) / 20:g}" for i in range(10))  # 0.05, 0.15, …, 0.95
-MOST, BINS = 200_000, 4_096  # of the values whose quantiles are asked for
+MOST, BINS = 200_000, 4_096  # for the values of the quantile query
 
 Unit = Literal["unit", "unit_text"]
 Columns = dict[str, list[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Which statistics, by group, of which table, for whose privacy (None: a row's), at which ε and δ in all.
+class Query:
+    """A query: the table, the unit of privacy (None: each row), the statistics by group, and the total ε and δ.
 
-    `times` is how often it will be asked; `knowing` asks as one would who knows the library's noise.
+    `times` is the number of runs. If `tuned` is true, the worker sends the query that an expert would write.
     """
 
     path: str
@@ -58,16 +56,16 @@ class Question:
     statistics: tuple[str, ...]
     epsilon: float
     times: int = 1
-    knowing: bool = False
+    tuned: bool = False
     longest: int = LONGEST
     delta: float = 0.0
 
 
-Make = Callable[[Question], Callable[[], Columns]]
+Make = Callable[[Query], Callable[[], Columns]]
 
 
 class Answer(TypedDict, total=False):
-    """One answer; the fields that belong to the task."""
+    """One reply. Each task sets some of the fields."""
 
     seconds: float
     first: float
@@ -78,7 +76,7 @@ class Answer(TypedDict, total=False):
 
 
 def serve(versions: dict[str, str], make: Make) -> None:
-    """Answer the one request that is there to read."""
+    """Reply to the request on the standard input."""
     request = json.load(sys.stdin)
     task = request.pop("task")
     tasks: dict[str, Callable[..., Answer]] = {
@@ -93,31 +91,31 @@ def serve(versions: dict[str, str], make: Make) -> None:
     print(json.dumps(reply))
 
 
-def answer(make: Make, small: str, **asked: object) -> Answer:
-    """Return the seconds of one answer, those of the first answer of this process, and its peak of memory."""
-    question = read(asked)
-    first = _seconds(make, read(asked | {"path": small, "epsilon": question.epsilon / 2}))
-    seconds = _seconds(make, question)
+def answer(make: Make, small: str, **request: object) -> Answer:
+    """Return the seconds of one answer, those of the first answer of this process, and the peak memory."""
+    query = read(request)
+    first = _seconds(make, read(request | {"path": small, "epsilon": query.epsilon / 2}))
+    seconds = _seconds(make, query)
     return {"first": first, "seconds": seconds, "peak": peak()}
 
 
-def errors(make: Make, **asked: object) -> Answer:
-    """Return each statistic's values, group by group, of as many answers as are asked for."""
-    question = read(asked)
-    ask = make(question)
-    found = [ask() for _ in range(question.times)]
-    return {"values": {name: [columns[name] for columns in found] for name in question.statistics}}
+def errors(make: Make, **request: object) -> Answer:
+    """Return the values of each statistic, for each group and each run."""
+    query = read(request)
+    ask = make(query)
+    answers = [ask() for _ in range(query.times)]
+    return {"values": {name: [columns[name] for columns in answers] for name in query.statistics}}
 
 
-def read(asked: dict[str, object]) -> Question:
-    """Return the question that a request holds."""
-    return Question(**(asked | {"statistics": tuple(asked["statistics"])}))  # type: ignore[arg-type]  # as JSON has it
+def read(request: dict[str, object]) -> Query:
+    """Return the query of a request."""
+    return Query(**(request | {"statistics": tuple(request["statistics"])}))  # type: ignore[arg-type]  # from JSON
 
 
 def peak() -> float:
-    """Return the most memory that this process has held, in MB.
+    """Return the peak memory of this process in MB.
 
-    The kernel's own count for what was executed last is asked first: that of getrusage begins with the parent's.
+    Read the kernel's figure for this program first, because getrusage includes the parent process before exec.
     """
     try:
         status = Path("/proc/self/status").read_text()
@@ -127,7 +125,7 @@ def peak() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 
 
-def _seconds(make: Make, question: Question) -> float:
+def _seconds(make: Make, query: Query) -> float:
     start = perf_counter()
-    make(question)()
+    make(query)()
     return perf_counter() - start

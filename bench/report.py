@@ -1,4 +1,4 @@
-"""Tables for people, verdicts on targets, and RESULTS.md, in which every bench script owns one section."""
+"""Format tables and verdicts, and write RESULTS.md, which has one section per bench script."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 _HEAD = """\
 # Bench results
 
-Written by `make bench`; each script rewrites its own section. Contestants run side by side in one run, so the
-ratios mean more than the times.
+`make bench` writes this page; each script rewrites its section. All contestants run on the same machine in the same
+run. The ratios are therefore more reliable than the times.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One target: what was asked for, what was found, and whether that is enough (None: no way to tell)."""
+    """One target: the measure, the target value, the result, and whether the target is met (None: unknown)."""
 
-    what: str
+    measure: str
     target: str
-    found: str
+    result: str
     met: bool | None
 
     @property
     def word(self) -> str:
-        """The verdict in a word."""
+        """The verdict as one word."""
         return "not measured" if self.met is None else "met" if self.met else "**missed**"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One measurement: what it found, in Markdown, and the verdicts it leads to."""
+    """One measurement: its report in Markdown and its verdicts."""
 
     text: str
     verdicts: list[Verdict]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table whose columns also line up as plain text; numbers to the right."""
+    """Return a Markdown table that is also aligned as plain text. Numbers are aligned to the right."""
     lines = [list(header), *map(list, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
@@ -54,17 +54,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """Return all verdicts as a table under a line that counts them."""
+    """Return the number of met and missed targets, and all verdicts as a table."""
     met = sum(v.met is True for v in verdicts)
     missed = sum(v.met is False for v in verdicts)
     unknown = len(verdicts) - met - missed
-    count = f"Of {len(verdicts)} targets {met} are met, {missed} missed, {unknown} not measured."
-    rows = [[v.what, v.target, v.found, v.word] for v in verdicts]
-    return count + "\n\n" + table(["target", "asked", "found", "verdict"], rows)
+    count = f"Of {len(verdicts)} targets, {met} are met, {missed} are missed, and {unknown} are not measured."
+    rows = [[v.measure, v.target, v.result, v.word] for v in verdicts]
+    return count + "\n\n" + table(["measure", "target", "result", "verdict"], rows)
 
 
 def machine(versions: dict[str, str]) -> str:
-    """Return what the run ran on: processor, cores, Python, libraries."""
+    """Return the processor, the number of cores, and the versions of Python and the libraries."""
     libraries = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     return (
         f"Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}. "
@@ -74,17 +74,17 @@ def machine(versions: dict[str, str]) -> str:
 
 def _processor() -> str:
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    return found[1] if found else platform.processor() or "unknown processor"
+        match = None
+    return match[1] if match else platform.processor() or "unknown processor"
 
 
 def write_section(name: str, text: str) -> None:
-    """Replace the section of this name in RESULTS.md, or append it; leave all others as they are."""
+    """Replace the section of this name in RESULTS.md, or append it. Keep all other sections."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     section = f"{begin}\n{text.strip()}\n{end}\n"
     old = RESULTS.read_text() if RESULTS.exists() else _HEAD
-    before, found, rest = old.partition(begin)
+    before, marker, rest = old.partition(begin)
     after = rest.partition(end + "\n")[2]
-    RESULTS.write_text(before + section + after if found else f"{old.rstrip()}\n\n{section}")
+    RESULTS.write_text(before + section + after if marker else f"{old.rstrip()}\n\n{section}")

@@ -1,9 +1,8 @@
-"""Fair timing on a noisy machine: contestants in turns, in rounds, in several sittings.
+"""Time contestants fairly on a noisy machine: in turns, in rounds, in several sessions.
 
-Whatever slows the machine down for a while slows all contestants of that round, so a ratio within one round
-says more than two times from different minutes. Some speeds are settled when a process starts, by how its
-memory happens to be laid out; so each sitting has fresh processes, and the spread shown is that of the
-sittings' medians, not that of rounds within one.
+A slow period of the machine affects all contestants of a round. A ratio within one round is therefore more reliable
+than two times from different minutes. The memory layout of a process can fix its speed when it starts. Each session
+therefore has fresh processes, and the reported range is that of the medians of the sessions.
 """
 
 from __future__ import annotations
@@ -20,51 +19,51 @@ K = TypeVar("K")
 
 
 def short(x: float) -> str:
-    """Return a number with three digits that mean something, and no exponent where it is large."""
+    """Return a number with three significant digits, without an exponent if it is large."""
     return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The median of the ratios within rounds, and the least and the greatest median of a sitting."""
+    """The median of the ratios within rounds, and the lowest and the highest median of a session."""
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """Write the median with the sittings' range behind it."""
+        """Return the median with the range of the sessions in parentheses."""
         return f"{short(self.value)} ({short(self.low)}–{short(self.high)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Each contestant's numbers, a list of rounds for each sitting, and why some have none."""
+    """The numbers of each contestant, by session and round, and the reason for each missing contestant."""
 
     numbers: dict[str, list[list[float]]]
     missing: dict[str, str]
 
     def cell(self, name: str, show: Callable[[Sequence[float]], str]) -> str:
-        """Return all of a contestant's numbers as a table's cell, or why there are none."""
+        """Return the numbers of a contestant as a table cell, or the reason why they are missing."""
         return show(list(chain(*self.numbers[name]))) if name in self.numbers else self.missing[name]
 
     def ratio(self, above: str, below: str) -> Ratio | str:
-        """Return the ratio of two contestants' numbers, round by round, or why there is none."""
+        """Return the ratio of the numbers of two contestants, by round, or the reason why it is missing."""
         for name in (above, below):
             if name in self.missing:
                 return self.missing[name]
-        sittings = [
+        sessions = [
             [a / b for a, b in zip(*pair, strict=True)]
             for pair in zip(self.numbers[above], self.numbers[below], strict=True)
         ]
-        medians = [median(ratios) for ratios in sittings]
-        return Ratio(median(chain(*sittings)), min(medians), max(medians))
+        medians = [median(ratios) for ratios in sessions]
+        return Ratio(median(chain(*sessions)), min(medians), max(medians))
 
 
 def interleave(contestants: Mapping[str, Callable[[], float]], rounds: int) -> Rounds:
-    """Run every contestant once unmeasured, then once a round, each round starting one place further.
+    """Run every contestant once unmeasured, then once per round. Each round starts with the next contestant.
 
-    A contestant that is Missing in the first, unmeasured round has no numbers but a reason.
+    A contestant that raises Missing in the unmeasured run is listed as missing, with the reason.
     """
     missing = {name: why for name, run in contestants.items() if (why := _why_missing(run))}
     ready = [name for name in contestants if name not in missing]
@@ -84,9 +83,9 @@ def _why_missing(run: Callable[[], float]) -> str:
     return ""
 
 
-def join(sittings: Sequence[Mapping[K, Rounds]]) -> dict[K, Rounds]:
-    """Return the sittings' rounds as one, race by race; who is missing in any sitting is missing."""
-    return {race: _join([sitting[race] for sitting in sittings]) for race in sittings[0]}
+def join(sessions: Sequence[Mapping[K, Rounds]]) -> dict[K, Rounds]:
+    """Return the rounds of all sessions by race. A contestant that is missing in one session is missing in all."""
+    return {race: _join([session[race] for session in sessions]) for race in sessions[0]}
 
 
 def _join(rounds: Sequence[Rounds]) -> Rounds:

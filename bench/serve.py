@@ -1,12 +1,13 @@
-"""What every contestant does: read requests as JSON lines, time its own calls, answer in JSON lines.
+"""Serve one library of the noise bench: read requests as JSON lines, time the calls, and write replies as JSON lines.
 
-A contestant gives two makers, and everything is timed here, so that all are timed by the same code:
+All contestants use this module, so that the same code times all of them. A contestant passes two factories:
 
-* `draws(law, scale, size)` returns a function of nothing that makes `size` draws;
-* `release(law, kind, level)` returns a function of one number that releases it, where the level is ε for the
-  Laplace law and σ for the Gaussian, and the kind is "int" or "float".
+* `draws(law, scale, size)` returns a function without arguments that makes `size` draws;
+* `release(law, kind, level)` returns a function that releases one number. The level is ε for the Laplace law and σ for
+  the Gaussian; the kind is "int" or "float".
 
-Making is outside the clock except for the task "fresh". A maker raises `Missing` for what it does not offer.
+The clock includes the factories for the task "fresh" only. A factory raises `Missing` for a case that its library does
+not support.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Releases = Callable[[str, str, float], Callable[[float], float]]
 VALUE = 337
 
 
-class Missing(Exception):  # noqa: N818 - not an error: the answer is "not offered"
-    """This contestant does not offer what was asked for."""
+class Missing(Exception):  # noqa: N818 - not an error: the reply is "not supported"
+    """The contestant does not support the request."""
 
 
 class Reply(TypedDict, total=False):
-    """One answer; the fields that belong to the task."""
+    """One reply. Each task sets some of the fields."""
 
     seconds: float
     durations: list[int]
@@ -39,36 +40,36 @@ class Reply(TypedDict, total=False):
 
 
 class Contestant:
-    """One library behind the common questions; each public method is a task."""
+    """One library with the common interface. Each public method is a task."""
 
     def __init__(self, versions: dict[str, str], draws: Draws | None, releases: Releases | None) -> None:
-        """Keep the makers, each made thing cached."""
+        """Store the factories with caches."""
         self._versions = versions
         self._draws = lru_cache(draws or _none)
         self._releases = releases or _none
-        self._kept = lru_cache(self._releases)
+        self._cached_releases = lru_cache(self._releases)
 
     def about(self) -> Reply:
-        """Say which versions these are."""
+        """Return the versions of the library."""
         return {"versions": self._versions}
 
     def draw(self, law: str, scale: float, size: int) -> Reply:
-        """Return the seconds that one draw of an array takes, by the draw."""
+        """Return the seconds per draw of an array."""
         run = self._draws(law, scale, size)
         start = perf_counter()
         run()
         return {"seconds": (perf_counter() - start) / size}
 
     def release(self, law: str, kind: str, level: float, count: int) -> Reply:
-        """Return the seconds of one release of a number, over `count` of them."""
-        run, value = self._kept(law, kind, level), _value(kind)
+        """Return the mean seconds to release a number, over `count` releases."""
+        run, value = self._cached_releases(law, kind, level), _value(kind)
         start = perf_counter()
         for _ in range(count):
             run(value)
         return {"seconds": (perf_counter() - start) / count}
 
     def fresh(self, law: str, kind: str, levels: list[float]) -> Reply:
-        """Return the seconds to make a mechanism and release once, over levels never used before."""
+        """Return the mean seconds to create a mechanism and release once, over new levels."""
         value = _value(kind)
         start = perf_counter()
         for level in levels:
@@ -77,7 +78,7 @@ class Contestant:
 
     def channel(self, law: str, kind: str, level: float, count: int) -> Reply:
         """Return the nanoseconds and the noise of each of `count` releases."""
-        run, value = self._kept(law, kind, level), _value(kind)
+        run, value = self._cached_releases(law, kind, level), _value(kind)
         durations, noise = [], []
         for _ in range(count):
             start = perf_counter_ns()
@@ -89,7 +90,7 @@ class Contestant:
 
 
 def serve(versions: dict[str, str], *, draws: Draws | None = None, releases: Releases | None = None) -> None:
-    """Answer requests until the input ends."""
+    """Reply to requests until the input ends."""
     contestant = Contestant(versions, draws, releases)
     tasks = {task: getattr(contestant, task) for task in ("about", "draw", "release", "fresh", "channel")}
     for line in sys.stdin:
@@ -102,7 +103,7 @@ def serve(versions: dict[str, str], *, draws: Draws | None = None, releases: Rel
 
 
 def _none(*_: object) -> Callable[..., float]:
-    raise Missing("not offered")
+    raise Missing("not supported")
 
 
 def _value(kind: str) -> float:

@@ -1,4 +1,4 @@
-"""What a plan measures, said once more in plain Python: the semantics of `tacit.query.plan`, without any database."""
+"""A second implementation of what a plan measures, in plain Python: the semantics of `tacit.query.plan`."""
 
 from __future__ import annotations
 

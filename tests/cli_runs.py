@@ -1,4 +1,4 @@
-"""Commands as a user runs them, in this process and without a terminal."""
+"""Run commands as a user does, in this process and without a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.cli import main
 
 @dataclass
 class Done:
-    """What a command said, and its exit code."""
+    """The exit code and the output of a command."""
 
     returncode: int
     stdout: str

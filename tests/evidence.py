@@ -1,11 +1,11 @@
-"""Statistical tests that say how often they are wrong.
+"""Statistical tests with known error probabilities.
 
 `p_value` never understates: for k bins and any n, the generating function of n·KL(p̂ ‖ p) is at most that of a gamma
 variable of shape k-1 (Agrawal, arXiv:1904.02291v4), so by Chernoff's bound Pr[n·KL(p̂ ‖ p) ≥ x] ≤
 e^(-x)·(e·x/(k-1))^(k-1), and a true law is rejected with probability at most `FALSE_ALARM`. `miss` bounds the other
 error: the frequencies that are not rejected form a convex set, so those of a sample of another law q end there with
-probability at most e^(-n·KL(p* ‖ q)), p* the set's point nearest to q (Csiszár, Annals of Probability 12(3), 1984,
-theorem 1). The suite makes fewer than 1,000 decisions, each wrong with probability at most 1e-13, so that a false
+probability at most e^(-n·KL(p* ‖ q)), p* its point nearest to q (Csiszár, Annals of Probability 12(3), 1984,
+theorem 1). The suite makes fewer than 1,000 decisions, each wrong with probability at most 1e-13, so a false
 alarm of the whole suite has probability below 1e-10.
 """
 
@@ -36,7 +36,7 @@ class Tailed(Protocol):
 
 
 def divergence(p: Floats, q: Floats) -> float:
-    """Σ p·ln(p/q), in nats."""
+    """Return Σ p·ln(p/q), in nats."""
     seen = p > 0
     if (q[seen] <= 0).any():
         return inf
@@ -55,14 +55,14 @@ def critical(bins: int) -> float:
 
 
 def p_value(counts: npt.ArrayLike, chances: Sequence[float]) -> float:
-    """Bound the probability of counts as far from their chances as these."""
+    """Bound the probability of counts at least as far from their chances as these."""
     seen = np.asarray(counts, dtype=np.float64)
     total = float(seen.sum())
     return tail_bound(total * divergence(seen / total, _law(chances)), len(chances))
 
 
 def miss(claimed: Sequence[float], drawn: Sequence[float], size: int) -> float:
-    """Bound the probability that `size` draws of one law pass for the other."""
+    """Bound the probability that `size` draws of one law pass as the other."""
     p, q, radius = _law(claimed), _law(drawn), critical(len(claimed)) / size
     if divergence(q, p) <= radius:
         return 1.0
@@ -93,13 +93,13 @@ def tally(sample: Sample, edges: Sequence[int]) -> npt.NDArray[np.intp]:
 
 
 def fits(sample: Sample, law: Law) -> bool:
-    """Tell whether the sample passes for the law; wrongly no with probability at most `FALSE_ALARM`."""
+    """Return whether the sample passes as the law; a true law fails with probability at most `FALSE_ALARM`."""
     edges = law.edges()
     return p_value(tally(sample, edges), law.chances(edges)) > FALSE_ALARM
 
 
 def would_miss(claimed: Law, drawn: Law, size: int) -> float:
-    """Bound the probability that `fits` takes draws of one law for another."""
+    """Bound the probability that `fits` accepts draws of one law as another."""
     edges = claimed.edges()
     return miss(claimed.chances(edges), drawn.chances(edges), size)
 
@@ -116,7 +116,7 @@ def count_p_value(count: int, size: int, chance: float) -> float:
 
 
 def count_miss(size: int, claimed: float, drawn: float) -> float:
-    """Return the probability that `count_p_value` takes coins of chance `drawn` for `claimed`."""
+    """Return the probability that `count_p_value` accepts coins of chance `drawn` as `claimed`."""
     low = binom.ppf(FALSE_ALARM / 2, size, claimed)
     high = binom.isf(FALSE_ALARM / 2, size, claimed)
     return float(binom.cdf(high + 1, size, drawn) - binom.cdf(low - 2, size, drawn))

@@ -1,4 +1,4 @@
-"""Texts that act on whoever reads them, and checks that an output lets none of them through."""
+"""Texts that control a terminal, a browser or a spreadsheet, and a check that an output escapes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TERMINAL = {
     "unassigned": "a\u0378b",
     "filler": "a\u3164b",
 }
-"""What a terminal would obey, or what nobody could see."""
+"""Texts with characters that control a terminal or are invisible."""
 
 MARKUP = {
     "rich markup": "[red]x[/red] [link=file:///x]y[/link]",
@@ -40,7 +40,7 @@ MARKUP = {
     "format": "%s%n {0} ${HOME}",
     "backslash": "C:\\new\\x1b",
 }
-"""What another language than the terminal's would interpret."""
+"""Texts that HTML, charts, rich or a format string would interpret."""
 
 FORMULAS = {
     "formula": '=HYPERLINK("http://x";"y")',
@@ -53,7 +53,7 @@ FORMULAS = {
     "full width": "＝1+1",
     "apostrophe": "'=1+1",
 }
-"""What a spreadsheet would run."""
+"""Texts that a spreadsheet would run as a formula."""
 
 ORDINARY = (
     "north",
@@ -74,6 +74,6 @@ _INVISIBLE = "\u2028\u2029\u3164\u115f\u1160\uffa0\u034f"
 
 
 def acting(text: str, *, lines: bool = True) -> list[str]:
-    """Return the characters of a text that a terminal obeys or hides; line breaks count unless `lines`."""
-    kept = "\n" if lines else ""
-    return [letter for letter in text if letter not in kept and (category(letter)[0] == "C" or letter in _INVISIBLE)]
+    """Return the characters of a text that control a terminal or are invisible, except line breaks with `lines`."""
+    allowed = "\n" if lines else ""
+    return [letter for letter in text if letter not in allowed and (category(letter)[0] == "C" or letter in _INVISIBLE)]

@@ -26,13 +26,13 @@ class Law(Protocol):
     """A law on the integers."""
 
     def edges(self) -> list[int]:
-        """Where to cut the integers into bins: the bulk evenly, and the far tail."""
+        """Return the edges that cut the integers into bins: the bulk evenly, and the far tail."""
 
     def chances(self, edges: Sequence[int]) -> list[float]:
-        """The chances of (-∞, e_0), [e_0, e_1), …, [e_last, ∞)."""
+        """Return the chances of (-∞, e_0), [e_0, e_1), …, [e_last, ∞)."""
 
     def window(self, low: int, width: int) -> list[float]:
-        """The chances of the values of binary digits low, …, low+width-1 (two's complement)."""
+        """Return the chances of the values of binary digits low, …, low+width-1 (two's complement)."""
 
 
 def mpf(x: Fraction) -> Any:  # noqa: ANN401 - mpmath is not typed

@@ -1,4 +1,4 @@
-"""What tests of ledgers share: questions to charge, places for ledgers, and children that are forked from here."""
+"""Helpers for tests of ledgers: requests to charge, locations of ledgers, and forked child processes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tacit.guarantees.events import Neighbours, PureRelease
 from tacit.guarantees.filters import Budget
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
+from tacit.ledger.sql_ledger import SqlLedger
 
 ONE = PureDP(epsilon=1)
 
@@ -30,49 +30,49 @@ def pure(epsilon: str | Fraction) -> PureRelease:
 
 
 def ask(*epsilons: str, question: str = "q", **more: Any) -> Request:  # noqa: ANN401 - passed on
-    """Return a question that costs some ε, a tenth if nothing is said."""
+    """Return a request that costs the given ε, or 0.1 by default."""
     return Request(question=question, events=tuple(map(pure, epsilons or ("0.1",))), **more)
 
 
 def again(digest: str, *epsilons: str, **more: Any) -> Request:  # noqa: ANN401 - passed on
-    """Return a question that may be repeated."""
+    """Return a request that may be repeated."""
     return ask(*epsilons, question=f"q{digest}", digest=digest, repeats=True, **more)
 
 
-class Shelf:
-    """Opens one ledger, again and again, and lets go of it at the end."""
+class Site:
+    """A location for one ledger, which tests open again and again."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self._open: list[DurableLedger] = []
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._ledgers: list[SqlLedger] = []
 
     @property
     def is_file(self) -> bool:
-        return "://" not in self.place
+        return "://" not in self.location
 
-    def opened(self, budget: Budget = ONE, neighbours: Neighbours = "add/remove", **more: Any) -> DurableLedger:  # noqa: ANN401
-        ledger = open_ledger(self.place, budget, neighbours, **more)
-        self._open.append(ledger)
+    def open(self, budget: Budget = ONE, neighbours: Neighbours = "add/remove", **more: Any) -> SqlLedger:  # noqa: ANN401
+        ledger = open_ledger(self.location, budget, neighbours, **more)
+        self._ledgers.append(ledger)
         return ledger
 
     def run(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
-        """Run a statement behind the ledger's back."""
-        url = make_url(f"sqlite:///{self.place}" if self.is_file else self.place)
+        """Run a statement on the database, outside the ledger."""
+        url = make_url(f"sqlite:///{self.location}" if self.is_file else self.location)
         url = url if self.is_file else url.set(drivername="postgresql+psycopg")
         with create_engine(url, poolclass=NullPool).begin() as connection:
-            found = connection.execute(text(sql), values)
-            return [tuple(row) for row in found] if found.returns_rows else []
+            result = connection.execute(text(sql), values)
+            return [tuple(row) for row in result] if result.returns_rows else []
 
     def close(self) -> None:
-        for ledger in self._open:
+        for ledger in self._ledgers:
             ledger.close()
 
 
-Places = Callable[[str], Shelf]
+Sites = Callable[[str], Site]
 
 
 def forked(task: Callable[[], object]) -> int:
-    """Run a task in a child, which has all that is imported here, and return the child's number."""
+    """Run a task in a child, which has all that is imported here, and return its process number."""
     sys.stdout.flush()
     child = os.fork()
     if child:
@@ -81,7 +81,7 @@ def forked(task: Callable[[], object]) -> int:
     try:
         task()
         code = 0
-    except BaseException:  # noqa: BLE001 - told, and then the child is gone without a word to pytest
+    except BaseException:  # noqa: BLE001 - printed; the child ends without pytest
         traceback.print_exc()
     finally:
         sys.stderr.flush()
@@ -89,7 +89,7 @@ def forked(task: Callable[[], object]) -> int:
 
 
 def ended(child: int) -> int:
-    """Wait for a child, and return its code."""
+    """Wait for a child, and return its exit code."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 

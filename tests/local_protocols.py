@@ -1,4 +1,4 @@
-"""What the tests of the local model share: all protocols, their outputs, their exact laws by enumeration."""
+"""List the protocols of the local model, their outputs and their exact laws, for several tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacit.local import (
     Protocol,
     SubsetSelection,
     Warner,
-    hashing,
+    local_hashing,
 )
 from tacit.local.parameters import ORACLES
 
@@ -34,17 +34,17 @@ INDEXED = (GRR, Warner, Hadamard, ProjectiveGeometry)
 
 
 def outputs(oracle: Protocol) -> Iterator[bytes]:
-    """Give every record that a protocol can send."""
+    """Yield every record that a protocol can send."""
     d, width = oracle.domain_size, oracle.report_bytes
     if isinstance(oracle, INDEXED):
         yield from (number.to_bytes(width, "little") for number in range(oracle._cells))
     elif isinstance(oracle, (SUE, OUE)):
         yield from (number.to_bytes(width, "little") for number in range(2**d))
     elif isinstance(oracle, SubsetSelection):
-        chosen = combinations(range(d), oracle.size)
-        yield from (sum(1 << v for v in some).to_bytes(width, "little") for some in chosen)
-    elif isinstance(oracle, (BLH, OLH)):  # only with a small prime in the place of 2^31 - 1
-        p, g = vars(hashing)["PRIME"], oracle.buckets
+        subsets = combinations(range(d), oracle.size)
+        yield from (sum(1 << v for v in values).to_bytes(width, "little") for values in subsets)
+    elif isinstance(oracle, (BLH, OLH)):  # the caller replaces the prime 2^31 - 1 by a small one
+        p, g = vars(local_hashing)["PRIME"], oracle.buckets
         fields = np.array(list(product(range(p), range(p), range(g))), dtype=np.uint32)
         rows = np.empty(len(fields), dtype=oracle._record)
         rows["a"], rows["b"], rows["y"] = fields.T
@@ -57,7 +57,7 @@ def law(oracle: Protocol, value: int) -> dict[bytes, Fraction]:
 
 
 def one_report(oracle: Protocol, record: bytes) -> Floats:
-    """Return what a single report makes the server estimate."""
+    """Return the counts that a server estimates from a single report."""
     cells, accepted = oracle._tally(np.frombuffer(record, dtype=np.uint8).reshape(1, -1))
     assert accepted == 1
     return oracle._decode(cells, 1).counts

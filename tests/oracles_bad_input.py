@@ -1,4 +1,4 @@
-"""What every refusal must be: one InvalidError that names the argument, repeats no data and has drawn no bits."""
+"""The check of invalid input: one InvalidError that names the argument, repeats no data and draws no bits."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ NOT_A_COLUMN: list[Any] = [
     str(SECRET),
     SECRET,
 ]
-"""No one-dimensional column of numbers."""
+"""Values that are not a one-dimensional column of numbers."""
 
 
 def short(value: object) -> str:
-    """Name a case in the list of tests."""
+    """Return the name of a case in the list of tests."""
     return repr(value)[:20]
 
 
@@ -76,7 +76,7 @@ def silence() -> Any:  # noqa: ANN401 - a context manager
 
 
 def refused(argument: str, call: Callable[[], object]) -> None:
-    """Check the refusal of a call."""
+    """Check that a call raises InvalidError for an argument."""
     with silence(), pytest.raises(InvalidError) as caught:
         call()
     assert caught.value.argument == argument

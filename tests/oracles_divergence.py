@@ -1,7 +1,7 @@
-"""How well two discrete Laplace laws can be told apart: Σ_z (P(z) - e^ε·Q(z))₊, in closed form at 60 digits.
+"""The hockey-stick divergence of two discrete Laplace laws: Σ_z (P(z) - e^ε·Q(z))₊, in closed form at 60 digits.
 
 The logarithm of P(z)/Q(z) is linear in z to the left of both centres, between them and to the right. On each of
-the three stretches it exceeds ε on an interval, and the two laws' masses of intervals are known.
+the three stretches it exceeds ε on an interval, and both laws' masses of intervals are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MP = MPContext()
 MP.dps = 60
 
 Real = Any
-"""A number of mpmath, which has no types."""
+"""A number of mpmath, which has no type annotations."""
 
 
 def real(x: float | Fraction) -> Real:
@@ -35,11 +35,11 @@ class Shifted:
         return MP.log(MP.tanh(1 / (2 * self.scale))) - abs(z - self.centre) / self.scale
 
     def slope(self, high: Real) -> Real:
-        """How fast the logarithm grows on a stretch that ends here."""
+        """Return the slope of the logarithm on a stretch that ends here."""
         return (1 if high <= self.centre else -1) / self.scale
 
     def upto(self, z: Real) -> Real:
-        """Pr[Z ≤ z] for an integer or ±∞."""
+        """Return Pr[Z ≤ z] for an integer or ±∞."""
         if z in {MP.inf, -MP.inf}:
             return MP.mpf(1 if z > 0 else 0)
         k = z - self.centre

@@ -1,4 +1,4 @@
-"""Order statistics by enumeration: every data set of n rows with values 0, …, top, and what one change does to it."""
+"""Order statistics by enumeration: every data set of n rows with values 0, …, top, and the effect of one change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def neighbours(data: Set, values: Iterable[int]) -> Iterator[Set]:
 
 @dataclass(frozen=True)
 class World:
-    """All sorted data sets of n rows with values 0, …, top."""
+    """Return all sorted data sets of n rows with values 0, …, top."""
 
     n: int
     top: int
@@ -45,7 +45,7 @@ class World:
         return [(x, y) for x in self.sets for y in _next(self, x)]
 
     def local(self, data: Set, rank: int) -> int:
-        """How far the rank-th smallest row moves when one row changes."""
+        """Return the largest move of the rank-th smallest row when one row changes."""
         return max(abs(data[rank - 1] - other[rank - 1]) for other in _next(self, data))
 
     def at_distance(self, data: Set, rank: int) -> list[int]:
@@ -57,7 +57,7 @@ class World:
         return result
 
     def distance(self, data: Set, rank: int, bound: int) -> int:
-        """Return how many changes lead to a local sensitivity above the bound; n + 1 if none do."""
+        """Return the number of changes that lead to a local sensitivity above the bound; n + 1 if none does."""
         found = [k for k, size in enumerate(self.at_distance(data, rank)) if size > bound]
         return found[0] if found else self.n + 1
 

@@ -1,7 +1,7 @@
 """The exact laws of the selection mechanisms and of above threshold, from their documented algorithms.
 
 Everything about a selection follows from r = e^(-rate) and the weights w_i = r^(best - score_i). With a rational r
-(rate = ln 1/r) all of it is rational, so that e^ε = r^(-2Δ), or r^(-Δ) for a monotone score, is checked without any
+(rate = ln 1/r) all numbers are rational, so the tests check e^ε = r^(-2Δ), or r^(-Δ) for a monotone score, without
 rounding. For comparison with samples r is e^(-rate) to 2^-160.
 """
 
@@ -46,7 +46,7 @@ def exponential(weights: Sequence[Fraction]) -> Law:
 
 
 def permute_and_flip(weights: Sequence[Fraction]) -> Law:
-    """Go through all orders: the first coin that shows wins."""
+    """Enumerate all orders: the first coin that shows wins."""
     chances = [Fraction(0)] * len(weights)
     for order in permutations(range(len(weights))):
         none = Fraction(1)
@@ -59,8 +59,8 @@ def permute_and_flip(weights: Sequence[Fraction]) -> Law:
 def noisy_max(weights: Sequence[Fraction], r: Fraction) -> Law:
     """Add up over the largest noisy score m ≥ best, by powers of t = r^(m - best).
 
-    A noisy score is m with chance (1-r)·w·t and below m with 1 - w·t, and Σ_m t^d = 1/(1-r^d). Whoever is at m
-    together with k others wins with chance 1/(k+1).
+    A noisy score is m with chance (1-r)·w·t and below m with 1 - w·t, and Σ_m t^d = 1/(1-r^d). A candidate
+    at m together with k others wins with chance 1/(k+1).
     """
     chances = []
     for i, weight in enumerate(weights):
@@ -114,27 +114,27 @@ def nearest(x: Fraction, step: Fraction) -> int:
 
 
 def laplace_mass(k: npt.NDArray[np.int64], scale: float) -> Floats:
-    """Pr[K = k]."""
+    """Return Pr[K = k]."""
     return np.asarray(tanh(0.5 / scale) * np.exp(-np.abs(k) / scale))
 
 
 def laplace_below(k: npt.NDArray[np.int64], scale: float) -> Floats:
-    """Pr[K < k], with all its digits where it is small."""
+    """Return Pr[K < k], with full relative precision if it is small."""
     r = exp(-1 / scale)
     small = np.exp(-np.abs(np.where(k > 0, k, 1 - k)) / scale) / (1 + r)
     return np.where(k > 0, 1 - small, small)
 
 
 def laplace_from(k: npt.NDArray[np.int64], scale: float) -> Floats:
-    """Pr[K ≥ k], with all its digits where it is small."""
+    """Return Pr[K ≥ k], with full relative precision if it is small."""
     return laplace_below(1 - k, scale)
 
 
 def above_threshold(values: Sequence[int], threshold: int, scales: tuple[float, float]) -> Floats:
-    """Return the chances of the first "yes" at question 1, 2, …, and of none.
+    """Return the chances of the first "yes" at query 1, 2, …, and of no "yes".
 
-    A sum over the noisy threshold z of positive terms. It stops at 60 scales beyond all values, where the rest is
-    below e^-60 of a chance of order one, and terms grow no more.
+    A sum over the noisy threshold z of positive terms. It stops at 60 scales beyond all values: the rest is below
+    e^-60 of a chance of order one, and terms no longer grow.
     """
     reach = int(60 * max(scales)) + 2
     z = np.arange(min(*values, threshold) - reach, max(*values, threshold) + reach + 1)

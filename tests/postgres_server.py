@@ -37,8 +37,8 @@ PASSWORD = "s3cret-of-the-reader"  # noqa: S105 - of a role that lives as long a
 def server() -> str:
     """Return the URL of a server, which is started once.
 
-    Processes that test in parallel share it; it goes when the last of them ends. Its folder is none of pytest's, which
-    keeps others out of those, and the server runs as another user where the tests run as root.
+    Parallel test processes share it; it stops when the last of them ends. Its folder is not one of pytest's, because
+    other users cannot read those: the server runs as another user if the tests run as root.
     """
     given = os.environ.get("TACIT_TEST_POSTGRES")
     if given:
@@ -57,7 +57,7 @@ def server() -> str:
 
 
 def run_sql(url: str, sql: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
-    """Run SQL as somebody, in a connection of its own."""
+    """Run SQL as the user of a URL, in a new connection."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(sql.encode(), parameters)
         return cursor.fetchall() if cursor.description else []
@@ -99,7 +99,7 @@ def quoted(name: str) -> str:
 
 @contextmanager
 def database(options: str = "", url: str | None = None) -> Iterator[Database]:
-    """Make an empty database and a role of its own, by default on the server of all tests, and drop both at the end."""
+    """Create an empty database with a role, by default on the server of all tests, and drop both at the end."""
     name, url = f"t{uuid4().hex}", url or server()
     run_sql(url, f"CREATE DATABASE {name} {options}")
     run_sql(url, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")

@@ -1,4 +1,4 @@
-"""A source of bits that says what the test wrote for it, so that the rarest paths are taken on purpose."""
+"""A source of bits that returns a script, so that tests can force the rarest paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THIRD, TWO_THIRDS = 0x55, 0xAA  # the binary expansions 0.0101… and 0.1010…
 
 
 class Scripted:
-    """Give the script first, then whatever `rest` makes; count the bytes."""
+    """Return the script first, then the bytes of `rest`; count the bytes."""
 
     def __init__(self, script: bytes = b"", rest: Rest | None = None) -> None:
         self.left = script
@@ -28,17 +28,17 @@ class Scripted:
 
 
 def nothing(count: int) -> bytes:
-    """Fail: the script was meant to be enough."""
+    """Fail: the script should have been enough."""
     raise AssertionError(f"{count} more bytes were asked for than the script holds")
 
 
 def endless(byte: int) -> Rest:
-    """Repeat one byte, so that what follows a word w is a known fraction: U = (w + byte/255)/2^64."""
+    """Repeat one byte for ever, so that the bits after a word w are a known fraction: U = (w + byte/255)/2^64."""
     return lambda count: bytes([byte]) * count
 
 
 def seeded(seed: int) -> Rest:
-    """Give reproducible bytes."""
+    """Return reproducible bytes."""
     return random.Random(seed).randbytes  # noqa: S311 - reproducible on purpose
 
 
@@ -53,5 +53,5 @@ def words16(*values: int) -> bytes:
 
 
 def uniform(word: int, byte: int, point: int) -> int:
-    """Return the first `point` bits of the U that starts with a word and goes on with one byte for ever."""
+    """Return the first `point` bits of the U that starts with a word and continues with one byte for ever."""
     return word << point - 64 | int.from_bytes(bytes([byte]) * (point // 8 - 8), "big")

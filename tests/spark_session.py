@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @cache
 def spark() -> SparkSession:
-    """Return the session; what it writes is below a temporary directory that goes with the process."""
+    """Return the session; it writes to a temporary directory that is removed when the process ends."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
     where = os.environ.get("TACIT_TEST_SPARK", "")

@@ -1,4 +1,4 @@
-"""Questions and files that once broke a promise of private SQL."""
+"""Test queries and files that once broke a promise of private SQL."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PEOPLE = pa.table({"id": [1, 2], "name": ["Ann", "Bob"]})
 
 
 def write(path: Path, special: bytes, at: int = 8_000_000 - 30, total: int = 17_000_000) -> int:
-    """Write a CSV file with a special line where DuckDB would part it between threads; say how many others it has."""
-    lines, place, number, done = [b"id,x\n"], 5, 0, False
-    while place < total:
-        if not done and place + 14 >= at:
+    """Write a CSV file with a special line where DuckDB splits it between threads; return the number of other lines."""
+    lines, offset, number, has_special = [b"id,x\n"], 5, 0, False
+    while offset < total:
+        if not has_special and offset + 14 >= at:
             lines.append(special)
-            place, done = place + len(special), True
+            offset, has_special = offset + len(special), True
         line = b"%d,v%d\n" % (number, number)
         lines.append(line)
-        place, number = place + len(line), number + 1
+        offset, number = offset + len(line), number + 1
     path.write_bytes(b"".join(lines))
     return number
 
@@ -33,10 +33,8 @@ def test_a_quoted_field_is_one_row_wherever_it_stands(tmp_path: Path, inner: byt
     field = b"\n".join(inner % (10**7 + k) for k in range(20))
     others = write(tmp_path / "m.csv", b'7777777,"' + field + b'"\n')
     with tc.open(tmp_path / "m.csv", unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=2_000_000)) as db:
-        found = db.sql(
-            "SELECT count(*) AS n, count(DISTINCT id) AS u FROM m", epsilon=1_000_000
-        )  # no noise to speak of
-    assert found.rows() == [(others + 1, others + 1)]
+        answer = db.sql("SELECT count(*) AS n, count(DISTINCT id) AS u FROM m", epsilon=1_000_000)  # negligible noise
+    assert answer.rows() == [(others + 1, others + 1)]
 
 
 def test_opening_a_csv_file_decodes_its_header_alone(tmp_path: Path) -> None:
@@ -65,7 +63,7 @@ def bomb() -> str:
 def test_a_text_that_could_become_very_long_is_refused(condition: str) -> None:
     db = tc.open(PEOPLE, name="t", unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1))
     with pytest.raises(tc.RefusedError, match=r"could make a text longer than 16 times|literal has 20,000 characters"):
-        db.plan(f"SELECT count(*) FROM t WHERE {condition}", epsilon=0.1)  # noqa: S608 - it is the point
+        db.plan(f"SELECT count(*) FROM t WHERE {condition}", epsilon=0.1)  # noqa: S608 - the test needs this text
 
 
 def test_texts_of_ordinary_length_are_answered() -> None:
@@ -111,24 +109,22 @@ SIGNED = "sign((CASE WHEN name = 'Bob' THEN 0.1 ELSE 0.0 END + 4503599627370496.
 
 @pytest.mark.parametrize("zero", [NEARLY_ONE, ABSORBED, SIGNED], ids=["a last bit", "absorbed", "a sign"])
 def test_no_real_that_becomes_an_integer_leaves_its_proved_range_and_overflows(zero: str) -> None:
-    """A number that is proved to be 0 was 1 on Bob's row, and products that cannot overflow did: an error for Bob."""
+    """A value with the proved range [0, 0] was 1 on the row of Bob. A product then overflowed and revealed him."""
     for names in (["Ann", "Cid"], ["Ann", "Cid", "Bob"]):
         db = tc.open(pa.table({"name": names}), unit=tc.ROW, budget=tc.PureDP(epsilon=1))
-        question = (
-            f"SELECT count(*) AS n FROM data WHERE {zero} * 9223372036854775807 + {zero} * 9223372036854775807 >= 0"  # noqa: S608 - it is the point
-        )
-        assert len(db.sql(question, epsilon=0.1).rows()) == 1
+        sql = f"SELECT count(*) AS n FROM data WHERE {zero} * 9223372036854775807 + {zero} * 9223372036854775807 >= 0"  # noqa: S608 - the test needs this text
+        assert len(db.sql(sql, epsilon=0.1).rows()) == 1
 
 
 @pytest.mark.parametrize("name", ["v0", "V0", "v1", "w", "u0", "k0", "cell", "d0", "layer0", "l", "r"])
 def test_a_join_compares_what_it_says_whatever_other_columns_are_called(tmp_path: Path, name: str) -> None:
-    """A column called v0 stood for the computed unit: units were joined by another column's values."""
+    """A column with the name v0 replaced the computed unit, so that tables were joined by the wrong column."""
     units = pa.table({"u": list(range(1, 101)), name: [7] * 100})
-    one = pa.table({"u": [50], name: [7]})
-    for table, content in (("a", units), ("b", one)):
+    single = pa.table({"u": [50], name: [7]})
+    for table, content in (("a", units), ("b", single)):
         pq.write_table(content, tmp_path / f"{table}.parquet")
     tables = "".join(
-        f'[tables.{one}]\nsource = "{one}.parquet"\nunit = "u"\nmax_groups = 1\nmax_rows = 1\n' for one in "ab"
+        f'[tables.{table}]\nsource = "{table}.parquet"\nunit = "u"\nmax_groups = 1\nmax_rows = 1\n' for table in "ab"
     )
     (tmp_path / "p.toml").write_text(f"budget = {{ epsilon = 100 }}\n{tables}", encoding="utf-8")
     with tc.open(tmp_path / "p.toml") as db:
@@ -142,7 +138,7 @@ def test_a_join_compares_what_it_says_whatever_other_columns_are_called(tmp_path
 
 
 def test_no_alias_reads_a_hidden_column() -> None:
-    """The hidden column "diag.code" was read under the name of a public table's code, aliased Diag."""
+    """A query read the hidden column "diag.code" as the column `code` of a public table with the alias Diag."""
     private = pa.table({"u": [1, 2, 3], "k": [1, 1, 1], "diag.code": [100, 100, 100]})
     public = pa.table({"k": [1, 2], "code": [0, 1000]})
     with tc.open(
@@ -155,13 +151,13 @@ def test_no_alias_reads_a_hidden_column() -> None:
         budget=tc.PureDP(epsilon=9),
     ) as db:
         for alias in ("c", "Diag", "DIAG", "diag"):
-            asked = f'SELECT sum("{alias}".code) AS s FROM data JOIN codes AS "{alias}" ON data.k = "{alias}".k'  # noqa: S608
-            plan = db.plan(asked, epsilon=1).plan
+            sql = f'SELECT sum("{alias}".code) AS s FROM data JOIN codes AS "{alias}" ON data.k = "{alias}".k'  # noqa: S608
+            plan = db.plan(sql, epsilon=1).plan
             assert list(db._tables["data"][1].measure(plan)[0]) == [0]
 
 
 def test_an_answer_over_public_tables_is_not_repeated_from_the_record() -> None:
-    """What a public table holds may change under one version of the private data."""
+    """A public table can change while the version of the private data stays the same."""
     rows = pa.table({"u": [1, 2, 3], "k": [1, 1, 1]})
     with tc.open(
         rows,

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.declared import Declared
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.composition import compose
 from tacit.guarantees.filters import Budget
 from tacit.query.plan import Plan
-from tacit.session import Database
+from tacit.query.results.quote import Quote
 
 ROWS = pd.DataFrame({"u": [n // 2 for n in range(400)], "x": [n % 100 for n in range(400)], "g": ["a", "b"] * 200})
 COUNT = "SELECT g, count(*) AS n FROM data GROUP BY g"
@@ -34,7 +35,7 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     assert 0.25 < declared.saves < 0.4
     answers = declared.ask()
     assert len(answers) == 40
-    assert len({tuple(answer.rows()) for answer in answers}) > 1  # each has noise of its own
+    assert len({tuple(answer.rows()) for answer in answers}) > 1  # each has separate noise
     assert len(db.ledger.entries()) == 1
     assert db.spent == declared.cost
     receipt = answers[0].receipt
@@ -128,7 +129,7 @@ def swapped_plan(db: Database) -> Declared:
 
 def forged_events(db: Database) -> Declared:
     declared = tc.declare([db.plan(COUNT, epsilon=1)])
-    object.__setattr__(declared, "events", tc.declare([db.plan(COUNT, epsilon=0.001)]).events)
+    object.__setattr__(declared, "price", tc.declare([db.plan(COUNT, epsilon=0.001)]).price)
     return declared
 
 
@@ -141,8 +142,9 @@ def swapped_questions(db: Database) -> Declared:
 @pytest.mark.parametrize("forge", [forged_price, swapped_plan, forged_events, swapped_questions])
 def test_no_question_is_answered_at_the_price_of_another(forge: Callable[[Database], Declared]) -> None:
     db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
-    with pytest.raises(RefusedError, match=r"changed after it was priced\. Nothing was spent"):
+    with pytest.raises(RefusedError, match="changed after it was priced") as caught:
         forge(db).ask()
+    assert caught.value.unspent
     assert not db.ledger.entries()
 
 
@@ -156,8 +158,9 @@ def test_a_plan_is_answered_from_its_text_whatever_plan_is_put_beside_it() -> No
 
 def test_a_plan_that_was_not_made_by_a_database_is_not_declared() -> None:
     db = opened(tc.PureDP(epsilon=3))
+    quote = db.plan(COUNT, epsilon=1)
     with pytest.raises(InvalidError, match="questions"):
-        tc.declare([replace(db.plan(COUNT, epsilon=1), question=None)]).ask()
+        tc.declare([Quote(quote.plan, quote.price, 0.95, None)])
     assert not db.ledger.entries()
 
 
@@ -172,7 +175,7 @@ def test_what_is_declared_must_be_plans_of_one_database() -> None:
 def test_the_first_item_that_is_not_a_plan_is_named() -> None:
     db = opened(tc.PureDP(epsilon=1))
     with pytest.raises(
-        InvalidError, match=r"item 2 of questions must be a plan from `db\.plan\(\.\.\.\)`, but got 'SELECT 1'"
+        InvalidError, match=r"item 2 of questions must be a plan from `db\.plan\(\.\.\.\)`, not 'SELECT 1'"
     ):
         tc.declare([db.plan(COUNT, epsilon=0.1), "SELECT 1"])
     with pytest.raises(InvalidError, match=r"questions must be a list of plans from `db\.plan"):
@@ -192,8 +195,9 @@ def test_a_plan_that_costs_too_much_says_what_all_its_questions_cost(
 ) -> None:
     db = opened(budget)
     declared = tc.declare([db.plan(COUNT, **cost)] * 10, delta=0)  # type: ignore[arg-type]
-    with pytest.raises(BudgetError, match=f"^These 10 questions cost {short}\\. Nothing was spent\\. Declare fewer"):
+    with pytest.raises(BudgetError, match=f"^These 10 questions cost {short}\\. Declare fewer") as caught:
         declared.ask()
+    assert caught.value.unspent
     assert not db.ledger.entries()
 
 
@@ -202,5 +206,5 @@ def test_a_plan_that_exceeds_the_limit_of_its_analyst_says_so() -> None:
     db = tc.open(ROWS, analyst="ann", analysts={"ann": tc.PureDP(epsilon=0.5)}, **terms)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match=r"^These 3 questions cost ε = 0\.6 but only 0\.5 is left for you\."):
         tc.declare([db.plan(COUNT, epsilon=0.2)] * 3).ask()
-    with pytest.raises(BudgetError, match=r"^This question costs epsilon = 0\.6 but only 0\.5 is left"):
+    with pytest.raises(BudgetError, match=r"^This query costs epsilon = 0\.6 but only 0\.5 is left"):
         tc.declare([db.plan(COUNT, epsilon=0.6)]).ask()

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.guarantees.events import Neighbours
-from tacit.session import Database
 
 BUDGET = tc.ApproxDP(epsilon=10_000, delta=0.5)
 SURE: dict[str, Any] = {"epsilon": 500, "delta": 1e-6}
@@ -107,7 +107,7 @@ def test_where_each_row_is_a_unit_quantiles_are_of_rows() -> None:
 
 def test_one_chunk_after_the_other_gives_each_group_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each chunk holds one group here; its noise is fresh, and its integers are those of its keys."""
-    monkeypatch.setattr("tacit.query.release._AT_ONCE", 1)
+    monkeypatch.setattr("tacit.query.results.release._AT_ONCE", 1)
     rows = opened().sql(SPREAD, **SURER).rows()
     assert [row[0] for row in rows] == ["north", "south", "é", None]
     assert [row[1] for row in rows] == pytest.approx([10, 20, 30, 40], abs=0.1)
@@ -251,14 +251,14 @@ def test_the_receipt_says_how_groups_were_found() -> None:
     assert groups["limit"] == 1
     mechanisms = receipt["mechanisms"]
     assert isinstance(mechanisms, list)
-    assert [one["law"] for one in mechanisms] == ["discrete laplace", "told by the choice of groups"]
+    assert [one["law"] for one in mechanisms] == ["discrete laplace", "released by the selection of groups"]
     assert "north" not in str(receipt)
 
 
 def test_a_plan_says_how_large_groups_must_be() -> None:
     plan = opened().plan("SELECT town, avg(income) AS m FROM t GROUP BY town", epsilon=1, delta=1e-6)
     assert "found in the data, privately" in plan.why
-    assert "units is shown as often as not" in str(plan)
+    assert "units is released with probability about one half" in str(plan)
 
 
 def test_intervals_are_of_groups_that_are_shown() -> None:

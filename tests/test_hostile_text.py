@@ -1,4 +1,4 @@
-"""Keys, literals and names that act on their reader, through every output of the library."""
+"""Keys, literals and names with control characters, through every output of the library."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ import tacit as tc
 from hostile_text import FORMULAS, HOSTILE, KEYS, MARKUP, SURROGATE, TERMINAL, acting
 from tacit import anonymity, plots
 from tacit.anonymity import KAnonymity
+from tacit.database import Database
 from tacit.errors import (
     BudgetError,
+    ColumnNotFoundError,
     InvalidError,
     LedgerError,
     NoSourceError,
     RefusedError,
     SourceError,
     TacitError,
-    show,
+    UnreadableFileError,
+    bad_value,
 )
-from tacit.ledger.replaying import Report
-from tacit.query.policy_errors import Mistake, PolicyError
-from tacit.query.refuse import unknown
-from tacit.query.release import Release
-from tacit.query.shown import Answered, as_html, as_text
-from tacit.session import Database
+from tacit.ledger.replay import VerifyReport
+from tacit.query.policy.mistakes import Mistake, PolicyError
+from tacit.query.refusals import unknown_column
+from tacit.query.results.release import Release
+from tacit.query.results.render import AnswerColumn, as_html, as_text
 
 TAG = re.compile(r"</?(?:script|img)|<!--", re.IGNORECASE)
 LITERALS = [key for key in KEYS if "'" not in key]
@@ -116,7 +118,7 @@ def test_html_has_no_tag_of_the_data(database: Database, answer: Release) -> Non
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), SURROGATE])
 def test_names_of_columns_are_shown_as_keys_are(text: str) -> None:
-    column = Answered(text, "text", (text,), None)
+    column = AnswerColumn(text, "text", (text,), None)
     assert not acting(as_text([column], 0.95))
     assert len(as_text([column], 0.95).splitlines()) == 2
     assert not acting(as_html([column], 0.95), lines=False)
@@ -158,10 +160,10 @@ def chart_page() -> str:
 
 def _parts(spec: object) -> list[dict[str, Any]]:
     if isinstance(spec, list):
-        return [part for one in spec for part in _parts(one)]
+        return [part for child in spec for part in _parts(child)]
     if not isinstance(spec, dict):
         return []
-    return [spec, *(part for key, one in spec.items() if key not in ("values", "datasets") for part in _parts(one))]
+    return [spec, *(part for key, child in spec.items() if key not in ("values", "datasets") for part in _parts(child))]
 
 
 def _inline(spec: dict[str, Any]) -> list[list[dict[str, object]]]:
@@ -182,10 +184,12 @@ ERRORS: list[Callable[[str], TacitError]] = [
     BudgetError,
     SourceError,
     LedgerError,
-    lambda text: InvalidError(text, text, text),
-    lambda text: InvalidError("epsilon", show(text), "a number"),
-    lambda text: NoSourceError(text, text),
-    lambda text: unknown("column", text, [text, "b"]),
+    lambda text: InvalidError(text, argument=text, hint=text),
+    lambda text: bad_value("epsilon", text, "a number"),
+    lambda text: ColumnNotFoundError(text, [text, "b"]),
+    lambda text: UnreadableFileError(text, text),
+    lambda text: NoSourceError(text, hint=text),
+    lambda text: unknown_column(text, [text, "b"]),
 ]
 
 
@@ -205,7 +209,7 @@ def test_the_mistakes_of_a_policy_are_a_line_each(text: str) -> None:
     assert not acting(str(error))
     assert len(str(error).splitlines()) == 3
     assert error.mistakes[0].where == text
-    assert not acting(str(Report(3, 1, text)), lines=False)
+    assert not acting(str(VerifyReport(3, 1, text)), lines=False)
 
 
 def table(name: str = "k") -> dict[str, list[object]]:
@@ -223,7 +227,7 @@ def test_reports_and_attacks_show_names_and_values_as_escapes(name: str) -> None
     for shown, lines in ((str(done.report), 5), (str(attack), 11), (str(done), 9)):
         assert not acting(shown)
         assert len(shown.splitlines()) == lines
-    assert {one.published[name] for one in attack.victims} == set(KEYS)
+    assert {victim.published[name] for victim in attack.victims} == set(KEYS)
     for line in (repr(done), repr(done.recoding), repr(done.report), repr(attack)):
         assert not acting(line, lines=False)
 
@@ -256,7 +260,7 @@ def test_parquet_is_exact_and_refuses_to_be_for_spreadsheets(tmp_path: Path) -> 
     with duckdb.connect() as connection:
         rows = connection.read_parquet(str(tmp_path / "out.parquet")).fetchall()
     assert {row[0] for row in rows} == set(KEYS)
-    with pytest.raises(InvalidError, match="spreadsheet must be left out, or given with a CSV file"):
+    with pytest.raises(InvalidError, match="spreadsheet"):
         done.write(tmp_path / "other.parquet", spreadsheet=True)
 
 

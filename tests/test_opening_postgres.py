@@ -16,9 +16,9 @@ from test_opening import PEOPLE, REGIONS, TERMS, counted, policy
 
 @pytest.fixture
 def clinic() -> Iterator[Database]:
-    with database() as made:
-        made.fill("people", {"id": "integer", "region": "text"}, PEOPLE.to_dict("records"))
-        yield made
+    with database() as server:
+        server.fill("people", {"id": "integer", "region": "text"}, PEOPLE.to_dict("records"))
+        yield server
 
 
 def with_regions(clinic: Database) -> None:
@@ -42,7 +42,7 @@ def test_a_private_table_is_not_taken_for_a_public_one(
 ) -> None:
     """The only table that the role may read is the private one; the public one is asked for by name."""
     monkeypatch.setenv("CLINIC", clinic.reader)
-    with pytest.raises(InvalidError, match="got 'regions'") as caught:
+    with pytest.raises(InvalidError, match="'regions'") as caught:
         tc.open(policy(tmp_path, "${CLINIC}"))
     assert PASSWORD not in str(caught.value)
 
@@ -56,25 +56,25 @@ def test_a_public_table_of_another_name_is_given_as_a_pair(clinic: Database) -> 
 
 
 @pytest.mark.parametrize(
-    ("made", "asked", "written"),
+    ("created", "option", "written"),
     [("people", None, "public.people"), ("people", "People", "public.people"), ('"Sales 1"."a.B"', None, None)],
 )
 def test_a_policy_to_fill_in_names_the_table_as_it_must_be_written(
-    clinic: Database, monkeypatch: pytest.MonkeyPatch, made: str, asked: str | None, written: str | None
+    clinic: Database, monkeypatch: pytest.MonkeyPatch, created: str, option: str | None, written: str | None
 ) -> None:
     """With its schema, so that it stays the same table when another schema gets one of its name."""
-    if made != "people":
+    if created != "people":
         clinic.run(f'CREATE SCHEMA "Sales 1"; GRANT USAGE ON SCHEMA "Sales 1" TO {clinic.role}; DROP TABLE people')
-        clinic.fill(made, {"id": "integer"}, [{"id": 1}])
+        clinic.fill(created, {"id": "integer"}, [{"id": 1}])
     monkeypatch.setenv("CLINIC", clinic.reader)
-    done = CliRunner().invoke(app, ["init", "${CLINIC}", *(["--table", asked] if asked else [])])
+    done = CliRunner().invoke(app, ["init", "${CLINIC}", *(["--table", option] if option else [])])
     assert done.exit_code == 0
-    ((name, said),) = tomllib.loads(done.stdout)["tables"].items()
-    assert name == ("people" if made == "people" else "a.B")
-    assert said["table"] == (written or made)
+    ((name, declared),) = tomllib.loads(done.stdout)["tables"].items()
+    assert name == ("people" if created == "people" else "a.B")
+    assert declared["table"] == (written or created)
     assert PASSWORD not in done.stdout
     opened = tc.open(
-        clinic.reader, table=said["table"], unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1)
+        clinic.reader, table=declared["table"], unit="id", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=1)
     )
     opened.close()
 
@@ -85,7 +85,7 @@ def test_an_error_begins_with_the_table_of_the_policy(
     with_regions(clinic)
     clinic.run(f"GRANT INSERT ON regions TO {clinic.role}")
     monkeypatch.setenv("CLINIC", clinic.reader)
-    with pytest.raises(NoSourceError, match=r"^public\.regions: .*a role that may INSERT"):
+    with pytest.raises(NoSourceError, match=r"^public\.regions: .*role.* INSERT"):
         tc.open(policy(tmp_path, "${CLINIC}"))
     monkeypatch.setenv("CLINIC", clinic.reader.replace(PASSWORD, "wrong-hunter2").replace(clinic.role, "nobody"))
     with pytest.raises(SourceError, match=r"^tables\.people, public\.regions: The PostgreSQL server") as caught:

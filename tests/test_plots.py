@@ -21,7 +21,9 @@ from scipy.optimize import isotonic_regression
 from scipy.stats import binom, norm
 
 from tacit import plots
-from tacit.errors import InvalidError, TacitError
+from tacit.errors import InvalidError, MissingPackageError
+from tacit.plots.frame import _ticks
+from tacit.plots.lines import _rising
 
 Spec = dict[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -76,7 +78,7 @@ def gaussian_law(mu: float, step: float) -> tuple[Floats, Floats]:
     return losses, np.diff(norm.cdf(edges, mu * mu / 2, mu))
 
 
-# What all charts share
+# All charts
 
 
 @every_chart
@@ -105,8 +107,9 @@ def test_without_altair_the_message_says_what_to_install(
     draw: Callable[[], alt.LayerChart], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(TacitError, match=r'nothing was released or spent.*pip install "tacit\[plot\]"'):
+    with pytest.raises(MissingPackageError, match=r"pip install 'tacit\[plot\]'") as caught:
         draw()
+    assert (caught.value.package, caught.value.extra) == ("altair", "plot")
 
 
 @pytest.mark.parametrize("statement", ["import tacit", "import tacit.plots"])
@@ -140,7 +143,7 @@ READERS: list[Callable[[list[float]], alt.LayerChart]] = [
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, nan, 2.0, 3.0], [1.0, 2.0], "text", ["1"] * 4, [[1.0] * 4], None, 3, {}])
-def test_what_is_no_sequence_of_as_many_numbers_is_refused(bad: list[float]) -> None:
+def test_invalid_sequences_are_refused(bad: list[float]) -> None:
     for read in READERS:
         with pytest.raises(InvalidError):
             read(bad)
@@ -210,7 +213,7 @@ def test_a_privacy_curve_may_come_in_any_order() -> None:
     assert rows(plots.privacy_curve(EPSILONS[::-1], LOWER[::-1], UPPER[::-1])) == rows(CHARTS["curve"]())
 
 
-def test_a_delta_of_zero_is_left_out_and_said() -> None:
+def test_a_delta_of_zero_is_left_out_and_named() -> None:
     chart = plots.privacy_curve([0, 1, 2, 3], [1e-3, 1e-5, 0, 0], [1e-3, 1e-5, 0, 0])
     assert column(chart, "epsilon") == [0.0, 1.0]
     assert scale(chart, "x")["domain"] == [0.0, 3.0]
@@ -269,7 +272,7 @@ def test_the_tight_rule_is_broad_and_hides_no_other() -> None:
     broad, others = spec["layer"][:2]
     assert 'datum.rule === "tight"' in broad["transform"][0]["filter"].replace("['rule']", ".rule").replace("'", '"')
     assert broad["mark"]["strokeWidth"] > 2 * others["mark"]["strokeWidth"]
-    assert rows(CHARTS["counts"]())[0]["rule"] == "tight"  # what comes first is drawn first, at the back
+    assert rows(CHARTS["counts"]())[0]["rule"] == "tight"  # the first line is drawn first, at the back
 
 
 def test_infinite_and_zero_are_left_out_and_a_rule_without_a_value_is_named() -> None:
@@ -279,7 +282,7 @@ def test_infinite_and_zero_are_left_out_and_a_rule_without_a_value_is_named() ->
     assert subtitle(chart) == "All at δ = 1e-9. Nothing finite to draw for gdp."
 
 
-def test_what_no_axis_of_floats_can_hold_counts_as_infinite_or_zero(tmp_path: Path) -> None:
+def test_numbers_beyond_an_axis_count_as_infinite_or_zero(tmp_path: Path) -> None:
     chart = plots.epsilon_by_count([1, 2, 3, 4, 5], {"wide": [1e-305, 1e-290, 1, 1e290, 1e305]})
     assert column(chart, "uses") == [2, 3, 4]
     chart.save(tmp_path / "chart.svg")
@@ -310,14 +313,14 @@ def test_names_stand_apart_and_in_the_order_of_their_lines(ends: list[float]) ->
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=12))
 def test_the_nearest_rising_sequence_agrees_with_scipy(values: list[float]) -> None:
-    found = plots._rising(np.array(values))
+    found = _rising(np.array(values))
     assert np.allclose(found, isotonic_regression(values).x, atol=1e-12)
 
 
 @given(low=st.floats(-299, 290), decades=st.floats(0.5, 500))
 def test_a_log_axis_has_few_round_ticks(low: float, decades: float) -> None:
     first, last = 10.0**low, 10.0 ** min(low + decades, 299)
-    ticks = plots._ticks(first, last)
+    ticks = _ticks(first, last)
     assert len(ticks) <= 10
     assert all(first <= tick <= last and f"{tick:e}"[0] in "125" for tick in ticks)
 
@@ -357,7 +360,7 @@ def test_a_law_of_few_losses_holds_the_arrays() -> None:
     assert label_rows(chart) == [{"left": 0.5, "label": "ε = 0.5"}]
 
 
-def test_an_infinite_loss_that_is_nothing_beside_delta_is_not_said() -> None:
+def test_a_tiny_infinite_loss_is_not_in_the_subtitle() -> None:
     assert "∞" not in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-99], 0.5, 0.25))
     assert "Pr[L = ∞] = 1e-9" in subtitle(plots.loss_law([-1, 1, inf], [0.3, 0.7, 1e-9], 1, 1e-9))
 
@@ -390,12 +393,10 @@ def test_a_long_law_is_summed_without_loss(mu: float, step: float, place: float,
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.1, 2.345])
-@pytest.mark.parametrize(
-    "step", [0.0037, 0.001]
-)  # with the second, losses stand at the edges of bars, but for rounding
+@pytest.mark.parametrize("step", [0.0037, 0.001])  # with the second, losses are at the edges of bars, up to rounding
 def test_the_bars_of_a_smooth_law_are_smooth(epsilon: float, step: float) -> None:
     losses, masses = gaussian_law(1.0, step)
-    masses[1::2] = 0.0  # symmetric noise leaves every second place of the grid empty, but for rounding
+    masses[1::2] = 0.0  # symmetric noise leaves every second point of the grid empty, up to rounding
     masses[1::2] += 1e-19
     chart = plots.loss_law(losses, masses, epsilon, 0.1)
     inner = [row["mass"] for row in rows(chart) if abs((row["left"] + row["right"]) / 2 - 0.5) < 2.5]
@@ -415,7 +416,7 @@ def test_the_tail_beyond_epsilon_is_in_the_frame_however_unlikely() -> None:
     assert max(tail) > 100 * least
 
 
-def test_what_is_far_out_stays_in_the_data_but_outside_the_frame() -> None:
+def test_far_losses_stay_in_the_data_but_outside_the_frame() -> None:
     losses, masses = gaussian_law(1.0, 0.01)
     chart = plots.loss_law(np.append(losses, 1e6), np.append(masses * (1 - 1e-12), 1e-12), 1.0, 0.12)
     high = scale(chart, "x")["domain"][1]

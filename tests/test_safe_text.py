@@ -115,7 +115,7 @@ def test_every_line_of_a_table_has_the_width_of_the_table() -> None:
 
 
 def test_one_module_renders_text() -> None:
-    """A second place that escapes HTML or writes JSON for the command line would have rules of its own."""
+    """A second module that escapes HTML or writes JSON for the command line would need the same rules again."""
     files = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
     assert len(files) > 100
     assert [name for name, text in files.items() if re.search(r"\bhtml\.escape|escape as", text)] == ["safe_text.py"]
@@ -123,7 +123,7 @@ def test_one_module_renders_text() -> None:
     dumps = [name for name, text in cli.items() if re.search(r"json(_module)?\.dumps", text)]
     assert dumps == [str(Path("cli", "local_files.py"))]  # it compares spellings, and writes nothing
     printed = [name for name, text in cli.items() if re.search(r"print\(.*markup=False", text)]
-    assert printed == [str(Path("cli", "show.py"))]
+    assert printed == [str(Path("cli", "output.py"))]
 
 
 def test_the_corpus_has_every_kind_of_character() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import tacit
 from tacit import InvalidError, TacitError
-from tacit.errors import BudgetError, RefusedError, SourceError, show
+from tacit.errors import BudgetError, RefusedError, SourceError, bad_value, show
 
 
 def test_the_public_names_are_the_listed_ones() -> None:
@@ -23,10 +23,10 @@ def test_every_error_stands_under_one_root(kind: type[Exception]) -> None:
 
 
 def test_an_invalid_argument_is_also_a_value_error_and_crosses_processes() -> None:
-    error = InvalidError("epsilon", "-1", "a number > 0")
+    error = bad_value("epsilon", -1, "a number > 0", hint="Use 0.1.")
     assert isinstance(error, ValueError)
     twin = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    assert (twin.argument, twin.got, twin.want, str(twin)) == ("epsilon", "-1", "a number > 0", str(error))
+    assert (twin.argument, twin.hint, str(twin)) == ("epsilon", "Use 0.1.", str(error))
 
 
 def test_a_shown_parameter_is_never_long_and_never_fails() -> None:

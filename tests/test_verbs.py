@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import tacit as tc
-from tacit.errors import InvalidError, RefusedError
-from tacit.session import Database
+from tacit.database import Database
+from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError
 
 ROWS = pd.DataFrame(
     {
@@ -107,8 +107,9 @@ def test_a_crosstab_adds_up(db: Database) -> None:
     (*_, low, high), (true, count, *_) = found.margin("urban").rows()
     assert (low, high) == pytest.approx((400, 400), abs=0.51)  # half a step of the grid
     assert (true, count) == (True, 200)
-    with pytest.raises(InvalidError, match="margin"):
+    with pytest.raises(ColumnNotFoundError, match="income") as caught:
         found.margin("income")
+    assert caught.value.columns == ("age group", "urban")
     with pytest.raises(InvalidError, match="margin"):
         db.count(epsilon=1).margin()
 

@@ -1,7 +1,7 @@
-"""One contestant on the Adult table: prints what it found and how long it took, as JSON.
+"""Run one contestant on the Adult table, and print its results and times as JSON.
 
-Usage: anonymity_run.py CONTESTANT FOLDER. Times are of one thread, after a first run that compiles and warms up where
-a contestant has that; reading files is outside the clock.
+Usage: anonymity_run.py CONTESTANT FOLDER. Times are processor seconds of one thread. tacit first runs once without the
+clock, to compile its kernels. The clock does not include reading files.
 """
 
 from __future__ import annotations
@@ -32,75 +32,82 @@ K, LIMIT = 5, 0.04
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a function returns, and its seconds of processor time."""
+    """Return the result of a function and its seconds of processor time."""
     begin = process_time()
-    found = run()
-    return found, process_time() - begin
+    result = run()
+    return result, process_time() - begin
 
 
 def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
-    """Search, split and check."""
-    import tacit as tc  # noqa: PLC0415 - only in its own environment
+    """Run the search, the partitions and the check of tacit."""
+    import tacit as tc  # noqa: PLC0415 - installed in its environment only
     from tacit.anonymity.optimal import search  # noqa: PLC0415
-    from tacit.anonymity.outcome import Roles  # noqa: PLC0415
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415
-    from tacit.anonymity.posing import pose  # noqa: PLC0415
-    from tacit.anonymity.search import _loss  # noqa: PLC0415
+    from tacit.anonymity.problem import state_problem  # noqa: PLC0415
+    from tacit.anonymity.roles import Roles  # noqa: PLC0415
+    from tacit.anonymity.search import solution_loss  # noqa: PLC0415
     from tacit.anonymity.tables import read  # noqa: PLC0415
 
     trees = {name: tc.anonymity.hierarchy(f"{folder}/adult_hierarchy_{name}.csv") for name in NAMES}
     table = read(rows)
 
-    def posed(names: list[str], *require: Any, mean: str = "geometric") -> Any:  # noqa: ANN401
-        told = () if "occupation" in names else ("occupation",)
+    def problem_of(names: list[str], *require: Any, mean: str = "geometric") -> Any:  # noqa: ANN401
+        sensitive = () if "occupation" in names else ("occupation",)
         quasi = {name: trees[name] for name in names}
-        return pose(table, Roles(tuple(names), told, None, ()), quasi, require, "loss", mean)
+        return state_problem(table, Roles(tuple(names), sensitive, None, ()), quasi, require, "loss", mean)
 
-    nine, flat = posed(NAMES, tc.KAnonymity(K)), posed(NAMES, tc.KAnonymity(K), mean="arithmetic")
+    nine, flat = problem_of(NAMES, tc.KAnonymity(K)), problem_of(NAMES, tc.KAnonymity(K), mean="arithmetic")
     search(nine, 0), mondrian(nine, strict=True), local(flat)
     answers: dict[str, float] = {}
     for share in (0.0, LIMIT, 1.0):
-        found, answers[f"seconds at {share:.0%}"] = timed(lambda share=share: search(nine, int(share * len(rows))))  # type: ignore[misc]
-        answers[f"loss at {share:.0%}"], answers[f"gone at {share:.0%}"] = found.certificate.loss, found.suppressed
-    for name, model in (("distinct 3", tc.LDiversity(3)), ("t = 0.2", tc.TCloseness(0.2))):
-        found, answers[f"seconds with {name}"] = timed(
-            lambda model=model: search(posed(EIGHT, tc.KAnonymity(K), model), int(LIMIT * len(rows)))  # type: ignore[misc]
+        result, answers[f"seconds at {share:.0%}"] = timed(lambda share=share: search(nine, int(share * len(rows))))  # type: ignore[misc]
+        answers[f"loss at {share:.0%}"], answers[f"suppressed rows at {share:.0%}"] = (
+            result.certificate.loss,
+            result.suppressed,
         )
-        answers[f"loss with {name}"] = found.certificate.loss
+    for name, model in (("distinct 3", tc.LDiversity(3)), ("t = 0.2", tc.TCloseness(0.2))):
+        result, answers[f"seconds with {name}"] = timed(
+            lambda model=model: search(problem_of(EIGHT, tc.KAnonymity(K), model), int(LIMIT * len(rows)))  # type: ignore[misc]
+        )
+        answers[f"loss with {name}"] = result.certificate.loss
     (split, _), answers["seconds of local"] = timed(lambda: local(flat))
-    answers["loss of local"] = _loss(flat, split)
+    answers["loss of local"] = solution_loss(flat, split)
     (split, _), answers["seconds of mondrian"] = timed(lambda: mondrian(flat, strict=True))
-    answers["loss of mondrian"] = _loss(flat, split)
+    answers["loss of mondrian"] = solution_loss(flat, split)
     answers |= hundredfold(nine)
     ask = {"quasi": EIGHT, "sensitive": "occupation"}
     report, answers["seconds of check"] = timed(lambda: tc.anonymity.check(rows, **ask))  # type: ignore[arg-type]
     return answers | {"k": report.k, "t": report.t or 0.0, "entropy l": report.entropy_l or 0.0}
 
 
-def hundredfold(problem: Any) -> dict[str, float]:  # noqa: ANN401 - only in its own environment
-    """Search and split a hundred times as many rows, redrawn, with a tenth of the cells drawn from their column."""
+def hundredfold(problem: Any) -> dict[str, float]:  # noqa: ANN401 - installed in its environment only
+    """Search and partition 100 times as many rows: a resample with a tenth of the cells drawn from their column."""
     from tacit.anonymity.optimal import search  # noqa: PLC0415
     from tacit.anonymity.partitions import mondrian  # noqa: PLC0415
 
     draw, rows = np.random.default_rng(1), 100 * problem.rows
-    drawn, columns, key = draw.integers(0, problem.rows, rows), [], np.zeros(rows, dtype=np.int64)
+    indices, columns, key = draw.integers(0, problem.rows, rows), [], np.zeros(rows, dtype=np.int64)
     for codes, tree in zip(problem.codes, problem.trees, strict=True):
-        other = draw.random(rows) < 0.1
-        column = codes[drawn]
-        column[other] = codes[draw.integers(0, problem.rows, int(other.sum()))]
+        replaced = draw.random(rows) < 0.1
+        column = codes[indices]
+        column[replaced] = codes[draw.integers(0, problem.rows, int(replaced.sum()))]
         columns.append(column)
         key = key * len(tree.rows) + column
     large = replace(problem, codes=tuple(columns), rows=rows)
-    _, whole = timed(lambda: search(large, int(LIMIT * rows)))
+    _, search_seconds = timed(lambda: search(large, int(LIMIT * rows)))
     _, sort = timed(lambda: np.sort(key))
     _, split = timed(lambda: mondrian(large, strict=True))
-    return {"seconds at 4%, hundredfold": whole, "seconds of mondrian, hundredfold": split, "seconds of one sort": sort}
+    return {
+        "seconds at 4%, hundredfold": search_seconds,
+        "seconds of mondrian, hundredfold": split,
+        "seconds of one sort": sort,
+    }
 
 
 def pycanon(rows: pd.DataFrame, folder: str) -> dict[str, float]:
-    """Check k, l and t."""
+    """Compute k, l and t."""
     del folder
-    from pycanon import anonymity  # type: ignore[import-not-found]  # noqa: PLC0415 - only in its own environment
+    from pycanon import anonymity  # type: ignore[import-not-found]  # noqa: PLC0415 - installed in its environment only
 
     def run() -> tuple[float, float, float]:
         entropy = anonymity.entropy_l_diversity(rows, EIGHT, ["occupation"])
@@ -111,23 +118,27 @@ def pycanon(rows: pd.DataFrame, folder: str) -> dict[str, float]:
 
 
 def anjana(rows: pd.DataFrame, folder: str) -> dict[str, float]:
-    """Recode for k with the same limit."""
-    from anjana.anonymity import k_anonymity  # type: ignore[import-not-found]  # noqa: PLC0415 - only in its own environment
+    """Recode for k-anonymity with the same limit."""
+    from anjana.anonymity import k_anonymity  # type: ignore[import-not-found]  # noqa: PLC0415 - installed in its environment only
 
     trees = {name: dict(pd.read_csv(f"{folder}/adult_hierarchy_{name}.csv", sep=";", header=None)) for name in NAMES}
     out, seconds = timed(lambda: k_anonymity(rows, [], NAMES, K, 100 * LIMIT, trees))
-    gone, total = len(rows) - len(out), 1.0
+    suppressed, total = len(rows) - len(out), 1.0
     for name, tree in trees.items():
         m = len(tree[0])
-        held = {label: sum(label in set(row) for row in zip(*tree.values(), strict=True)) for label in set(out[name])}
-        total *= 1 + (sum((held[label] - 1) / (m - 1) for label in out[name]) + gone) / len(rows)
-    return {"seconds at 4%": seconds, "gone at 4%": float(gone), "loss at 4%": total ** (1 / len(NAMES)) - 1}
+        leaves = {label: sum(label in set(row) for row in zip(*tree.values(), strict=True)) for label in set(out[name])}
+        total *= 1 + (sum((leaves[label] - 1) / (m - 1) for label in out[name]) + suppressed) / len(rows)
+    return {
+        "seconds at 4%": seconds,
+        "suppressed rows at 4%": float(suppressed),
+        "loss at 4%": total ** (1 / len(NAMES)) - 1,
+    }
 
 
 def anonypy(rows: pd.DataFrame, folder: str) -> dict[str, float]:
-    """Split at medians."""
+    """Partition at medians."""
     del folder
-    import anonypy as library  # type: ignore[import-not-found]  # noqa: PLC0415 - only in its own environment
+    import anonypy as library  # type: ignore[import-not-found]  # noqa: PLC0415 - installed in its environment only
 
     frame = rows[[*EIGHT, "occupation"]].copy()
     for name in frame.columns:
@@ -140,6 +151,6 @@ def anonypy(rows: pd.DataFrame, folder: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     name, folder = sys.argv[1:]
-    people = pd.read_csv(f"{folder}/adult.csv", sep=";")
+    people = pd.read_csv(f"{folder}/adult.csv.xz", sep=";")
     contestants = {"tacit": tacit, "pycanon": pycanon, "anjana": anjana, "anonypy": anonypy}
     print(json.dumps({key: float(value) for key, value in contestants[name](people, folder).items()}))

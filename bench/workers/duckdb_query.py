@@ -1,4 +1,4 @@
-"""Plain DuckDB: the grouping without any privacy, which is the floor."""
+"""Run the grouping in plain DuckDB without privacy, as the lower limit of the time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import duckdb
-from query_serve import Columns, Question, serve
+from query_serve import Columns, Query, serve
 
 BY_UNIT = """
 SELECT count(*), sum(n), sum(s) FROM (SELECT {unit}, key, count(*) AS n, sum(x) AS s FROM '{path}' GROUP BY {unit}, key)
@@ -14,9 +14,9 @@ SELECT count(*), sum(n), sum(s) FROM (SELECT {unit}, key, count(*) AS n, sum(x) 
 BY_ROW = "SELECT key, count(*), sum(x), avg(x) FROM '{path}' GROUP BY key"
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return the grouping by unit and key, folded so that one row is fetched; without units, by key alone."""
-    sql = (BY_UNIT if question.unit else BY_ROW).format(unit=question.unit, path=question.path)
+def make(query: Query) -> Callable[[], Columns]:
+    """Return the grouping by unit and key, reduced to one row. Without units, group by key alone."""
+    sql = (BY_UNIT if query.unit else BY_ROW).format(unit=query.unit, path=query.path)
 
     def ask() -> Columns:
         duckdb.connect().execute(sql).fetchall()

@@ -1,4 +1,4 @@
-"""Plain DuckDB: a histogram of 4,096 bins, which is the floor of what quantiles by counting take."""
+"""Compute a histogram of 4,096 bins in plain DuckDB, as the lower limit of the time for quantiles from counts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import duckdb
-from query_serve import BINS, MOST, Columns, Question, serve
+from query_serve import BINS, MOST, Columns, Query, serve
 
 HISTOGRAM = """
 SELECT least(greatest(floor(x * {bins} / {most}), 0), {bins} - 1)::INTEGER AS bin, count(*) FROM '{path}' GROUP BY bin
 """
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return the histogram."""
-    sql = HISTOGRAM.format(bins=BINS, most=MOST, path=question.path)
+def make(query: Query) -> Callable[[], Columns]:
+    """Return the histogram query."""
+    sql = HISTOGRAM.format(bins=BINS, most=MOST, path=query.path)
 
     def ask() -> Columns:
         duckdb.connect().execute(sql).fetchall()

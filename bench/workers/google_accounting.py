@@ -1,6 +1,6 @@
-"""dp-accounting, Google's library: privacy-loss distributions on a fixed interval, and its two accountants.
+"""Run dp-accounting, Google's library: privacy-loss distributions on a fixed interval, and its two accountants.
 
-Its script cannot bear the library's name, which it would hide.
+The script cannot have the name of the library, because it would then shadow the library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.metadata import version
 from math import exp, isqrt, log, sqrt
 from typing import Any
 
-import dp_accounting as dp  # type: ignore[import-not-found]  # lives in the peer's own environment
+import dp_accounting as dp  # type: ignore[import-not-found]  # installed in the library's environment only
 from accounting_serve import Ends, Parts, Record, serve
 from dp_accounting import pld, rdp
 from serve import Missing
@@ -22,15 +22,15 @@ laws = pld.privacy_loss_distribution
 
 
 def number(record: Record, name: str) -> Fraction:
-    """Return a field that is a rational."""
+    """Return a field as a rational."""
     return Fraction(str(record[name]))
 
 
-def law(record: Record, interval: float, *, dots: bool, below: bool = False) -> Any:  # noqa: ANN401 - the peer has no types
+def law(record: Record, interval: float, *, dots: bool, below: bool = False) -> Any:  # noqa: ANN401 - the library has no types
     """Return an event's distribution: rounded up, or down for `below`.
 
-    With `dots`, by connecting the dots wherever there is a way to. Randomized response has it under the name of
-    discrete Laplace noise of sensitivity 1, which is the same law.
+    With `dots`, connect the dots if the library can. For randomized response, the library can do so for discrete
+    Laplace noise of sensitivity 1, which is the same law.
     """
     rounding = {"value_discretization_interval": interval, "pessimistic_estimate": not below}
     match record["event"]:
@@ -48,7 +48,7 @@ def law(record: Record, interval: float, *, dots: bool, below: bool = False) -> 
 
 
 def additive(record: Record, options: dict[str, Any], *, dots: bool) -> Any:  # noqa: ANN401
-    """Return the distribution of added noise; continuous noise connects the dots by default, discrete does not."""
+    """Return the distribution of added noise. Continuous noise connects the dots by default, discrete does not."""
     options = options | {"use_connect_dots": dots}
     above = options | ({"use_connect_dots": True} if options["pessimistic_estimate"] else {})
     match record:
@@ -62,11 +62,11 @@ def additive(record: Record, options: dict[str, Any], *, dots: bool) -> Any:  # 
         case {"event": "DiscreteGaussianNoise", "coordinates": 1, "l2_squared": int(square)}:
             sigma = sqrt(number(record, "variance"))
             return laws.from_discrete_gaussian_mechanism(sigma, isqrt(square), **options)
-    raise Missing("not offered")
+    raise Missing("not supported")
 
 
 def promised(record: Record, rounding: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Return the distribution of anything (ε,δ)-DP; as two mass functions, since the ready-made one only rounds up."""
+    """Return the distribution of an (ε, δ)-DP event from two mass functions; the built-in function only rounds up."""
     epsilon, delta = float(number(record, "epsilon")), float(number(record, "delta")) if "delta" in record else 0.0
     up = {0: log(1 - delta) - log(1 + exp(-epsilon)), 1: log(1 - delta) - log(1 + exp(epsilon))}
     down = {0: up[1], 1: up[0]}
@@ -76,10 +76,13 @@ def promised(record: Record, rounding: dict[str, Any]) -> Any:  # noqa: ANN401
 
 
 def in_turn(parts: Parts, interval: float) -> Any:  # noqa: ANN401
-    """Compose one after another, as the documentation does."""
-    each = (law(record, interval, dots=False) for record, _ in parts)
-    powers = (one if count == 1 else one.self_compose(count) for one, (_, count) in zip(each, parts, strict=True))
-    return reduce(lambda total, one: total.compose(one), powers)
+    """Compose the parts one after another, as in the documentation."""
+    distributions = (law(record, interval, dots=False) for record, _ in parts)
+    powers = (
+        distribution if count == 1 else distribution.self_compose(count)
+        for distribution, (_, count) in zip(distributions, parts, strict=True)
+    )
+    return reduce(lambda total, distribution: total.compose(distribution), powers)
 
 
 def merged(parts: Parts) -> Parts:
@@ -90,14 +93,16 @@ def merged(parts: Parts) -> Parts:
 
 
 def pairwise(parts: Parts, interval: float, *, below: bool = False) -> Any:  # noqa: ANN401
-    """Compose as one who knows the library would: all dots connected, and in pairs, so that most laws are short.
+    """Compose as an expert would: with all dots connected, and in pairs, so that most laws are short.
 
-    The mass that its self-composition cuts off counts as infinite loss even when rounding down, so it is made
-    too small to matter there.
+    Self-composition counts truncated mass as infinite loss, even if it rounds down. Rounding down therefore uses
+    a negligible truncation.
     """
     cut = 1e-25 if below else 1e-15
-    each = [(law(record, interval, dots=True, below=below), count) for record, count in parts]
-    level = [one if count == 1 else one.self_compose(count, cut) for one, count in each]
+    distributions = [(law(record, interval, dots=True, below=below), count) for record, count in parts]
+    level = [
+        distribution if count == 1 else distribution.self_compose(count, cut) for distribution, count in distributions
+    ]
     while len(level) > 1:
         odd = level[-1:] if len(level) % 2 else []
         level = [a.compose(b, cut) for a, b in zip(level[::2], level[1::2], strict=False)] + odd
@@ -105,54 +110,55 @@ def pairwise(parts: Parts, interval: float, *, below: bool = False) -> Any:  # n
 
 
 def bracket(parts: Parts, delta: float, interval: float) -> Callable[[], Ends]:
-    """Return the pricing of all parts on an interval from below and from above, with nothing merged.
+    """Return a function that computes a lower and an upper bound on ε, without merging.
 
-    Its transforms round, by about 2^-53 of the whole mass for each use; twice that is added to δ or taken from it.
+    The transforms have rounding errors of about 2^-53 of the whole mass per use. Twice that is added to δ for the
+    lower bound and subtracted for the upper bound.
     """
     slip = 2.0**-52 * sum(count for _, count in parts)
 
     def run() -> Ends:
-        below, above = (pairwise(parts, interval, below=way) for way in (True, False))
+        below, above = (pairwise(parts, interval, below=rounding_down) for rounding_down in (True, False))
         return below.get_epsilon_for_delta(delta + slip), above.get_epsilon_for_delta(delta - slip)
 
     return run
 
 
 def epsilon(
-    parts: Parts, delta: float, interval: float, *, knowing: bool = False, both: bool = False
+    parts: Parts, delta: float, interval: float, *, tuned: bool = False, both: bool = False
 ) -> Callable[[], Ends]:
-    """Return the pricing of all parts on an interval, from above; or from `both` sides, with nothing merged."""
+    """Return a function that computes an upper bound on ε; with `both`, also a lower bound, without merging."""
     if both:
         return bracket(parts, delta, interval)
 
     def run() -> Ends:
-        total = pairwise(merged(parts), interval) if knowing else in_turn(parts, interval)
+        total = pairwise(merged(parts), interval) if tuned else in_turn(parts, interval)
         return 0.0, total.get_epsilon_for_delta(delta)
 
     return run
 
 
 def dp_event(record: Record) -> Any:  # noqa: ANN401
-    """Return an event as its accountants know it."""
+    """Return the event in the format of its accountants."""
     match record["event"]:
         case "LaplaceNoise":
             return dp.LaplaceDpEvent(float(number(record, "scale") / number(record, "l1")))
         case "GaussianNoise":
             return dp.GaussianDpEvent(float(number(record, "sigma") / number(record, "l2")))
-    raise Missing("not offered")
+    raise Missing("not supported")
 
 
 def charge(parts: Parts, event: Record, rule: str, delta: float) -> Callable[[], Callable[[], object]]:
-    """Return an accountant that has composed the parts, afresh each time, to compose one more event and read ε."""
+    """Return a function that copies an accountant with the parts, to compose one more event and compute ε."""
     ledger, new = pld.PLDAccountant() if rule == "pld" else rdp.RdpAccountant(), dp_event(event)
     for record, count in parts:
         ledger.compose(dp_event(record), count)
 
-    def another() -> Callable[[], object]:
-        mine = deepcopy(ledger)
-        return lambda: mine.compose(new).get_epsilon(delta)
+    def copy_and_compose() -> Callable[[], object]:
+        accountant = deepcopy(ledger)
+        return lambda: accountant.compose(new).get_epsilon(delta)
 
-    return another
+    return copy_and_compose
 
 
 if __name__ == "__main__":

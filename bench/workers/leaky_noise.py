@@ -1,4 +1,4 @@
-"""A sampler that leaks on purpose: it counts coins, so large noise takes long. The instrument must see it."""
+"""Draw noise with a deliberate timing leak: one coin per step. The bench must detect that large noise takes long."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _coin = SystemRandom().random
 
 
 def releases(law: str, kind: str, level: float) -> Callable[[float], float]:
-    """Return a Laplace release whose geometric magnitude is found by one coin a step."""
+    """Return a Laplace release that finds its geometric magnitude with one coin per step."""
     if (law, kind) != ("laplace", "int"):
-        raise Missing("–")  # the control is Laplace on integers
+        raise Missing("–")  # the control has Laplace noise on integers only
     ratio = exp(-level)
 
     def release(value: float) -> float:

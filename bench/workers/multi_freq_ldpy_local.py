@@ -1,4 +1,4 @@
-"""multi-freq-ldpy: a function for each protocol, called once a person, some of them compiled by numba."""
+"""Run multi-freq-ldpy: a function for each protocol, called once per person; numba compiles some of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from local_serve import Client, Server, serve
-from multi_freq_ldpy.pure_frequency_oracles.GRR import (  # type: ignore[import-not-found]  # in its own environment
+from multi_freq_ldpy.pure_frequency_oracles.GRR import (  # type: ignore[import-not-found]  # installed in its environment only
     GRR_Aggregator_MI,
     GRR_Client,
 )
@@ -26,12 +26,12 @@ SERVERS: dict[str, Callable[..., Any]] = {"GRR": GRR_Aggregator_MI, "OLH": LH_Ag
 
 
 def client(protocol: str, epsilon: float, d: int) -> Client:
-    """Return the loop over people; one call first, so that it is compiled."""
+    """Return the loop over people, after one call that compiles the function."""
     if protocol not in CLIENTS:
-        raise Missing("not offered")
-    one = CLIENTS[protocol]
-    one(0, d, epsilon)
-    return lambda values: [one(value, d, epsilon) for value in values]
+        raise Missing("not supported")
+    randomise = CLIENTS[protocol]
+    randomise(0, d, epsilon)
+    return lambda values: [randomise(value, d, epsilon) for value in values]
 
 
 def server(protocol: str, epsilon: float, d: int) -> Server:
@@ -39,7 +39,7 @@ def server(protocol: str, epsilon: float, d: int) -> Server:
     if protocol == "OUE":
         return lambda reports: UE_Aggregator_MI(reports, epsilon)
     if protocol not in SERVERS:
-        raise Missing("not offered")
+        raise Missing("not supported")
     return lambda reports: SERVERS[protocol](reports, d, epsilon)
 
 

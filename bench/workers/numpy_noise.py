@@ -1,4 +1,4 @@
-"""numpy's Laplace and normal generators: floats from a fast generator that is no cryptographic one."""
+"""Draw with numpy's Laplace and normal generators: floats from a fast generator that is not cryptographic."""
 
 from __future__ import annotations
 

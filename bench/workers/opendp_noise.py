@@ -1,18 +1,18 @@
-"""OpenDP's Laplace and Gaussian measurements, on vectors of integers and on single numbers."""
+"""Run OpenDP's Laplace and Gaussian measurements on vectors of integers and on single numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
 
-import opendp.prelude as dp  # type: ignore[import-not-found]  # lives in the peer's own environment
+import opendp.prelude as dp  # type: ignore[import-not-found]  # installed in the library's environment only
 from serve import serve
 
 dp.enable_features("contrib")
 
 
 def draws(law: str, scale: float, size: int) -> Callable[[], object]:
-    """Return the noising of `size` zeros, from a list to a list."""
+    """Return a function that adds noise to a list of `size` zeros."""
     domain, zeros = dp.vector_domain(dp.atom_domain(T=int)), [0] * size
     if law == "laplace":
         measurement = dp.m.make_laplace(domain, dp.l1_distance(T=int), float(scale))
@@ -23,10 +23,10 @@ def draws(law: str, scale: float, size: int) -> Callable[[], object]:
 
 def releases(law: str, kind: str, level: float) -> Callable[[float], float]:
     """Return the measurement of one number with sensitivity 1."""
-    of = int if kind == "int" else float
+    number_type = int if kind == "int" else float
     domain = dp.atom_domain(T=int) if kind == "int" else dp.atom_domain(T=float, nan=False)
     if law == "laplace":
-        release: Callable[[float], float] = dp.m.make_laplace(domain, dp.absolute_distance(T=of), 1 / level)
+        release: Callable[[float], float] = dp.m.make_laplace(domain, dp.absolute_distance(T=number_type), 1 / level)
     else:
         release = dp.m.make_gaussian(domain, dp.absolute_distance(T=float), float(level))
     return release

@@ -1,4 +1,4 @@
-"""PipelineDP on its local backend, with public partitions; a mean brings a count and a sum at no further cost."""
+"""Run PipelineDP on its local backend with public partitions; a mean includes a count and a sum at no further cost."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import pandas as pd
-import pipeline_dp as pdp  # type: ignore[import-not-found]  # lives in the peer's own environment
-from query_serve import HIGH, HIGHEST, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+import pipeline_dp as pdp  # type: ignore[import-not-found]  # installed in the library's environment only
+from query_serve import HIGH, HIGHEST, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Query, serve
 from serve import Missing
 
 METRICS = {
@@ -22,15 +22,15 @@ METRICS = {
 NAMES = {"units": "privacy_id_count", "median": "percentile_50", "quantile": f"percentile_{round(100 * HIGHEST)}"}
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return an engine's answer, with a budget of its own each time."""
-    if not set(question.statistics) <= METRICS.keys():
-        raise Missing("not offered")
-    frame = pd.read_parquet(question.path, columns=[question.unit or "unit", "key", "x"])
+def make(query: Query) -> Callable[[], Columns]:
+    """Return a function that runs the engine with a new budget each time."""
+    if not set(query.statistics) <= METRICS.keys():
+        raise Missing("not supported")
+    frame = pd.read_parquet(query.path, columns=[query.unit or "unit", "key", "x"])
     rows = list(frame.itertuples(index=False, name=None))
     parameters = pdp.AggregateParams(
         noise_kind=pdp.NoiseKind.LAPLACE,
-        metrics=[METRICS[name] for name in question.statistics],
+        metrics=[METRICS[name] for name in query.statistics],
         max_partitions_contributed=MAX_GROUPS,
         max_contributions_per_partition=MAX_ROWS,
         min_value=LOW,
@@ -43,12 +43,12 @@ def make(question: Question) -> Callable[[], Columns]:
     )
 
     def ask() -> Columns:
-        budget = pdp.NaiveBudgetAccountant(total_epsilon=question.epsilon, total_delta=0)
+        budget = pdp.NaiveBudgetAccountant(total_epsilon=query.epsilon, total_delta=0)
         answer = pdp.DPEngine(budget, pdp.LocalBackend()).aggregate(rows, parameters, columns, public_partitions=KEYS)
         budget.compute_budgets()
-        found = dict(answer)
+        results = dict(answer)
         return {
-            name: [float(getattr(found[key], NAMES.get(name, name))) for key in KEYS] for name in question.statistics
+            name: [float(getattr(results[key], NAMES.get(name, name))) for key in KEYS] for name in query.statistics
         }
 
     return ask

@@ -1,4 +1,4 @@
-"""PipelineDP on its local backend: groups that nobody listed, by its default strategy, alone or with their counts."""
+"""Run PipelineDP on its local backend with discovered groups, by its default strategy, alone or with their counts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.metadata import version
 from typing import Any
 
 import pandas as pd
-import pipeline_dp as pdp  # type: ignore[import-not-found]  # lives in the peer's own environment
-from query_serve import MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+import pipeline_dp as pdp  # type: ignore[import-not-found]  # installed in the library's environment only
+from query_serve import MAX_GROUPS, MAX_ROWS, Columns, Query, serve
 
 METRICS = {"count": pdp.Metrics.COUNT, "units": pdp.Metrics.PRIVACY_ID_COUNT}
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return an engine's answer, with a budget of its own each time: how many groups it shows."""
-    (name,) = question.statistics
-    frame = pd.read_parquet(question.path, columns=["unit", "key"])
+def make(query: Query) -> Callable[[], Columns]:
+    """Return a function that counts the groups in an answer, with a new budget each time."""
+    (name,) = query.statistics
+    frame = pd.read_parquet(query.path, columns=["unit", "key"])
     rows = list(frame.itertuples(index=False, name=None))
     columns = pdp.DataExtractors(
         privacy_id_extractor=lambda row: row[0],
@@ -25,7 +25,7 @@ def make(question: Question) -> Callable[[], Columns]:
     )
 
     def ask() -> Columns:
-        budget = pdp.NaiveBudgetAccountant(total_epsilon=question.epsilon, total_delta=question.delta)
+        budget = pdp.NaiveBudgetAccountant(total_epsilon=query.epsilon, total_delta=query.delta)
         engine = pdp.DPEngine(budget, pdp.LocalBackend())
         answer = _groups(engine, name, rows, columns)
         budget.compute_budgets()
@@ -34,7 +34,7 @@ def make(question: Question) -> Callable[[], Columns]:
     return ask
 
 
-def _groups(engine: Any, name: str, rows: list[Any], columns: Any) -> Any:  # noqa: ANN401 - the peer's own
+def _groups(engine: Any, name: str, rows: list[Any], columns: Any) -> Any:  # noqa: ANN401 - the library has no types
     if name == "keys":
         return engine.select_partitions(
             rows, pdp.SelectPartitionsParams(max_partitions_contributed=MAX_GROUPS), columns

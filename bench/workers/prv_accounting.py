@@ -1,4 +1,4 @@
-"""prv-accountant, Microsoft's library: privacy random variables, with errors in ε and δ that are asked for."""
+"""Run prv-accountant, Microsoft's library: privacy random variables, with given errors in ε and δ."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from importlib.metadata import version
 from math import sqrt
 from typing import Any
 
-import prv_accountant as prv  # type: ignore[import-not-found]  # lives in the peer's own environment
+import prv_accountant as prv  # type: ignore[import-not-found]  # installed in the library's environment only
 from accounting_serve import Ends, Parts, Record, serve
 from serve import Missing
 
-SHARE = 1e-3  # of δ, as its error: what its documentation calls typical
+SHARE = 1e-3  # the error in δ as a share of δ, which the documentation calls typical
 
 
-def variable(record: Record) -> Any:  # noqa: ANN401 - the peer has no types
+def variable(record: Record) -> Any:  # noqa: ANN401 - the library has no types
     """Return an event's privacy random variable."""
     amount = {key: Fraction(str(value)) for key, value in record.items() if key not in ("event", "of")}
     match record:
@@ -32,25 +32,25 @@ def variable(record: Record) -> Any:  # noqa: ANN401 - the peer has no types
             return prv.PoissonSubsampledGaussianMechanism(
                 sampling_probability=float(amount["rate"]), noise_multiplier=ratio
             )
-    raise Missing("not offered")
+    raise Missing("not supported")
 
 
 def merged(parts: Parts) -> Parts:
-    """Return the parts with all Gaussians but equal ones merged into one, which the library leaves to its user."""
+    """Return the parts with different Gaussians merged into one, which the library leaves to its user."""
     gaussians = [(record, count) for record, count in parts if record["event"] == "GaussianNoise"]
     if len(gaussians) < 2:
         return parts
     square = sum(n * (Fraction(str(r["l2"])) / Fraction(str(r["sigma"]))) ** 2 for r, n in gaussians)
-    one: Record = {"event": "GaussianNoise", "sigma": 1 / Fraction(sqrt(square)), "l2": 1}
-    return [part for part in parts if part[0]["event"] != "GaussianNoise"] + [(one, 1)]
+    gaussian: Record = {"event": "GaussianNoise", "sigma": 1 / Fraction(sqrt(square)), "l2": 1}
+    return [part for part in parts if part[0]["event"] != "GaussianNoise"] + [(gaussian, 1)]
 
 
 def epsilon(parts: Parts, delta: float, error: float) -> Callable[[], Ends]:
-    """Return the pricing of all parts to an error in ε."""
+    """Return a function that computes a lower and an upper bound on ε to a given error."""
 
     def run() -> Ends:
-        whole = merged(parts)
-        variables, counts = [variable(record) for record, _ in whole], [count for _, count in whole]
+        all_parts = merged(parts)
+        variables, counts = [variable(record) for record, _ in all_parts], [count for _, count in all_parts]
         accountant = prv.PRVAccountant(variables, error, SHARE * delta, max_self_compositions=counts)
         lower, _, upper = accountant.compute_epsilon(delta, counts)
         return float(lower), float(upper)

@@ -1,4 +1,4 @@
-"""pure-ldp: a client object and a server object for each protocol, called once a person."""
+"""Run pure-ldp: a client object and a server object for each protocol, called once per person."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from local_serve import Client, Server, serve
-from pure_ldp.frequency_oracles.direct_encoding import (  # type: ignore[import-not-found]  # in its own environment
+from pure_ldp.frequency_oracles.direct_encoding import (  # type: ignore[import-not-found]  # installed in its environment only
     DEClient,
     DEServer,
 )
@@ -19,8 +19,8 @@ from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer  # type
 from serve import Missing
 
 
-def place(value: int) -> int:
-    """Return the place of a value: itself."""
+def index(value: int) -> int:
+    """Return the index of a value, which is the value itself."""
     return value
 
 
@@ -32,42 +32,42 @@ def client(protocol: str, epsilon: float, d: int) -> Client:
 
 def server(protocol: str, epsilon: float, d: int) -> Server:
     """Return the loop over reports, from an empty server to estimates."""
-    made = _server(protocol, epsilon, d)
+    instance = _server(protocol, epsilon, d)
 
     def run(reports: list[Any]) -> object:
-        made.reset()
+        instance.reset()
         for report in reports:
-            made.aggregate(report)
-        return made.estimate(0, suppress_warnings=True)  # brings those of all values up to date
+            instance.aggregate(report)
+        return instance.estimate(0, suppress_warnings=True)  # updates the estimates of all values
 
     return run
 
 
-def _client(protocol: str, epsilon: float, d: int) -> Any:  # noqa: ANN401 - the peer has no types
+def _client(protocol: str, epsilon: float, d: int) -> Any:  # noqa: ANN401 - the library has no types
     match protocol:
         case "GRR":
-            return DEClient(epsilon, d, index_mapper=place)
+            return DEClient(epsilon, d, index_mapper=index)
         case "OUE":
-            return UEClient(epsilon, d, use_oue=True, index_mapper=place)
+            return UEClient(epsilon, d, use_oue=True, index_mapper=index)
         case "OLH":
-            return LHClient(epsilon, d, use_olh=True, index_mapper=place)
+            return LHClient(epsilon, d, use_olh=True, index_mapper=index)
         case "Hadamard":
             shared = _server("Hadamard", epsilon, d).get_hash_funcs()
-            return HadamardResponseClient(epsilon, d, shared, index_mapper=place)
-    raise Missing("not offered")
+            return HadamardResponseClient(epsilon, d, shared, index_mapper=index)
+    raise Missing("not supported")
 
 
 def _server(protocol: str, epsilon: float, d: int) -> Any:  # noqa: ANN401
     match protocol:
         case "GRR":
-            return DEServer(epsilon, d, index_mapper=place)
+            return DEServer(epsilon, d, index_mapper=index)
         case "OUE":
-            return UEServer(epsilon, d, use_oue=True, index_mapper=place)
+            return UEServer(epsilon, d, use_oue=True, index_mapper=index)
         case "OLH":
-            return LHServer(epsilon, d, use_olh=True, index_mapper=place)
+            return LHServer(epsilon, d, use_olh=True, index_mapper=index)
         case "Hadamard":
-            return HadamardResponseServer(epsilon, d, index_mapper=place)
-    raise Missing("not offered")
+            return HadamardResponseServer(epsilon, d, index_mapper=index)
+    raise Missing("not supported")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""PyDP's distributions, which draw one number a call, and its mechanisms."""
+"""Run PyDP's distributions, which draw one number per call, and its mechanisms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
 
-from pydp.algorithms.numerical_mechanisms import (  # type: ignore[import-not-found]  # in the peer's own environment
+from pydp.algorithms.numerical_mechanisms import (  # type: ignore[import-not-found]  # installed in the library's environment only
     GaussianMechanism,
     LaplaceMechanism,
 )
-from pydp.distributions import (  # type: ignore[import-not-found]  # in the peer's own environment
+from pydp.distributions import (  # type: ignore[import-not-found]  # installed in the library's environment only
     GaussianDistribution,
     LaplaceDistribution,
 )
@@ -17,8 +17,8 @@ from serve import serve
 
 
 def draws(law: str, scale: float, size: int) -> Callable[[], object]:
-    """Return `size` calls for one float each; there is no call for many."""
-    # GaussianDistribution's argument is called epsilon, and is the standard deviation.
+    """Return a function that calls `sample` `size` times, since PyDP has no function for arrays."""
+    # The argument of GaussianDistribution has the name epsilon but is the standard deviation.
     distribution = (
         LaplaceDistribution(epsilon=1 / scale, sensitivity=1.0)
         if law == "laplace"
@@ -29,7 +29,7 @@ def draws(law: str, scale: float, size: int) -> Callable[[], object]:
 
 
 def releases(law: str, kind: str, level: float) -> Callable[[float], float]:
-    """Return add_noise with sensitivity 1; an int goes in and comes out for an int."""
+    """Return add_noise with sensitivity 1. It returns an int for an int."""
     del kind  # add_noise chooses by the type of the number
     mechanism = (
         LaplaceMechanism(epsilon=level, sensitivity=1)

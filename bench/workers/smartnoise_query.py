@@ -1,7 +1,7 @@
-"""SmartNoise SQL on a pandas frame.
+"""Run SmartNoise SQL on a pandas frame.
 
-It bounds a unit's rows in all, not by group: as many as groups times rows, which comes to the same sensitivity. Its ε
-is each column's; the whole question's is what `get_privacy_cost` says of it.
+The library bounds the rows of a unit in the whole table, not per group. The bound is the number of groups times the
+rows per group, which gives the same sensitivity. Its ε is per column; `get_privacy_cost` returns that of the query.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import pandas as pd
-import snsql  # type: ignore[import-not-found]  # lives in the peer's own environment
-from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+import snsql  # type: ignore[import-not-found]  # installed in the library's environment only
+from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Columns, Query, serve
 from serve import Missing
 
 PIECES = {
@@ -24,21 +24,21 @@ PIECES = {
 }
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return a reader's answer."""
-    if not set(question.statistics) <= PIECES.keys():
-        raise Missing("not offered")
-    frame = pd.read_parquet(question.path, columns=[question.unit or "unit", "key", "x"])
+def make(query: Query) -> Callable[[], Columns]:
+    """Return a function that runs the reader."""
+    if not set(query.statistics) <= PIECES.keys():
+        raise Missing("not supported")
+    frame = pd.read_parquet(query.path, columns=[query.unit or "unit", "key", "x"])
     frame.columns = pd.Index(["unit", "key", "x"])
-    columns = ", ".join(f"{PIECES[name]} AS {name}_" for name in question.statistics)
-    sql = f"SELECT key, {columns} FROM t.t GROUP BY key"  # noqa: S608 - our own words
-    whole, _ = _reader(frame, question.epsilon).get_privacy_cost(sql)
-    reader = _reader(frame, question.epsilon * question.epsilon / whole)
+    columns = ", ".join(f"{PIECES[name]} AS {name}_" for name in query.statistics)
+    sql = f"SELECT key, {columns} FROM t.t GROUP BY key"  # noqa: S608 - fixed text
+    total_epsilon, _ = _reader(frame, query.epsilon).get_privacy_cost(sql)
+    reader = _reader(frame, query.epsilon * query.epsilon / total_epsilon)
 
     def ask() -> Columns:
-        found = {key: values for key, *values in reader.execute(sql)[1:]}
-        numbers = [[float(value) for value in found[key]] for key in KEYS]
-        return dict(zip(question.statistics, map(list, zip(*numbers, strict=True)), strict=True))
+        results = {key: values for key, *values in reader.execute(sql)[1:]}
+        numbers = [[float(value) for value in results[key]] for key in KEYS]
+        return dict(zip(query.statistics, map(list, zip(*numbers, strict=True)), strict=True))
 
     return ask
 

@@ -1,4 +1,4 @@
-"""tacit's tight rule, and the filter that a ledger asks before every charge."""
+"""Run tacit's tight composition, and the filter that a ledger applies before every charge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from accounting_serve import Ends, Parts, Record, serve
 
 from tacit import compose
 from tacit.guarantees.events import Event, from_json
-from tacit.guarantees.filters import ApproxZCDP, admit, start
+from tacit.guarantees.filters import admit, start
+from tacit.guarantees.values import ApproxZCDP
 
 BUDGET = ApproxZCDP(rho=100, delta=1e-6)
 
@@ -22,7 +23,7 @@ def events(parts: Parts) -> list[tuple[Event, int]]:
 
 
 def epsilon(parts: Parts, delta: float, width: float) -> Callable[[], Ends]:
-    """Return the pricing of all parts to a width."""
+    """Return a function that computes the bounds on ε to a relative width."""
     items = events(parts)
 
     def run() -> Ends:
@@ -33,11 +34,11 @@ def epsilon(parts: Parts, delta: float, width: float) -> Callable[[], Ends]:
 
 
 def charge(parts: Parts, event: Record) -> Callable[[], Callable[[], object]]:
-    """Return a ledger in approximate zCDP to which the parts were admitted, one by one."""
+    """Return a function that prices one more event in approximate zCDP, after all parts were admitted one by one."""
     spent, new = start(BUDGET), from_json(json.dumps(event))
-    for one, count in events(parts):
+    for item, count in events(parts):
         for _ in range(count):
-            spent = admit(spent, BUDGET, one)
+            spent = admit(spent, BUDGET, item)
     return lambda: partial(admit, spent, BUDGET, new)
 
 

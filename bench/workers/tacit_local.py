@@ -1,4 +1,4 @@
-"""tacit's protocols of the local model: a whole column at once, from cryptographic bits."""
+"""Run tacit's protocols of the local model on whole columns, with cryptographic random bits."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def make(protocol: str, epsilon: float, d: int) -> tc.local.Protocol:
 
 
 def client(protocol: str, epsilon: float, d: int) -> Client:
-    """Return the randomiser."""
+    """Return the function that randomises a column."""
     return make(protocol, epsilon, d).randomize
 
 
 def server(protocol: str, epsilon: float, d: int) -> Server:
-    """Return tally and estimate."""
+    """Return the function that tallies reports and estimates counts."""
     return make(protocol, epsilon, d).estimate
 
 

@@ -1,4 +1,4 @@
-"""tacit's projective geometry response at size: its decoding beside one plain transform, and a stream of reports."""
+"""Run tacit's projective geometry response at size: decoding, compared with one transform, and a stream of reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 import tacit as tc
-from tacit.local.indexed import to_records
+from tacit.local.reports import to_records
 
 EPSILON = 1.0
 
@@ -40,9 +40,9 @@ def stream(d: int, n: int, part: int) -> dict[str, float]:
     """Return the seconds of adding n reports in parts, of `numpy.bincount` on the same numbers, and the peak memory."""
     oracle = tc.local.ProjectiveGeometry(domain=d, epsilon=EPSILON)
     rng, total, ours, plain = np.random.default_rng(0), oracle.aggregator(), 0.0, 0.0
-    digest, outputs = bytes.fromhex(oracle.digest), oracle.aggregator()._cells.size  # noqa: SLF001 - one cell an output
-    for done in range(0, n, part):
-        numbers = rng.integers(0, outputs, size=min(part, n - done))  # any output is a report of somebody
+    digest, outputs = bytes.fromhex(oracle.digest), oracle.aggregator()._cells.size  # noqa: SLF001 - one cell per output
+    for first in range(0, n, part):
+        numbers = rng.integers(0, outputs, size=min(part, n - first))  # every output is a valid report
         reports = tc.local.Reports(protocol=oracle.code, digest=digest, records=to_records(numbers, outputs))
         start = perf_counter()
         total.add(reports)

@@ -1,4 +1,4 @@
-"""tacit's samplers and scalar releases."""
+"""Run tacit's samplers and scalar releases."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tacit.noise import discrete_gaussian, discrete_laplace
 
 
 def draws(law: str, scale: float, size: int) -> Callable[[], object]:
-    """Return a draw of `size` integers at this scale or σ."""
+    """Return a function that draws `size` integers with this scale or σ."""
     if law == "laplace":
         return partial(discrete_laplace, Fraction(scale), size)
     return partial(discrete_gaussian, Fraction(scale) ** 2, size)
 
 
 def releases(law: str, kind: str, level: float) -> Callable[[float], float]:
-    """Return the release of one number with sensitivity 1; integers stay integers."""
+    """Return the release of one number with sensitivity 1. Integers stay integers."""
     sensitivity = 1 if kind == "int" else 1.0
     if law == "laplace":
         return Laplace(sensitivity=sensitivity, epsilon=level).release  # type: ignore[return-value]  # number in, number out
     try:
         gaussian = import_module("tacit.mechanisms.gaussian")
     except ImportError as error:
-        raise Missing("no Gaussian that imports yet") from error
+        raise Missing("cannot import the Gaussian") from error
     release: Callable[[float], float] = gaussian.Gaussian(sensitivity=sensitivity, sigma=level).release
     return release
 

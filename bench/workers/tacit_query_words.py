@@ -1,11 +1,11 @@
-"""tacit: groups that nobody listed, with or without their counts."""
+"""Run a query with discovered groups in tacit, with or without their counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
 
-from query_serve import MAX_GROUPS, MAX_ROWS, Columns, Question, serve
+from query_serve import MAX_GROUPS, MAX_ROWS, Columns, Query, serve
 
 import tacit as tc
 
@@ -16,14 +16,16 @@ SQL = {
 }
 
 
-def make(question: Question) -> Callable[[], Columns]:
-    """Return a session's answer: how many groups it shows."""
-    budget = tc.ApproxDP(epsilon=question.epsilon * question.times, delta=0.5)  # a float product may fall short of δ
-    db = tc.open(question.path, unit="unit", max_groups=MAX_GROUPS, max_rows=MAX_ROWS, budget=budget, name="t")
-    (name,) = question.statistics
+def make(query: Query) -> Callable[[], Columns]:
+    """Return a function that counts the groups in an answer."""
+    budget = tc.ApproxDP(
+        epsilon=query.epsilon * query.times, delta=0.5
+    )  # 0.5: a product of floats could be below the sum of all δ
+    db = tc.open(query.path, unit="unit", max_groups=MAX_GROUPS, max_rows=MAX_ROWS, budget=budget, name="t")
+    (name,) = query.statistics
 
     def ask() -> Columns:
-        return {name: [float(len(db.sql(SQL[name], epsilon=question.epsilon, delta=question.delta).rows()))]}
+        return {name: [float(len(db.sql(SQL[name], epsilon=query.epsilon, delta=query.delta).rows()))]}
 
     return ask
 

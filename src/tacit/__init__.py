@@ -12,10 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
-from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from tacit.guarantees import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
 from tacit.guarantees.composition import Composition, compose
-from tacit.guarantees.filters import ApproxZCDP
 from tacit.guarantees.pld import Bounds
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.mechanisms import (
@@ -36,9 +35,10 @@ from tacit.query.policy import ROW
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
-    from tacit import anonymity, local
-    from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
+    from tacit import anonymity, ledger, local
+    from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.declared import declare
+    from tacit.guarantees import events, filters
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
 
 __version__ = VERSION
@@ -78,6 +78,9 @@ __all__ = [
     "compare_noise",
     "compose",
     "declare",
+    "events",
+    "filters",
+    "ledger",
     "local",
     "open",
     "parallel",
@@ -86,24 +89,29 @@ __all__ = [
 ]
 
 
+_MODULES = {
+    "anonymity": "tacit.anonymity",
+    "events": "tacit.guarantees.events",
+    "filters": "tacit.guarantees.filters",
+    "ledger": "tacit.ledger",
+    "local": "tacit.local",
+}
+_HOMES = {
+    "KAnonymity": "tacit.anonymity",
+    "LDiversity": "tacit.anonymity",
+    "NTCloseness": "tacit.anonymity",
+    "TCloseness": "tacit.anonymity",
+    "declare": "tacit.declared",
+    "open": "tacit.opening",
+}
+
+
 def __getattr__(name: str) -> object:
-    """Load what needs a database or a parser only when it is asked for: `import tacit` stays quick."""
-    if name == "open":
-        from tacit import opening  # noqa: PLC0415 - heavy
-
-        return opening.open
-    if name == "declare":
-        from tacit import declared  # noqa: PLC0415 - heavy
-
-        return declared.declare
-    if name == "local":
-        return import_module("tacit.local")
-    if name == "anonymity":
-        return import_module("tacit.anonymity")
-    if name in {"KAnonymity", "LDiversity", "NTCloseness", "TCloseness"}:
-        from tacit.anonymity import models  # noqa: PLC0415 - heavy
-
-        return getattr(models, name)
+    """Import the parts that need a database, a parser or a compiler on first use: `import tacit` stays quick."""
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'tacit' has no attribute {name!r}")
 
 

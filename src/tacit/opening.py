@@ -1,19 +1,29 @@
-"""`tc.open`: private data, their policy and their ledger, put together into a database that answers."""
+"""`tc.open`: a database to query, from a policy, its sources and its ledger.
+
+The arguments of `tc.open` and a policy file become one `Policy`. Each source is opened once. Its schema turns the
+declaration of a table into its `TablePolicy`.
+
+A source is a path of Parquet or CSV files or a glob of them; a DuckDB file; a pandas, polars or Arrow table; a
+PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or a Spark Connect URL
+(`sc://host`) and a table. A public table of a database is found by its name in SQL, or by a pair of source and table:
+`public={"regions": (url, "geo.regions")}`. Public tables are read whole. Their values are public keys, and their
+smallest and largest values are bounds.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
 
+from tacit.database import Database
 from tacit.engines import Engine
-from tacit.engines.opened import Opened
-from tacit.engines.sources import home_of, is_database, open_source, open_sources, placed
-from tacit.engines.statements.engine import StatementEngine
-from tacit.errors import InvalidError, show
+from tacit.engines.source import Source, declared_at
+from tacit.engines.sources import open_sources
+from tacit.engines.sql.engine import StatementEngine
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number
 from tacit.guarantees.filters import Budget, limit
@@ -21,14 +31,15 @@ from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.policies import Promise
-from tacit.query import policy_build, policy_file
 from tacit.query.expressions import Kind, Value
-from tacit.query.locations import fill, scheme
 from tacit.query.policy import TablePolicy, _Row
-from tacit.query.toml_lines import spell
-from tacit.session import Database
+from tacit.query.policy.arguments import check_names, declare, read_arguments
+from tacit.query.policy.build import build, version
+from tacit.query.policy.declaration import Policy, TableDeclaration
+from tacit.query.policy.file import load
+from tacit.query.policy.locations import scheme
 
-_PAIR = 2
+_NOT_DECLARED = ("ledger", "analyst", "accept")
 
 
 def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy has many parts
@@ -52,205 +63,162 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     data_version: str | None = None,
     accept: bool = False,
 ) -> Database:
-    """Open private data under a policy.
+    """Open private data under a policy, which is in these arguments or in a policy file.
 
     Args:
-        source: a policy file (.toml); Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or
-            Arrow table; a PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or
-            a Spark Connect URL (`sc://host`) and a table. `${NAME}` in a path or URL stands for an environment
-            variable, whose value no message shows.
+        source: a policy file (.toml), data files or a glob, a DuckDB file, a data frame, a PostgreSQL or Spark source;
+            `${NAME}` in a path or URL is replaced by an environment variable, whose value no message shows.
         unit: the column whose values name the privacy units, or `tc.ROW`.
-        max_groups: in how many groups of one answer a unit may count.
-        max_rows: as how many rows a unit may count in one group.
-        bounds: of number columns, the least and the largest value; of dates, the first and the last day to group by;
-            public knowledge, never read from the data.
-        keys: of columns to group by, their public values.
-        hidden: columns that no question may name.
-        types: kinds that are to hold instead of the source's.
-        public: tables that are not private, by their names in SQL, to be joined: sources like `source`. Of a database
-            the table of that name is meant, or another one by a pair of source and table:
-            `public={"regions": (url, "geo.regions")}`. They are read whole; their values are public keys, and their
-            least and largest ones bounds.
+        max_groups: the largest number of groups of one answer in which a unit counts.
+        max_rows: the largest number of rows as which a unit counts in one group.
+        bounds: the smallest and largest value of numbers, the first and last day of dates; never read from the data.
+        keys: the public values of columns to group by.
+        hidden: columns that a query must not use.
+        types: kinds that replace those of the source.
+        public: public tables to join, by their names in SQL: sources, or pairs of a source and a table there.
         neighbours: "add/remove" (the default) or "change one".
-        budget: what may be spent in all: PureDP, ApproxDP or ZCDP.
-        ledger: where spending is recorded; in memory by default, and then for this process alone.
-        name: the table's name in SQL; by default the file's.
-        table: the table's name in a DuckDB file, in PostgreSQL or in Spark; it may be left out where there is only one.
-        analyst: who asks, for the ledger.
-        analysts: what some analysts may spend, under the budget of all.
-        data_version: a name for this version of the data; under it a question asked again is answered from the
-            ledger, at no cost.
-        accept: whether bounds, a budget or an analyst's limit that changed since the ledger's last charge are meant to.
+        budget: the budget for all queries: PureDP, ApproxDP or ZCDP.
+        ledger: a file, a PostgreSQL URL or a ledger that records spending; by default the memory of this process.
+        name: the table's name in SQL; by default its name in the source.
+        table: the table's name in a DuckDB file, in PostgreSQL or in Spark; needed if there are several.
+        analyst: the name of the analyst, for the ledger.
+        analysts: budgets of single analysts, under the budget for all.
+        data_version: a name for this version of the data; the ledger answers a repeated query under it at no cost.
+        accept: whether to accept bounds, a budget or an analyst's limit that changed since the last charge.
     """
-    if isinstance(source, (str, PathLike)) and _is_policy(source):
-        said = (unit, max_groups, max_rows, bounds, keys, types, public, neighbours, budget, name, table, *hidden)
-        if any(part is not None for part in (*said, analysts, data_version)):
-            raise InvalidError("source", "a policy file and other arguments", "a policy file alone, which says it all")
-        return _from_file(source, ledger, analyst or "", accept=accept)
-    main = filled(source, table)
-    engine = open_source(main.source, table=table, written=main.written)
-    called = name or own_name(engine.name, main)
-    engines = {called: engine}
-    places = {one: f"public[{one!r}]" for one in public} if isinstance(public, Mapping) else {}
-    if public is not None:
-        engine.close()
-        main = _found_alone(main, engine.name)
-        engines = open_sources({called: main, **_public(public, called)}, places)
-        engine = engines[called]
-    policy = policy_build.build(
-        called,
-        engine.schema(),
-        unit=unit,
-        max_groups=max_groups,
-        max_rows=max_rows,
-        bounds=bounds,
-        keys=keys,
-        hidden=hidden,
-        types=types,
-        neighbours=neighbours or "add/remove",
-        unusable=engine.unusable(),
+    declared = {key: value for key, value in locals().items() if key not in _NOT_DECLARED}
+    policy = _load(**declared) if _is_policy_file(source) else read_arguments(**declared)
+    return _open(policy, ledger, analyst or "", accept=accept)
+
+
+def _is_policy_file(source: object) -> bool:
+    """Return whether a source is a policy file by its suffix; a scheme such as spark: makes it another source."""
+    return (
+        isinstance(source, (str, PathLike)) and Path(source).suffix.lower() == ".toml" and scheme(str(source)) is None
     )
-    terms = Terms(analysts=analysts or {}, version=data_version, accept=accept)
-    book = _ledger(ledger, budget, [policy], terms)
-    tables: dict[str, tuple[TablePolicy, Engine]] = {called: (policy, engine)}
-    for own in public or ():
-        with placed(places[own]):
-            tables[own] = engines[own].public(own, engines[own].schema(own), policy.neighbours), engines[own]
-    version = policy_build.version(policy)
-    return Database(tables, book, version=version, analyst=analyst or "", data_version=data_version or "")
 
 
-def _is_policy(source: str | PathLike[str]) -> bool:
-    """Whether a source is a policy file: one by its ending, unless a scheme such as spark: says what it is."""
-    return Path(source).suffix.lower() == ".toml" and scheme(str(source)) is None
+def _load(source: str | PathLike[str], *, hidden: Collection[str], **others: object) -> Policy:
+    """Read a policy file, or raise InvalidError if other arguments declare something too."""
+    names = [name for name, value in others.items() if value is not None] + ["hidden"] * bool(tuple(hidden))
+    if names:
+        raise InvalidError(
+            f"A policy file cannot be combined with other declarations: {', '.join(names)}.",
+            argument="source",
+            hint="Write them into the file.",
+        )
+    return load(source)
 
 
-def _found_alone(one: Opened, name: str) -> Opened:
-    """Return a source with the table that was found there by itself, whatever it is called here.
+def _open(policy: Policy, ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool) -> Database:
+    """Open every source of a policy once, build the policies of its tables, and open its ledger."""
+    declared = (*policy.tables.items(), *policy.public.items())
+    engines = open_sources({name: _source(table) for name, table in declared})
+    try:
+        tables = _build_tables(policy, engines)
+        private = [table for table, _ in tables.values() if not table.public]
+        book = _open_ledger(policy.ledger_location() if ledger is None else ledger, policy, private, accept=accept)
+    except BaseException:
+        for engine in engines.values():
+            engine.close()
+        raise
+    digest = policy.version or version(private[0])
+    return Database(tables, book, version=digest, analyst=analyst, data_version=policy.data_version)
 
-    Beside others a table of Spark is looked for by its name in SQL; a server of PostgreSQL finds its only one again.
+
+def _source(table: TableDeclaration) -> Source:
+    """Return the source of a table with its variables filled in.
+
+    If a database has several tables, a table of a file, and every public table, is found by its name in SQL. The source
+    that is the first argument of `tc.open` is not: `name` there may be any name.
     """
-    if one.table is not None or home_of(one.source) != "spark" or not is_database(one.source):
-        return one
-    return replace(one, table=f"`{name.replace('`', '``')}`")
+    with declared_at(table.where):
+        location = table.location()
+    return Source(
+        source=location,
+        table=table.table,
+        fallback=None if table.where is None else str(table.name),
+        written=table.written,
+        public=table.public,
+        where=table.where,
+    )
 
 
-def _public(public: object, called: str) -> dict[str, Opened]:
-    """Return the public tables' sources by their names, or raise InvalidError."""
-    if not isinstance(public, Mapping):
-        raise InvalidError("public", show(public), "a mapping from names to tables")
-    taken = {called.casefold(): called}
-    for name in public:
-        if not policy_build.is_name(name):
-            raise InvalidError("public", f"the name {show(name)}", "a mapping from names that can be printed")
-        twin = taken.setdefault(name.casefold(), name)
-        if twin != name or name == called:
-            raise InvalidError(
-                "public", f"the name {show(name)}", f"names that differ, and not only by case, from {twin!r}"
-            )
-    return {name: _public_one(name, given) for name, given in public.items()}
+def filled(source: object, table: str | None) -> Source:
+    """Return a source with its environment variables filled in, or raise InvalidError if a variable is not set."""
+    return _source(declare(source, table, name=None))
 
 
-def _public_one(name: str, given: object) -> Opened:
-    """Return one public table's source, alone or in a pair with the table's name there."""
-    source, table = given if isinstance(given, tuple) and len(given) == _PAIR else (given, None)
-    if isinstance(source, tuple) or not (table is None or (isinstance(table, str) and table)):
-        want = 'a source, or a pair of a source and a table\'s name, such as (url, "regions")'
-        raise InvalidError(f"public[{name!r}]", "another tuple", want)
-    return replace(filled(source, table), public=True)
-
-
-def filled(source: object, table: str | None) -> Opened:
-    """Return a source with its environment variables filled in; what was written is kept for messages.
-
-    Raises:
-        InvalidError: a variable is not set.
-    """
-    written = str(source) if isinstance(source, (str, PathLike)) else ""
-    if "${" not in written:
-        return Opened(source=source, table=table)
-    return Opened(source=fill(written, os.environ), table=table, written=written)
-
-
-def own_name(name: str, one: Opened) -> str:
-    """Return a table's own name, or "data" for one that is the value of a variable, which is not shown."""
-    if one.written is None or one.table is not None or home_of(one.source) == "postgres":
-        return name
-    return "data" if name in str(one.source) and name not in one.written else name
-
-
-def _from_file(
-    source: str | PathLike[str], ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool
-) -> Database:
-    file = policy_file.load(source)
-    listed = {**file.tables, **file.public}
-    opened = {
-        name: Opened(source=one.location(), table=one.table, written=one.source, public=name in file.public)
-        for name, one in listed.items()
-    }
-    places = {name: spell((one.section, name)) for name, one in listed.items()}
-    engines: Mapping[str, StatementEngine] = open_sources(opened, places)
+def _build_tables(
+    policy: Policy, engines: Mapping[str | None, StatementEngine]
+) -> dict[str, tuple[TablePolicy, Engine]]:
+    """Return the policy and the engine of each table. Public tables are read."""
     tables: dict[str, tuple[TablePolicy, Engine]] = {}
-    for name, one in listed.items():
+    for key, declaration in policy.tables.items():
+        engine = engines[key]
+        name = engine.name if key is None else key
+        if key is None:
+            check_names(policy.public, name)
+        with declared_at(declaration.where):
+            schema, unusable = engine.schema(name), engine.unusable(name)
+        tables[name] = build(replace(declaration, name=declaration.name or name), schema, unusable), engine
+    neighbours = next(iter(tables.values()))[0].neighbours
+    for name, declaration in policy.public.items():
         engine = engines[name]
-        with placed(places[name]):
-            schema = engine.schema(name)
-        policy = one.build(schema, engine.unusable(name))
-        if name in file.public:
-            kinds = {column: said.kind for column, said in policy.columns.items()}
-            with placed(places[name]):
-                policy = engine.public(name, kinds, file.neighbours)
-        tables[name] = (policy, engine)
-    place = file.ledger_location() if ledger is None else ledger
-    terms = Terms(analysts=file.analysts, version=file.data_version or None, accept=accept)
-    book = _ledger(place, file.budget, [policy for name, (policy, _) in tables.items() if name in file.tables], terms)
-    return Database(tables, book, version=file.version, analyst=analyst, data_version=file.data_version)
+        with declared_at(declaration.where):
+            kinds, unusable = engine.schema(name), engine.unusable(name)
+        if declaration.types is not None:  # a file declares types of public tables, arguments do not
+            kinds = {column: facts.kind for column, facts in build(declaration, kinds, unusable).columns.items()}
+        with declared_at(declaration.where):
+            tables[name] = engine.public(name, kinds, neighbours), engine
+    return tables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is said of a ledger beside its budget."""
-
-    analysts: Mapping[str, Budget]
-    version: str | None
-    accept: bool
-
-
-def _ledger(
-    given: Ledger | str | PathLike[str] | None, budget: Budget | None, policies: Sequence[TablePolicy], terms: Terms
+def _open_ledger(
+    ledger: Ledger | str | PathLike[str] | None, policy: Policy, tables: Sequence[TablePolicy], *, accept: bool
 ) -> Ledger:
-    neighbours = policies[0].neighbours
+    """Return an open ledger if it fits the policy, or open the ledger at a path or URL; without one, use memory."""
+    budget, neighbours = policy.budget, tables[0].neighbours
     if budget is None:
-        raise InvalidError("budget", "none", "given: what may be spent in all, e.g. tacit.PureDP(epsilon=1)")
+        raise InvalidError(
+            "A budget is required.",
+            argument="budget",
+            hint="Pass the budget of all queries, such as tacit.PureDP(epsilon=1).",
+        )
     if isinstance(budget, (GaussianDP, RenyiDP)):
-        raise InvalidError("budget", show(budget), "a PureDP, an ApproxDP or a ZCDP")
+        raise bad_value("budget", budget, "a PureDP, an ApproxDP or a ZCDP")
     limit(budget)
-    if given is None:
-        return MemoryLedger(budget, neighbours, terms.analysts)
-    if isinstance(given, (str, PathLike)):
-        from tacit.ledger.opening import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+    if ledger is None:
+        return MemoryLedger(budget, neighbours, policy.analysts)
+    if isinstance(ledger, (str, PathLike)):
+        from tacit.ledger.open_ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
-        promises = {policy.name: _promise(policy) for policy in policies}
         return open_ledger(
-            given,
+            ledger,
             budget,
             neighbours,
-            policies=promises,
-            analysts=terms.analysts,
-            version=terms.version,
-            accept=terms.accept,
+            policies={table.name: _promise(table) for table in tables},
+            analysts=policy.analysts,
+            version=policy.data_version or None,
+            accept=accept,
         )
-    if limit(given.budget) != limit(budget) or given.spent.neighbours not in (None, neighbours):
+    if limit(ledger.budget) != limit(budget) or ledger.spent.neighbours not in (None, neighbours):
         raise InvalidError(
-            "ledger", "one with another budget or relation", "one that was begun with this budget and relation"
+            "The ledger has another budget or another neighbour relation than the policy.",
+            argument="ledger",
+            hint="Pass a ledger that was created with this budget and this relation.",
         )
-    if terms.analysts:
-        raise InvalidError("analysts", "some, beside a ledger that is open", "said when that ledger is opened")
-    return given
+    if policy.analysts:
+        raise InvalidError(
+            "The budgets of analysts cannot be changed in a ledger that is open.",
+            argument="analysts",
+            hint="Pass them when you open that ledger.",
+        )
+    return ledger
 
 
 def _promise(policy: TablePolicy) -> Promise:
-    """Return what a ledger records of a policy."""
+    """Return the part of a policy that the ledger records."""
     bounded = {name: column.bounds for name, column in policy.columns.items() if column.bounds is not None}
     return Promise(
         unit=policy.unit,

@@ -1,61 +1,73 @@
-"""A database that answers privately: question, charge, rows, noise, answer; in that order, always. `tc.open` gives it.
+"""Quotes, charges and releases: the path of a query through one open database.
 
-    db.plan(...)   parse and price: reads nothing, spends nothing
-    db.sql(...)    parse, price, see that the source is there, charge (committed), read exact integers, add noise
+    quote     parse and price: reads no data, spends nothing
+    answer    quote, check the source, charge (committed), read exact integers, add noise
 
-Whatever is refused is refused before the charge, and so is a source of which its engine knows, without reading a row,
-that it is gone or another one now. What fails after it stays charged, and says one constant sentence.
+tacit refuses a query before it charges. If an engine knows without reading a row that its source is gone or has
+changed, tacit does not charge either. If reading fails after the charge, the charge stands and the message is constant.
 """
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Self
 
-from tacit.declared import Declared, shortage
 from tacit.engines import Engine
-from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError, show
-from tacit.guarantees.exact import Exact, Number
-from tacit.guarantees.filters import ApproxZCDP, Budget, admit_all, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name
-from tacit.ledger import FAILED as FAILED_OUTCOME
-from tacit.query import catalog, policy_build, recorded
-from tacit.query.expressions import Value
-from tacit.query.intervals import read_confidence
-from tacit.query.margins import tabulated, with_margins
-from tacit.query.parse import parse
+from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
+from tacit.guarantees.exact import Exact
+from tacit.guarantees.filters import Budget, Spent, admit_all, limit
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.query.aggregates.margins import as_table_count, with_margins
+from tacit.query.formatting import amounts, spell
 from tacit.query.plan import Plan
-from tacit.query.planned import Planned
 from tacit.query.policy import TablePolicy
-from tacit.query.price import price
-from tacit.query.question import Cost, Question
-from tacit.query.receipt import promise
-from tacit.query.refuse import refused
-from tacit.query.release import Release, release, release_found
-from tacit.query.solve import read_errors, solve
-from tacit.query.words import spell
-from tacit.safe_text import visible
-from tacit.verbs import Costs, Verbs, one_count
+from tacit.query.policy import build as policy_build
+from tacit.query.pricing.price import Cost, JointPrice, joint_price, price
+from tacit.query.pricing.solve import solve
+from tacit.query.refusals import refused
+from tacit.query.results import answer_codec
+from tacit.query.results.quote import Question, Quote
+from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.sql.parse import parse
 from tacit.version import VERSION
 
-FAILED = (
-    "The data source failed while it was read. The question stays charged, since reading had begun; no answer was lost "
-    "that had been shown. Ask the data's steward to look at the source, then ask again."
-)
+SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
+SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
-_EFFECT = re.compile(r"Nothing was (?:answered|spent)[^.]*\. ")
+@contextmanager
+def unspent() -> Iterator[None]:
+    """Mark every error as raised before a charge; its text then ends with "Nothing was spent.".
+
+    A LedgerError is not marked here: only the ledger knows whether a failed write was committed, so it marks its own
+    errors.
+    """
+    try:
+        yield
+    except LedgerError:
+        raise
+    except TacitError as error:
+        error.unspent = True
+        raise
 
 
-class Database(Verbs):
-    """Private tables behind one budget; see `open`."""
+@dataclass(frozen=True, slots=True, repr=False)
+class SessionQuote(Quote):
+    """A quote that knows its session and its query, from which tacit computes it again before a joint charge."""
+
+    session: Session = field(compare=False)
+    question: Question = field(compare=False)
+
+
+class Session:
+    """The tables, the ledger and the analyst of one open database."""
 
     def __init__(
         self,
@@ -63,253 +75,208 @@ class Database(Verbs):
         ledger: Ledger,
         *,
         version: str,
-        analyst: str = "",
-        data_version: str = "",
+        analyst: str,
+        data_version: str,
     ) -> None:
-        """Keep what `open` put together."""
-        self._tables, self._ledger, self._version, self._analyst = dict(tables), ledger, version, analyst
+        """Store the parts that `open` has put together."""
+        self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
         self._data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
-        self._closed = False
+        self.closed = False
 
-    def plan(
-        self,
-        query: str,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        keys: Mapping[str, Sequence[Value]] | None = None,
-        confidence: float = 0.95,
-        assume: int | None = None,
-    ) -> Planned:
-        """Say what a question would cost and how far off its answer would be; nothing is read or spent.
+    @property
+    def tables(self) -> Mapping[str, TablePolicy]:
+        """The policy of each table."""
+        return {name: policy for name, (policy, _) in self._tables.items()}
 
-        Args:
-            query: the question, in SQL.
-            epsilon: ε of the whole question.
-            delta: δ of the whole question; with some, Gaussian noise is used where it errs less.
-            rho: ρ instead of ε, for a budget in zCDP.
-            error: instead of both, how far off the answer may be: one number for all aggregates, or one for each by
-                its name. The cheapest noise that keeps to it is found.
-            keys: public values for what is grouped by, where the policy has none; by the name in the answer.
-            confidence: how often the errors hold.
-            assume: how many units a group is assumed to have, for the error of averages.
-        """
-        cost = Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
-        question = Question(query=query, keys=None if keys is None else dict(keys), cost=cost)
-        return self._planned(question, read_confidence(confidence), _assumed(assume))
+    def close(self) -> None:
+        """Close the sources; the ledger can still be read."""
+        self.closed = True
+        for _, engine in self._tables.values():
+            engine.close()
 
-    def _planned(self, question: Question, confidence: float, assume: int | None) -> Planned:
-        """Parse and price a question; the result keeps the question, so that `ask_declared` can do so again."""
-        plan = self._parse(question.query, question.keys)
-        return replace(self._priced(plan, question.cost, confidence, assume), question=question)
+    # --- quotes ---------------------------------------------------------------------------------------------------
 
-    def sql(  # noqa: PLR0913 - as `plan`, and a name
-        self,
-        query: str,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        keys: Mapping[str, Sequence[Value]] | None = None,
-        confidence: float = 0.95,
-        assume: int | None = None,
-        request: str | None = None,
-    ) -> Release:
-        """Ask a question and pay for it; the arguments are those of `plan`.
+    def quote(self, question: Question) -> SessionQuote:
+        """Parse and price a query; read no data and spend nothing."""
+        with unspent():
+            return self._priced(self._parse(question), question)
 
-        With `request`, a name of your own for this very question, asking again under it gives the recorded answer at no
-        cost: for programs that cannot tell whether they were answered before they broke off.
-        """
-        plan = self._parse(query, keys)
-        cost = Cost(epsilon=epsilon, delta=delta, rho=rho, error=error, request=request)
-        return self._answer(self._priced(plan, cost, read_confidence(confidence), _assumed(assume)), cost)
+    def table_quote(self, question: Question, *, margins: bool) -> SessionQuote:
+        """Quote one count by listed keys as a consistent table, with its margins or without."""
+        with unspent():
+            plan = self._parse(question)
+            _check_one_count(plan)
+            plan = as_table_count(plan)
+            gaussian = question.cost.rho is not None or self._is_zcdp
+            plan = with_margins(plan, "gaussian" if gaussian else "laplace") if margins else plan
+            return self._priced(plan, question)
 
-    def _tabulated(self, query: str, costs: Costs, *, margins: bool) -> Release:
-        """Ask for a table of counts that adds up."""
-        plan = self._parse(query, costs.get("keys"))
-        one_count(plan)
-        cost = Cost(**{name: costs.get(name) for name in ("epsilon", "delta", "rho", "error")})  # type: ignore[arg-type]  # the same types by name
-        plan = tabulated(plan)
-        by_rho = cost.rho is not None or isinstance(self._ledger.budget, (ZCDP, ApproxZCDP))
-        plan = with_margins(plan, "gaussian" if by_rho else "laplace") if margins else plan
-        confidence, assume = read_confidence(costs.get("confidence", 0.95)), _assumed(costs.get("assume"))
-        return self._answer(self._priced(plan, cost, confidence, assume), cost)
-
-    def _answer(self, planned: Planned, cost: Cost) -> Release:
-        """Charge, read, add noise: in that order."""
-        self._check_open()
-        try:
-            ticket = self._charged(self._request(planned, cost.request), [planned])
-        except BudgetError as refusal:
-            if cost.error is None:
-                raise
-            raise self._too_dear(planned, refusal) from None
-        if ticket.answer is not None:
-            before = recorded.from_text(ticket.answer, planned.plan, planned.price, self._context(planned, ticket))
-            return replace(before, confidence=planned.confidence, repeated=True)
-        (answer,) = self._released([planned], ticket)
-        self._ended(ticket, ANSWERED, recorded.to_text(answer) if self._data_version or cost.request else None)
-        return answer
-
-    def _charged(self, request: Request, questions: Sequence[Planned]) -> Ticket:
-        """Charge; or return a recorded answer, for which no source is needed. What is known to fail is not charged."""
-        before = self._ledger.recorded(request)
-        if before is not None:
-            return before
-        for engine in {id(one): one for one in (self._tables[each.plan.table.name][1] for each in questions)}.values():
-            engine.ready()
-        return self._ledger.charge(request)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RefusedError("The database is closed; nothing was spent. Open it again to ask.")
-
-    def _released(
-        self, questions: Sequence[Planned], ticket: Ticket, more: Mapping[str, object] = NOTHING
-    ) -> list[Release]:
-        """Read and add noise, for questions that are charged; a failure stays charged and says one sentence."""
-        answers = []
-        try:
-            for planned in questions:
-                _, engine = self._tables[planned.plan.table.name]
-                context = {**self._context(planned, ticket), **more}
-                if planned.plan.open:
-                    answer = release_found(planned.plan, planned.price, engine.find, context)
-                else:
-                    answer = release(planned.plan, planned.price, engine.measure(planned.plan), context)
-                answers.append(replace(answer, confidence=planned.confidence))
-        except Exception:  # noqa: BLE001 - whatever it says could tell of the data
-            answers.clear()
-        except BaseException:
-            self._ended(ticket, FAILED_OUTCOME)
-            raise
-        if not answers:  # outside of `except`, so that not even the context carries what was raised
-            self._ended(ticket, FAILED_OUTCOME)
-            raise SourceError(FAILED)
-        return answers
-
-    def ask_declared(self, declared: Declared) -> list[Release]:
-        """Charge a declared plan as one, read, and answer every question; see `tc.declare`.
-
-        Every question is parsed and priced again from its text. Plans and prices that the caller holds only show what
-        will be charged: `dataclasses.replace` can put one question's price on another.
-        """
-        self._check_open()
-        again = self._declared_again(declared)
-        text = ";\n".join(one.plan.sql for one in again.questions)
-        request = Request(question=text, events=again.events, analyst=self._analyst)
-        try:
-            ticket = self._charged(request, again.questions)
-        except BudgetError as refusal:
-            raise BudgetError(shortage(again, self._ledger, self._analyst) or str(refusal)) from None
-        more = {"declared_plan": {"questions": len(again.questions), "promise": promise(again.cost)}}
-        answers = self._released(again.questions, ticket, more)
-        self._ended(ticket, ANSWERED)
-        return answers
-
-    def _declared_again(self, declared: Declared) -> Declared:
-        """Return a declared plan priced from its questions' texts, or raise if it showed another price."""
-        fresh = {id(one): self._planned_again(one) for one in declared.questions}
-        questions = tuple(fresh[id(one)] for one in declared.questions)
-        again = Declared(questions, declared.delta, declared.worth, self)
-        if (again.events, again.together) != (declared.events, declared.together):
-            raise RefusedError(
-                "The declared plan was changed after it was priced. Nothing was spent. Declare its questions again."
-            )
-        return again
-
-    def _planned_again(self, planned: Planned) -> Planned:
-        if planned.question is None:
-            raise InvalidError("questions", "a plan that does not know its question", "what db.plan(...) gives")
-        return self._planned(planned.question, read_confidence(planned.confidence), _assumed(planned.assume))
-
-    def _request(self, planned: Planned, key: str | None) -> Request:
-        """Return what is charged; a question asked twice is one only under a declared version of the data."""
-        return Request(
-            question=planned.plan.sql,
-            events=planned.price.events,
-            analyst=self._analyst,
-            digest=recorded.digest(planned.plan, planned.price, self._data_version),
-            key=key,
-            repeats=bool(self._data_version) and not self._is_joined(planned.plan),
-        )
-
-    def _is_joined(self, plan: Plan) -> bool:
-        """Whether public tables are joined: what they hold may change, and is not in a question's digest."""
-        return any(self._tables[join.table][0].public for join in plan.joins)
-
-    def _ended(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
-        """Record how a question ended; it is charged already, so an answer is not held back if that fails."""
-        try:
-            self._ledger.finish(ticket.number, outcome, answer)
-        except LedgerError as error:
-            reason = _EFFECT.sub("", str(error))  # this step neither spends nor answers
-            warnings.warn(f"The charge is recorded, but not how it ended. {reason}", stacklevel=4)
-
-    def _parse(self, query: str, keys: Mapping[str, Sequence[Value]] | None) -> Plan:
-        plan = parse(query, self.tables, keys=keys)
+    def _parse(self, question: Question) -> Plan:
+        plan = parse(question.query, self.tables, keys=question.keys)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
             raise refused(
-                "Tables of different engines cannot be joined", "Copy the public table to where the private is."
+                "Tables of different engines cannot be joined",
+                "Copy the public table to the engine of the private one.",
             )
         self._tables[plan.table.name][1].check(plan)
         return plan
 
-    def _priced(self, plan: Plan, cost: Cost, confidence: float, assume: int | None) -> Planned:
-        """Price a plan by what is paid, or by the errors that are wanted."""
-        delta = 0 if cost.delta is None else cost.delta
+    def _priced(self, plan: Plan, question: Question) -> SessionQuote:
+        """Price a plan by the offered cost, or by the largest error."""
+        cost, confidence, assume = question.cost, question.confidence, question.assume
         self._check_currency(cost)
         if cost.error is None:
-            found = price(plan, epsilon=cost.epsilon, delta=delta, rho=cost.rho)
-            self._check_delta(found.guarantee)
-            return Planned(plan, found, confidence, assume, self)
-        if cost.epsilon is not None or cost.rho is not None:
-            raise InvalidError("error", "an error and an ε or ρ", "given alone: what it costs is then found")
-        by_rho, wanted = isinstance(self._ledger.budget, (ZCDP, ApproxZCDP)), read_errors(plan, cost.error)
-        solved = solve(plan, wanted, confidence=confidence, assume=assume, delta=delta, by_rho=by_rho)
-        return Planned(*solved, confidence, assume, self)
+            terms = price(plan, cost)
+            self._check_delta(terms.guarantee)
+        else:
+            plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    @property
+    def _is_zcdp(self) -> bool:
+        return isinstance(self.ledger.budget, (ZCDP, ApproxZCDP))
 
     def _check_currency(self, cost: Cost) -> None:
-        """Raise unless the cost is said once, and in a currency in which this budget can be spent."""
+        """Check that exactly one of epsilon, rho and error is given, and that it matches the budget's currency."""
+        basic = limit(self.ledger.budget).currency == "basic"
         if cost.epsilon is None and cost.rho is None and cost.error is None:
-            how = "epsilon=0.5 or --epsilon 0.5" if limit(self._ledger.budget).currency == "basic" else "rho=0.01"
-            raise InvalidError("epsilon or rho", "neither", f"given, to say what the question may cost, such as {how}")
-        if cost.rho is not None and limit(self._ledger.budget).currency == "basic":
-            raise InvalidError("rho", show(cost.rho), "left out, since this budget is in ε: use epsilon")
+            example = "epsilon=0.5 or --epsilon 0.5" if basic else "rho=0.01"
+            raise InvalidError(
+                "The query has no cost: neither epsilon nor rho nor error is given.",
+                argument="epsilon or rho",
+                hint=f"Give a cost, such as {example}.",
+            )
+        if cost.rho is not None and basic:
+            raise InvalidError("The budget is in ε, so rho cannot be used.", argument="rho", hint="Use epsilon.")
+        if cost.error is not None and (cost.epsilon is not None or cost.rho is not None):
+            raise InvalidError(
+                "error cannot be combined with epsilon or rho.",
+                argument="error",
+                hint="Give error alone; tacit then finds the least cost.",
+            )
 
     def _check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
-        if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self._ledger.budget).delta == 0:
-            raise InvalidError("delta", show(guarantee.delta), "left out, since this budget has no δ")
+        if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self.ledger.budget).delta == 0:
+            raise InvalidError("The budget has no δ, so delta cannot be used.", argument="delta", hint="Remove delta.")
 
-    def check(self, planned: Planned) -> None:
-        """Raise BudgetError if a planned question costs more than is left now; nothing is read or spent."""
-        admit_all(self._ledger.spent, self._ledger.budget, planned.price.events)
-        own = self._ledger.limit_of(self._analyst)
-        if own is not None:
-            admit_all(self._ledger.spent_by(self._analyst), own, planned.price.events, "question, for this analyst,")
+    def check(self, quote: Quote) -> None:
+        """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
+        with unspent():
+            admit_all(self.ledger.spent, self.ledger.budget, quote.price.events)
+            analyst_limit = self.ledger.limit_of(self._analyst)
+            if analyst_limit is not None:
+                spent = self.ledger.spent_by(self._analyst)
+                admit_all(spent, analyst_limit, quote.price.events, "question, for this analyst,")
 
-    def _too_dear(self, planned: Planned, refusal: BudgetError) -> BudgetError:
-        """Say what the rest of the budget would buy, where a wanted error costs more."""
-        asked = planned.price.guarantee
-        delta = asked.delta if isinstance(asked, ApproxDP) else 0
-        match self.left:
-            case PureDP(epsilon=rest) | ApproxDP(epsilon=rest) if rest > 0:
-                could = price(planned.plan, epsilon=Exact(rest), delta=delta)
-            case ZCDP(rho=rest) if rest > 0:
-                could = price(planned.plan, rho=Exact(rest))
-            case _:
-                return refusal
-        errors = Planned(planned.plan, could, planned.confidence, planned.assume).error
-        listed = ", ".join(f"{name} ± {error:.4g}" for name, error in errors.items())
-        return BudgetError(f"{refusal} The wanted error costs {spell(planned.cost)}; what is left would buy {listed}.")
+    # --- charges and releases -------------------------------------------------------------------------------------
 
-    def _context(self, planned: Planned, ticket: Ticket) -> dict[str, object]:
+    def answer(self, quote: SessionQuote, request: str | None = None) -> Release:
+        """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
+        with unspent():
+            self._check_open()
+            try:
+                ticket = self._charge(self._request(quote, request), [quote])
+            except BudgetError as refusal:
+                if quote.question.cost.error is None:
+                    raise
+                raise self._too_dear(quote, refusal) from None
+        if ticket.answer is not None:
+            context = self._context(quote, ticket)
+            recorded = answer_codec.from_text(ticket.answer, quote.plan, quote.price, context)
+            return replace(recorded, confidence=quote.confidence, repeated=True)
+        (answer,) = self._release([quote], ticket)
+        self._finish(ticket, ANSWERED, answer_codec.to_text(answer) if self._data_version or request else None)
+        return answer
+
+    def answer_together(
+        self, quotes: Sequence[SessionQuote], delta: Fraction, worth: Fraction, shown: JointPrice
+    ) -> list[Release]:
+        """Charge several quotes as one, read the data, and answer each; see `tc.declare`.
+
+        Every query is parsed and priced again from its text. Plans and prices that the caller holds only show the
+        cost: `dataclasses.replace` can put one query's price on another. If the price is not the one that was `shown`,
+        raise RefusedError.
+        """
+        with unspent():
+            self._check_open()
+            fresh = {id(quote): self.quote(quote.question) for quote in quotes}
+            again = [fresh[id(quote)] for quote in quotes]
+            joint = joint_price([quote.price for quote in again], self.ledger.budget, delta, worth)
+            if (joint.events, joint.together) != (shown.events, shown.together):
+                raise RefusedError(
+                    "The declared plan was changed after it was priced.", hint="Declare its queries again."
+                )
+            text = ";\n".join(quote.plan.sql for quote in again)
+            try:
+                ticket = self._charge(Request(question=text, events=joint.events, analyst=self._analyst), again)
+            except BudgetError as refusal:
+                raise self._joint_shortage(joint.together, len(again)) or refusal from None
+        cost = ApproxDP(epsilon=Exact(joint.together.loss), delta=Exact(joint.together.delta))
+        more = {"declared_plan": {"questions": len(again), "promise": amounts(cost)}}
+        answers = self._release(again, ticket, more)
+        self._finish(ticket, ANSWERED)
+        return answers
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise RefusedError("The database is closed.", hint="Open it again to run queries.")
+
+    def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
+        """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
+        recorded = self.ledger.recorded(request)
+        if recorded is not None:
+            return recorded
+        engines = [self._tables[quote.plan.table.name][1] for quote in quotes]
+        for engine in {id(engine): engine for engine in engines}.values():
+            engine.ready()
+        return self.ledger.charge(request)
+
+    def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
+        """Read the data and add noise for charged queries; after a failure the charge stands."""
+        try:
+            with suppress(Exception):  # its text could quote the data, also that of a TacitError
+                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+        except BaseException:
+            self._finish(ticket, FAILED)
+            raise
+        self._finish(ticket, FAILED)
+        raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
+
+    def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
+        _, engine = self._tables[quote.plan.table.name]
+        if quote.plan.open:
+            answer = release_discovered(quote.plan, quote.price, engine.find, context)
+        else:
+            answer = release(quote.plan, quote.price, engine.measure(quote.plan), context)
+        return replace(answer, confidence=quote.confidence)
+
+    def _request(self, quote: Quote, key: str | None) -> Request:
+        """Return the charge of a quote. Only a declared version of the data makes a repeated query free."""
+        return Request(
+            question=quote.plan.sql,
+            events=quote.price.events,
+            analyst=self._analyst,
+            digest=answer_codec.digest(quote.plan, quote.price, self._data_version),
+            key=key,
+            repeats=bool(self._data_version) and not self._has_public_join(quote.plan),
+        )
+
+    def _has_public_join(self, plan: Plan) -> bool:
+        """Return whether a plan joins public tables, which may change and are not part of the digest."""
+        return any(self._tables[join.table][0].public for join in plan.joins)
+
+    def _finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
+        """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
+        try:
+            self.ledger.finish(ticket.number, outcome, answer)
+        except LedgerError as error:
+            reason = " ".join(filter(None, (error.message, error.hint)))
+            warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
+
+    def _context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
         return {
-            "policy": policy_build.version(planned.plan.table),
+            "policy": policy_build.version(quote.plan.table),
             "policy_file": self._version,
             "data_version": self._data_version or None,
             "ledger_entry": ticket.number,
@@ -317,72 +284,67 @@ class Database(Verbs):
             "software": f"tacit {VERSION}",
         }
 
-    @property
-    def ledger(self) -> Ledger:
-        """The budget's history."""
-        return self._ledger
+    # --- refusals for lack of budget --------------------------------------------------------------------------------
 
-    @property
-    def spent(self) -> Budget:
-        """What has been spent."""
-        found = self._ledger.spent
-        return _as_budget(self._ledger.budget, found.loss, found.delta)
+    def _too_dear(self, quote: Quote, refusal: BudgetError) -> BudgetError:
+        """Return the error for an `error=` that costs too much, with the errors that the rest of the budget buys."""
+        spent, most = self.ledger.spent, limit(self.ledger.budget)
+        rest = most.loss - spent.loss
+        if rest <= 0 or isinstance(self.ledger.budget, ApproxZCDP):
+            return refusal
+        delta = quote.cost.delta if isinstance(quote.cost, ApproxDP) else None
+        cost = Cost(rho=Exact(rest)) if self._is_zcdp else Cost(epsilon=Exact(rest), delta=delta)
+        errors = replace(quote, price=price(quote.plan, cost)).error
+        listed = ", ".join(f"{name} ± {error:.4g}" for name, error in errors.items())
+        fact = f"{refusal.message} The requested error costs {spell(quote.cost)}; the rest of the budget buys {listed}."
+        return BudgetError(fact, hint=refusal.hint)
 
-    @property
-    def left(self) -> Budget:
-        """What may still be spent."""
-        found = self._ledger.spent  # first, since it looks whether somebody has changed the budget
-        most = limit(self._ledger.budget)
-        return _as_budget(self._ledger.budget, most.loss - found.loss, most.delta - found.delta)
+    def _joint_shortage(self, cost: Spent, count: int) -> BudgetError | None:
+        """Return the error for several queries that cost more than the budget or the analyst's limit leaves, if so.
 
-    @property
-    def tables(self) -> Mapping[str, TablePolicy]:
-        """What is public about each table."""
-        return {name: policy for name, (policy, _) in self._tables.items()}
-
-    def __repr__(self) -> str:
-        """The tables, and what is left."""
-        return visible(f"<Database: {', '.join(self._tables)}; {self._said()}>")
-
-    def _repr_html_(self) -> str:
-        """What may be asked about, and what is left, for notebooks."""
-        return f"<p>{self._said()}</p>{catalog.as_html(self.tables)}"
-
-    def _said(self) -> str:
-        try:
-            left = spell(self.left)
-        except TacitError:  # a ledger that cannot be read must not make a representation fail
-            left = "unknown"
-        return f"left: {left} of {spell(self._ledger.budget)}{', closed' if self._closed else ''}"
-
-    def close(self) -> None:
-        """Let go of the sources; what was spent and is left can still be read."""
-        self._closed = True
-        for _, engine in self._tables.values():
-            engine.close()
-
-    def __enter__(self) -> Self:
-        """Use as a context."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the sources."""
-        self.close()
+        A cost is rounded up and an amount that is left is rounded down, to three digits.
+        """
+        if count == 1:
+            return None
+        ledger, analyst = self.ledger, self._analyst
+        totals: list[tuple[Spent, Budget | None, str]] = [
+            (ledger.spent, ledger.budget, ""),
+            (ledger.spent_by(analyst), ledger.limit_of(analyst), " for you"),
+        ]
+        for spent, budget, whose in totals:
+            parts = [] if budget is None else _shortages(cost, spent, limit(budget))
+            if parts:
+                return BudgetError(
+                    f"These {count} questions cost {' and '.join(parts)}{whose}.",
+                    hint="Declare fewer questions, lower the cost of each, or have the data steward raise the limit.",
+                )
+        return None
 
 
-def _as_budget(budget: Budget, loss: Fraction, delta: Fraction) -> Budget:
-    match budget:
-        case PureDP():
-            return PureDP(epsilon=Exact(loss))
-        case ApproxDP():
-            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))
-        case ZCDP():
-            return ZCDP(rho=Exact(loss))
-        case _:
-            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))
+def _shortages(cost: Spent, spent: Spent, most: Spent) -> list[str]:
+    """Return each amount that exceeds what is left of it."""
+    symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
+    left = {part: max(getattr(most, part) - getattr(spent, part), Fraction(0)) for part in symbols}
+    return [
+        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only {_digits(left[part], ROUND_FLOOR)} is left"
+        for part, symbol in symbols.items()
+        if getattr(cost, part) > left[part]
+    ]
 
 
-def _assumed(given: object) -> int | None:
-    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
-        return given
-    raise InvalidError("assume", show(given), "a whole number ≥ 1, or left out")
+def _digits(amount: Fraction, rounding: str) -> str:
+    context = Context(prec=3, rounding=rounding)
+    return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
+
+
+def _check_one_count(plan: Plan) -> None:
+    """Raise InvalidError unless a plan is one count by listed keys."""
+    unlisted = [key.name for key in plan.keys if key.values is None]
+    hint = "List their values with keys=; a δ does not help a table."
+    if unlisted:
+        names = ", ".join(unlisted)
+        raise InvalidError(
+            f"The values of {names} are not public, so they cannot be tabulated.", argument="columns", hint=hint
+        )
+    if len(plan.aggregates) != 1 or not plan.keys:
+        raise InvalidError("A table needs columns with public values to count by.", argument="columns", hint=hint)

@@ -1,3 +1,3 @@
-"""The version of this software, where everything may read it."""
+"""The version of tacit; `pyproject.toml` reads it from here."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -1,4 +1,4 @@
-"""Tables and requirements that once broke a promise of the microdata tools."""
+"""Tables and requirements for which the microdata tools once broke a guarantee."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 
 import tacit as tc
-from tacit.anonymity import optimal, posing, search
+from tacit.anonymity import optimal, problem, search
 from tacit.anonymity.linkage import compare, covers, link
-from tacit.anonymity.outcome import Roles
+from tacit.anonymity.roles import Roles
 from tacit.anonymity.search import METHODS
 from tacit.anonymity.tables import read
-from tacit.errors import InvalidError
+from tacit.errors import ColumnValueError, InvalidError, UnreadableFileError
 
 ROWS: dict[str, list[Any]] = {"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]}
 PUBLISHED = tc.anonymity.anonymize(ROWS, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2))
@@ -33,7 +33,7 @@ def attack(**ask: Any) -> tc.anonymity.Attack:  # noqa: ANN401 - any argument
 
 @pytest.mark.parametrize("size", [40, 1000])
 def test_an_order_with_many_more_values_than_the_data_is_measured_rightly(size: int) -> None:
-    """The compiled loops wrote beyond their room, and called what is always possible impossible."""
+    """The compiled loops wrote beyond their arrays, and reported possible requirements as impossible."""
     rows = {"q": [0, 0, 1, 1], "s": [0, size - 1, 0, size - 1]}
     for method in ("optimal", "mondrian", "local"):
         out = tc.anonymity.anonymize(
@@ -47,33 +47,33 @@ def test_an_order_with_many_more_values_than_the_data_is_measured_rightly(size: 
 
 
 def wrong_bounds(trials: int) -> int:
-    """How many stopped searches, of all stops of some searches, claim a lower bound above the best loss."""
+    """Return how many stopped searches claim a lower bound above the best loss."""
     rng, wrong = np.random.default_rng(1), 0
     for trial in range(trials):
         rows, names = int(rng.integers(20, 60)), "abcdef"[: int(rng.integers(2, 6))]
         table = read({name: rng.choice(4, rows, p=[0.7, 0.1, 0.1, 0.1]).tolist() for name in names})
         quasi = {name: tc.anonymity.suppress() if rng.random() < 0.5 else tc.anonymity.intervals([2]) for name in names}
         mean = ("geometric", "arithmetic")[trial % 2]
-        posed = posing.pose(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
+        stated = problem.state_problem(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
         limit = int(rng.integers(0, rows // 2))
-        best = search.find(posed, limit).certificate.loss
+        best = search.find_levels(stated, limit).certificate.loss
         for steps in range(1, 60):
-            walk = optimal.Walk(posed, list(range(len(names))), limit)
-            if walk.go(steps):
+            walk = optimal.Walk(stated, list(range(len(names))), limit)
+            if walk.advance(steps):
                 break
-            wrong += walk.found(0).certificate.lower > best + 1e-9
+            wrong += walk.result(0).certificate.lower > best + 1e-9
     return wrong
 
 
 def test_a_search_that_is_stopped_claims_no_more_than_it_knows() -> None:
-    """The node that was being looked at was left out of the lower bound."""
+    """The lower bound used to omit the node that the walk was at."""
     assert wrong_bounds(30) == 0
 
 
 def test_a_bound_that_leaves_out_the_node_at_hand_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def stale(walk: optimal.Walk, depth: int) -> list[float]:
-        place, many, *_ = walk.candidates
-        return [float(bound) for bound in walk.bounds[depth, place[depth] : many[depth]]]
+        candidates = walk.space.candidates
+        return [float(bound) for bound in candidates.bounds[depth, candidates.next[depth] : candidates.many[depth]]]
 
     monkeypatch.setattr(optimal.Walk, "_open", stale)
     assert wrong_bounds(30) > 0
@@ -96,7 +96,7 @@ ODD_EVEN = [[str(i), "odd" if i % 2 else "even", "*"] for i in range(1, 9)]
 
 
 def says(label: object, number: int) -> bool:
-    """Whether a published number, range or "*" is true of a number, read by hand."""
+    """Return whether a published number, range or "*" covers a number, parsed independently."""
     if label == "*":
         return True
     ends = [int(end) for end in str(label).strip("[]").split(",")]
@@ -105,7 +105,7 @@ def says(label: object, number: int) -> bool:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_ranges_of_mondrian_are_true_and_tight_whatever_the_groups(strict: bool) -> None:  # noqa: FBT001 - a case
-    """Groups that are no intervals gave [5, 4], and ranges that hold none of their rows."""
+    """Groups that are not intervals gave [5, 4], and ranges without any of their rows."""
     rng = np.random.default_rng(5)
     for _ in range(60):
         numbers = rng.integers(1, 9, int(rng.integers(4, 30))).tolist()
@@ -138,7 +138,7 @@ def test_a_recoding_of_ranges_is_the_same_after_it_was_saved(tmp_path: Path) -> 
 
 
 def test_linkage_reads_ranges_beside_hierarchies_and_refuses_to_say_that_nobody_falls() -> None:
-    """With hierarchies the ranges of Mondrian were never tried; without them recoded values found nobody, silently."""
+    """With hierarchies, linkage never tried the ranges of Mondrian; without them, recoded values matched nobody."""
     quasi = {"age": tc.anonymity.intervals([10, 20])}
     rows = {"age": [20, 25, 30, 40, 45, 50], "s": list("xxxyyy")}
     out = tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=tc.KAnonymity(3), method="mondrian")
@@ -178,7 +178,7 @@ def test_ranges_are_read_with_signs_and_exponents(published: str, raw: str, fits
 
 
 def test_skewness_is_decided_in_integers() -> None:
-    """0.3 is three times 0.1, which floats deny."""
+    """0.3 is three times 0.1, but not in floats."""
     rows = {"q": ["a"] * 10 + ["b"] * 90, "s": ["x"] * 3 + ["y"] * 7 + ["x"] * 7 + ["y"] * 83}
     ask: dict[str, Any] = {"kind": "skewness", "quasi": ["q"], "sensitive": "s"}
     assert tc.anonymity.attack(rows, **ask, factor=3).fallen == 10
@@ -189,7 +189,7 @@ def test_values_are_ruled_out_as_they_are_written() -> None:
     ask: dict[str, Any] = {"kind": "background", "quasi": ["q"], "sensitive": "s"}
     assert tc.anonymity.attack({"q": ["a", "a"], "s": ["x", None]}, **ask, excluded=[None]).fallen == 2
     assert tc.anonymity.attack({"q": ["a", "a"], "s": [1.0, 2.0]}, **ask, excluded=[1.0]).fallen == 2
-    with pytest.raises(InvalidError, match="lacks"):
+    with pytest.raises(InvalidError, match="excluded"):
         tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=["z"])
     with pytest.raises(InvalidError, match="excluded"):
         tc.anonymity.attack({"q": ["a", "a"], "s": ["x", "y"]}, **ask, excluded=1.5)  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_values_are_ruled_out_as_they_are_written() -> None:
 
 @pytest.mark.parametrize("height", [100, 129, 200, 300])
 def test_a_hierarchy_of_many_levels_is_recoded_as_a_short_one(height: int) -> None:
-    """Levels beyond 127 did not fit, and the local recoding gave up."""
+    """Levels above 127 did not fit into 8 bits, and the local recoding gave up."""
     rng = np.random.default_rng(0)
     rows = {name: rng.integers(0, 16, 200).tolist() for name in "ab"}
 
@@ -225,7 +225,7 @@ def test_a_population_counts_persons_and_must_hold_the_table() -> None:
 
 
 def test_what_is_missing_is_one_value_and_stays_so_in_a_file(tmp_path: Path) -> None:
-    """A column of None and "" was 2-diverse, until it was written and read again."""
+    """A column of None and "" was 2-diverse, but not once it was written and read again."""
     cells = [None, "", float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")]
     rows = {"q": ["a"] * 8, "s": [*cells, "x"]}
     assert tc.anonymity.check(rows, quasi=["q"], sensitive="s").distinct_l == 2
@@ -269,7 +269,7 @@ def test_classes_do_not_depend_on_the_order_of_equal_values_of_other_kinds() -> 
 
 
 def test_moments_of_nanoseconds_stay_moments(tmp_path: Path) -> None:
-    """A Parquet column of nanoseconds came out as whole numbers."""
+    """A Parquet column of nanoseconds was returned as integers."""
     days = pl.DataFrame({"d": [datetime(2024, 1, 1), datetime(2024, 1, 9), None]})  # noqa: DTZ001 - without a zone
     days.with_columns(pl.col("d").cast(pl.Datetime("ns"))).write_parquet(tmp_path / "days.parquet")
     assert set(read(tmp_path / "days.parquet").column("d").texts) == {"2024-01-01", "2024-01-09", None}
@@ -287,10 +287,10 @@ def test_large_numbers_infinities_and_odd_cells_are_answered_in_words() -> None:
             assert 0 <= out.measures.ncp <= 1
     odd: list[Any]
     for odd in ([[1], [2]], [{}, {}]):
-        with pytest.raises(InvalidError, match="the column q"):
+        with pytest.raises(ColumnValueError, match="'q'"):
             tc.anonymity.check({"q": odd}, quasi=["q"])
     for endless in (["1e999999999", "2"], [float("inf"), 2.0]):
-        with pytest.raises(InvalidError, match="of numbers"):
+        with pytest.raises(ColumnValueError, match="numbers"):
             tc.anonymity.anonymize({"q": endless}, quasi={"q": tc.anonymity.intervals([5])}, require=k)
 
 
@@ -305,12 +305,13 @@ def test_a_search_that_is_stopped_before_any_answer_hides_everything_or_says_tha
     assert out.certificate is not None
     assert (out.certificate.loss, out.certificate.lower <= 1.0) == (1.0, True)
     entropy = tc.LDiversity(2, kind="entropy")
-    with pytest.raises(InvalidError, match="was over before an answer"):
+    with pytest.raises(InvalidError) as stopped:
         tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=entropy, suppression=0.5, seconds=0)
+    assert stopped.value.argument == "seconds"
 
 
 def test_what_t_is_measured_against_is_said() -> None:
-    """Against the published rows alone some classes may be further than t: the report says against what it holds."""
+    """Against the published rows alone some classes may be further than t: the report states its reference."""
     rng, noted = np.random.default_rng(1), 0
     for _ in range(40):
         rows = {"q": rng.integers(0, 4, 20).tolist(), "s": rng.integers(0, 3, 20).tolist()}
@@ -349,7 +350,7 @@ def test_what_t_is_measured_against_is_said() -> None:
         ("widths", lambda _: tc.anonymity.intervals([float("inf")])),
         ("sizes", lambda _: tc.anonymity.ordered("abc", ["x"])),  # type: ignore[list-item]
         ("rows of labels", lambda _: tc.anonymity.hierarchy([5])),  # type: ignore[list-item]
-        ("at most 1000", lambda _: tc.anonymity.hierarchy([["a", *"*" * 1000]])),
+        ("at most 1,000", lambda _: tc.anonymity.hierarchy([["a", *"*" * 1000]])),
         ("columns", lambda _: tc.anonymity.draft(ROWS, "q")),
         ("factor", lambda _: attack(kind="skewness", factor="x")),
         ("level", lambda _: attack(kind="similarity", hierarchy=[["x", "*"], ["y", "*"]], level="x")),
@@ -374,8 +375,9 @@ def test_what_t_is_measured_against_is_said() -> None:
 )
 def test_bare_errors_are_words_now(words: str, call: Callable[[tc.anonymity.Report], object]) -> None:
     report = tc.anonymity.check(ROWS, quasi=["q"], sensitive="s")
-    with pytest.raises(InvalidError, match=words):
+    with pytest.raises(InvalidError) as refused:
         call(report)
+    assert words in f"{refused.value.argument}: {refused.value}"
 
 
 def test_results_are_shown_on_one_short_line() -> None:
@@ -390,7 +392,7 @@ def test_results_are_shown_on_one_short_line() -> None:
 
 
 def test_an_order_that_names_a_value_twice_is_refused() -> None:
-    """Its steps were counted twice, so that every distance came out too small."""
+    """Its steps were counted twice, so that every distance was too small."""
     report = tc.anonymity.check(ROWS, quasi=["q"], sensitive="s")
     for order in (["x", "x", "y"], ["x", "y", "y", "y"]):
         with pytest.raises(InvalidError, match="twice"):
@@ -411,10 +413,10 @@ def test_a_recoding_file_that_names_what_is_not_there_is_refused(tmp_path: Path,
     assert tc.anonymity.Recoding.load(path).apply(read(rows))[0].kept.all()
     (held if field == "boxes" else held["columns"][0])[field] = value
     path.write_text(json.dumps(held))
-    with pytest.raises(InvalidError, match="the recoding"):
+    with pytest.raises(UnreadableFileError):
         tc.anonymity.Recoding.load(path)
     path.write_text(json.dumps({**held, "boxes": None, "levels": [9]}))
-    with pytest.raises(InvalidError, match="the recoding"):
+    with pytest.raises(UnreadableFileError):
         tc.anonymity.Recoding.load(path)
 
 
@@ -429,22 +431,22 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
         lambda: tc.anonymity.hierarchy(tmp_path),
         lambda: tc.anonymity.hierarchy(tmp_path / "binary.csv"),
     ):
-        with pytest.raises(InvalidError, match=r"nowhere|cannot be read"):
+        with pytest.raises(InvalidError, match=r"Cannot (read|write) "):
             call()
 
 
 def test_frames_of_odd_kinds_are_read_or_refused_in_words() -> None:
     wide = pl.DataFrame({"q": [2**70, 2**70]})
     assert tc.anonymity.check(wide, quasi=["q"]).k == 2
-    with pytest.raises(InvalidError, match="named by texts"):
+    with pytest.raises(InvalidError, match="not text"):
         tc.anonymity.check(pd.DataFrame({0: [1, 2]}), quasi=[0])  # type: ignore[list-item]
     assert tc.anonymity.attack({"q": [], "s": []}, kind="skewness", quasi=["q"], sensitive="s").fallen == 0
     assert tc.anonymity.loss_by_k(ROWS, quasi=["q"], ks=(2,), require=tc.KAnonymity(2)).losses["optimal"] == [0.0]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_linkage_finds_everybody_whose_row_is_published(method: search.Method) -> None:
-    """A person of the raw table fits at least their own row: what linkage misses would look like safety."""
+def test_linkage_finds_everybody_whose_row_is_published(method: search.SearchMethod) -> None:
+    """A person of the raw table matches at least one row; a match that linkage misses would look like safety."""
     rng = np.random.default_rng(7)
     quasi = {
         "n": tc.anonymity.hierarchy([[str(i), "odd" if i % 2 else "even", "*"] for i in range(-4, 5)]),
@@ -465,11 +467,11 @@ def test_linkage_finds_everybody_whose_row_is_published(method: search.Method) -
         compared = compare(published, outside, tuple(quasi), quasi)
         for person, many, fits in link(published, outside, compared):
             assert len(fits) >= max(2, many), person
-        assert not any(one.unread for one in compared)
+        assert not any(one.incomparable for one in compared)
 
 
 def test_a_class_that_misses_every_value_falls_to_similarity() -> None:
-    """It was passed over: that nothing is known of a person is something that is known."""
+    """Linkage skipped it, although a missing value also reveals something about a person."""
     rows = {"q": ["a", "a", "b", "b", "c", "c"], "s": [None, None, 1, 9, None, 5]}
     found = tc.anonymity.attack(rows, kind="similarity", quasi=["q"], sensitive="s")
     assert [(one.published, one.learns) for one in found.victims] == [({"q": "a"}, "s is missing")]
@@ -478,7 +480,7 @@ def test_a_class_that_misses_every_value_falls_to_similarity() -> None:
 
 
 def test_the_chart_of_risks_counts_persons_where_rows_are_theirs() -> None:
-    """Ten rows of one person were drawn as a chance of one in ten."""
+    """The chart showed ten rows of one person as a risk of one in ten."""
     rows = {"q": ["a"] * 10 + ["b"] * 10, "who": [1] * 10 + list(range(2, 12))}
     out = tc.anonymity.anonymize(rows, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(2), unit="who")
     held = [table for table in out.plot().to_dict()["datasets"].values() if table and "chance" in table[0]]

@@ -1,8 +1,9 @@
-"""The compiled loops against Python's own integers, ties and large numbers among them."""
+"""The compiled loops give the same results as Python's integers, including ties and large numbers."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +11,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tacit.anonymity.exact import entropy_at_least, recursive_holds
-from tacit.anonymity.kernels import (
-    announced,
+from tacit.anonymity import class_kernels
+from tacit.anonymity.class_kernels import (
+    SOURCES,
+    announce_compilation,
     entropy_holds,
     number_pairs,
     product_at_most,
     recursive_fails,
     sort_falling,
 )
+from tacit.anonymity.classes import entropy_at_least, recursive_holds
+from tacit.anonymity.lattice_kernels import walk
 
 large = st.integers(0, 2**63 - 1) | st.integers(0, 100)
 counts = st.lists(st.integers(1, 9) | st.integers(1, 10**6), min_size=1, max_size=8)
@@ -75,13 +79,21 @@ def test_equal_pairs_get_equal_numbers_by_table_and_by_hash(width: int) -> None:
 
 def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     fresh = njit(lambda x: x + 1)
-    with announced(fresh):
+    with announce_compilation(fresh):
         assert fresh(1) == 2
     assert "once" in capsys.readouterr().err
-    with announced(fresh):
+    with announce_compilation(fresh):
         assert fresh(2) == 3
-        assert njit(lambda x: x + 2)(1) == 3  # another function's compilation is none of ours
+        assert njit(lambda x: x + 2)(1) == 3  # the compilation of another function is not reported
     assert not capsys.readouterr().err
+
+
+def test_the_cache_depends_on_every_file_of_compiled_code_and_of_its_state() -> None:
+    """numba checks only the file of a function, and fails on a cached named tuple that has another name."""
+    folder = Path(class_kernels.__file__).parent
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    assert {name for name, text in texts.items() if "(NamedTuple)" in text or "jit_inner" in text} == {*SOURCES}
+    assert walk.py_func.__qualname__ not in {"walk", "walk_unknown"}  # type: ignore[attr-defined]
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,4 +1,4 @@
-"""Whoever is in a table that this package published is found in it, or it is said that they may not be."""
+"""Linkage finds every person of a table that tacit published, or notes that it may not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tacit as tc
-from tacit.anonymity.hierarchies import Rule
+from tacit.anonymity.hierarchies import HierarchyRule
 from tacit.anonymity.linkage import covers
 from tacit.anonymity.tables import read
 from tacit.errors import InvalidError
@@ -42,7 +42,7 @@ def test_short_values_are_found_under_their_masks() -> None:
 
 
 def test_a_label_of_two_numbers_may_be_no_range_and_that_is_said() -> None:
-    """Groups of another order were read as ranges of numbers, and nobody fell without a word."""
+    """Groups in another order were read as ranges of numbers, and nobody fell, without a note."""
     order = tc.anonymity.ordered(["1", "9", "2", "8"], [2])
     rows = {"lvl": ["1", "9", "2", "8"], "d": ["a", "a", "b", "b"]}
     out = tc.anonymity.anonymize(rows, quasi={"lvl": order}, sensitive="d", require=tc.KAnonymity(2))
@@ -53,13 +53,14 @@ def test_a_label_of_two_numbers_may_be_no_range_and_that_is_said() -> None:
     assert (sure.fallen, sure.notes) == (1, ())
 
 
-def test_what_can_be_compared_with_nothing_is_said_or_refused() -> None:
+def test_values_that_cannot_be_compared_give_a_note_or_an_error() -> None:
     published = {"age": ["[20, 30)", "[20, 30)"], "d": ["a", "a"]}
-    with pytest.raises(InvalidError, match="none for 'age'"):
+    with pytest.raises(InvalidError, match="'age'") as refused:
         linkage(published, {"age": ["1980-01-05"]})
+    assert refused.value.argument == "hierarchies"
     found = linkage(published, {"age": ["25", "unknown"]})
     assert found.fallen == 1
-    assert "1 of 2 outside values of age could be compared with no published value" in found.notes[0]
+    assert "1 of 2 outside values of age could not be compared" in found.notes[0]
     assert linkage(published, {"age": ["25", "99", None]}).notes == ()
 
 
@@ -75,7 +76,7 @@ def test_what_can_be_compared_with_nothing_is_said_or_refused() -> None:
         ("1980s", "1984", True),
         ("1980-12", "1980-12-31", True),
         ("1980-1984", "1984-02-03", True),
-        ("1980-01", "1980", True),  # they know the year alone
+        ("1980-01", "1980", True),  # the attacker knows only the year
         ("1980-01-05", "1980-01-05T10:00:00", True),
         ("1980-13", "1980-12-31", False),
         ("20-39", "39", True),
@@ -94,7 +95,7 @@ def test_any_reading_that_fits_does(published: str, raw: str, fits: bool) -> Non
     assert covers(published, raw) is fits
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, HierarchyRule] = {
     "mask": tc.anonymity.mask(5),
     "dates": tc.anonymity.dates(),
     "intervals": tc.anonymity.intervals([7, 14, 140], start=3),
@@ -118,7 +119,7 @@ def test_every_label_of_every_rule_covers_its_own_values_without_the_rule(kind: 
     tree = RULES[kind].over(values)
     wrong = [(label, row[0]) for row in tree.rows for label in row if not covers(label, row[0])]
     assert wrong == []
-    if kind in {"dates", "intervals"}:  # and of no others
+    if kind in {"dates", "intervals"}:  # and does not cover other values
         others = [
             (low[level], high[0])
             for level in range(tree.height)

@@ -1,4 +1,4 @@
-"""Every requirement against brute force, every distance against a transport program, boundaries met exactly."""
+"""Requirements against brute force, distances against a linear program, and exact boundaries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import tacit as tc
-from tacit.anonymity.classes import failing, group, spread
-from tacit.anonymity.distances import equal_ground, hierarchical_ground, ordered_ground
-from tacit.anonymity.exact import entropy_at_least, entropy_level, recursive_holds
+from tacit.anonymity.classes import count_values, entropy_at_least, entropy_level, failing, group, recursive_holds
+from tacit.anonymity.distances import equal_distance, hierarchical_distance, ordered_distance
 from tacit.anonymity.hierarchies import Hierarchy
-from tacit.anonymity.models import Model
-from tacit.anonymity.tables import Column, coded
+from tacit.anonymity.privacy_models import Model
+from tacit.anonymity.tables import CodedColumn, encode
 
 TREE = Hierarchy(
     (
@@ -34,7 +33,7 @@ VALUES = TREE.values
 
 
 def transport(cost: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The least work to move p to q, as a linear program."""
+    """Return the least work to move p to q, by a linear program."""
     v = len(p)
     rows = [np.kron(np.eye(v)[i], np.ones(v)) for i in range(v)] + [np.kron(np.ones(v), np.eye(v)[i]) for i in range(v)]
     solved = linprog(cost.reshape(-1), A_eq=np.array(rows)[:-1], b_eq=np.concatenate([p, q])[:-1])
@@ -60,9 +59,9 @@ def test_every_distance_is_the_least_work_of_a_transport_program(inside: list[in
     p, q = c / c.sum(), w / w.sum()
     steps = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) / 4
     cases = [
-        (equal_ground(5), 1 - np.eye(5)),
-        (ordered_ground(VALUES, list("abcde"), "x"), steps),
-        (hierarchical_ground(TREE, VALUES), tree_costs()),
+        (equal_distance(5), 1 - np.eye(5)),
+        (ordered_distance(VALUES, list("abcde"), "x"), steps),
+        (hierarchical_distance(TREE, VALUES), tree_costs()),
     ]
     for measure, cost in cases:
         assert float(measure.emd(c, w)) == pytest.approx(transport(cost, p, q), abs=1e-9)
@@ -70,12 +69,12 @@ def test_every_distance_is_the_least_work_of_a_transport_program(inside: list[in
 
 
 def test_an_order_with_more_values_than_the_table_counts_their_steps() -> None:
-    measure = ordered_ground(("1", "3"), [1, 2, 3, 4, 5], "x")
+    measure = ordered_distance(("1", "3"), [1, 2, 3, 4, 5], "x")
     assert measure.emd(np.array([1, 0]), np.array([0, 1])) == Fraction(2, 4)
 
 
 def brute_fails(model: Model, rows: list[tuple[str, str]]) -> set[str]:
-    """The classes of (class, value) rows that fail, by the definitions."""
+    """Return the classes of (class, value) rows that fail, by the definitions."""
     whole = Counter(value for _, value in rows)
     n = len(rows)
     failed = set()
@@ -118,9 +117,9 @@ def test_which_classes_fail_is_what_the_definitions_say(rows: list[tuple[str, st
         tc.TCloseness(0.25),
         tc.TCloseness(0.5),
     ]
-    keys, values = coded("key", [key for key, _ in rows]), coded("value", [value for _, value in rows])
+    keys, values = encode("key", [key for key, _ in rows]), encode("value", [value for _, value in rows])
     classes = group([keys.codes], len(rows))
-    told = spread(classes, values)
+    told = count_values(classes, values)
     for model in models:
         wrong = failing(model, classes, [told])
         found = {keys.texts[classes.shared[c, 0]] for c in np.flatnonzero(wrong)}
@@ -130,11 +129,11 @@ def test_which_classes_fail_is_what_the_definitions_say(rows: list[tuple[str, st
 def fails(model: Model, inside: list[int], rest: list[int]) -> bool:
     keys = np.array([0] * sum(inside) + [1] * sum(rest), dtype=np.int32)
     flat = [v for part in (inside, rest) for v, many in enumerate(part) for _ in range(many)]
-    values = Column(
+    values = CodedColumn(
         "v", tuple("abcdefgh"[: max(flat) + 1]), tuple("abcdefgh"[: max(flat) + 1]), np.array(flat, dtype=np.int32)
     )
     classes = group([keys], len(keys))
-    return bool(failing(model, classes, [spread(classes, values)])[0])
+    return bool(failing(model, classes, [count_values(classes, values)])[0])
 
 
 def test_a_class_that_meets_a_requirement_exactly_meets_it() -> None:
@@ -164,7 +163,7 @@ def test_recursive_diversity_sorts_counts_downwards() -> None:
 
 
 def brute_near(rows: list[tuple[str, str, str]], n: int, t: Fraction) -> set[tuple[str, str]]:
-    """The classes without a natural superset of n rows within t, by all selections of columns."""
+    """Return the classes without a natural superset of n rows within t, by all selections of columns."""
     failed = set()
     for one in {row[:2] for row in rows}:
         inside = [row[2] for row in rows if row[:2] == one]
@@ -186,9 +185,9 @@ def brute_near(rows: list[tuple[str, str, str]], n: int, t: Fraction) -> set[tup
     st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("ab")), min_size=1, max_size=16)
 )
 def test_closeness_to_a_natural_superset_is_what_all_selections_say(rows: list[tuple[str, str, str]]) -> None:
-    columns = [coded(str(c), [row[c] for row in rows]) for c in range(3)]
+    columns = [encode(str(c), [row[c] for row in rows]) for c in range(3)]
     classes = group([column.codes for column in columns[:2]], len(rows))
-    wrong = failing(tc.NTCloseness(5, 0.25), classes, [spread(classes, columns[2])])
+    wrong = failing(tc.NTCloseness(5, 0.25), classes, [count_values(classes, columns[2])])
     found = {tuple(columns[j].texts[classes.shared[c, j]] for j in (0, 1)) for c in np.flatnonzero(wrong)}
     assert found == brute_near(rows, 5, Fraction(1, 4))
 

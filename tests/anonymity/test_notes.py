@@ -1,4 +1,4 @@
-"""The four tables of the lecture notes: what they say of each is what comes out, and each attack succeeds."""
+"""The four tables of the lecture notes: tacit confirms what the notes state, and each attack succeeds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_bob_falls_to_homogeneity() -> None:
     assert found.victims[0].published == {"zip": "476**", "age": "2*"}
     assert found.victims[0].learns == "disease is Heart Disease"
     bob = tc.anonymity.attack(PATIENTS, kind="linkage", quasi=["zip", "age"], sensitive="disease", outside=BOB)
-    assert bob.victims[0].learns == "fits 3 rows, and in all of them disease is Heart Disease"
+    assert bob.victims[0].learns == "matches 3 rows, and in all of them disease is Heart Disease"
 
 
 def test_carl_falls_to_what_is_known_of_him() -> None:

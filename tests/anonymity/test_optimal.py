@@ -1,7 +1,8 @@
-"""The optimal search against all nodes of small lattices, and against the figures known for Adult."""
+"""The optimal search against all nodes of small lattices, and against known results for Adult."""
 
 from __future__ import annotations
 
+import lzma
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -15,18 +16,16 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.anonymity import optimal
-from tacit.anonymity.classes import failing, group, spread
+from tacit.anonymity.classes import count_values, failing, group
 from tacit.anonymity.hierarchies import Hierarchy
-from tacit.anonymity.loss import averaged
-from tacit.anonymity.models import Model
-from tacit.anonymity.optimal import Walk, search
-from tacit.anonymity.problems import Mean, Problem
-from tacit.anonymity.supersets import search_supersets
-from tacit.anonymity.tables import Table, coded, read
+from tacit.anonymity.loss import Mean, average
+from tacit.anonymity.optimal import Walk, search, search_supersets
+from tacit.anonymity.privacy_models import Model
+from tacit.anonymity.problem import Problem
+from tacit.anonymity.tables import CodedTable, encode, read
 
-ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult"  # beside the repository
-People = tuple[Table, dict[str, Hierarchy]]
-adult = pytest.mark.skipif(not ADULT.exists(), reason="the Adult data is not here")
+ADULT = Path(__file__).parents[1] / "data" / "adult"
+People = tuple[CodedTable, dict[str, Hierarchy]]
 
 TREES = (
     Hierarchy((("0", "01", "*"), ("1", "01", "*"), ("2", "2", "*"), ("3", "3", "*"))),
@@ -55,20 +54,20 @@ def problem(
     rows: list[tuple[int, ...]], require: tuple[Model, ...], mean: Mean = "geometric", *, unit: bool = False
 ) -> Problem:
     codes = tuple(np.array([row[j] for row in rows], dtype=np.int32) for j in range(3))
-    sick = coded("sick", [*(row[3] for row in rows), 1, 2, 3])
+    sick = encode("sick", [*(row[3] for row in rows), 1, 2, 3])
     sick = replace(sick, codes=sick.codes[: len(rows)])
-    persons = coded("who", [row[4] for row in rows]) if unit else None
+    persons = encode("who", [row[4] for row in rows]) if unit else None
     return Problem(("x", "y", "z"), TREES, codes, len(rows), require, (sick,), persons, "loss", mean)
 
 
 def score(one: Problem, levels: tuple[int, ...]) -> tuple[int, float]:
-    """The rows suppressed at a node and its loss, cell by cell."""
+    """Return the rows suppressed at a node and its loss, cell by cell."""
     codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
     classes = group(codes, one.rows)
     wrong = np.zeros(len(classes), dtype=bool)
-    unit = None if one.unit is None else spread(classes, one.unit).different
+    unit = None if one.unit is None else count_values(classes, one.unit).different
     for model in one.require:
-        wrong |= failing(model, classes, [spread(classes, one.sensitive[0])], unit)
+        wrong |= failing(model, classes, [count_values(classes, one.sensitive[0])], unit)
     gone = wrong[classes.ids]
     columns = []
     for tree, level, raw in zip(one.trees, levels, one.codes, strict=True):
@@ -78,7 +77,7 @@ def score(one: Problem, levels: tuple[int, ...]) -> tuple[int, float]:
             share = Fraction(sum(other[level] == label for other in tree.rows), m)
             total += 1 if gone[row] else (share - Fraction(1, m)) / (1 - Fraction(1, m))
         columns.append(float(total / one.rows))
-    return int(gone.sum()), averaged(columns, one.mean)
+    return int(gone.sum()), average(columns, one.mean)
 
 
 def best(one: Problem, limit: int) -> float:
@@ -128,14 +127,16 @@ def test_with_supersets_the_answer_meets_them_and_the_bound_is_below(rows: list[
 
 
 def best_with_supersets(one: Problem, limit: int) -> float:
-    """The least loss of all nodes, where what fails is left out again and again, since supersets shrink."""
+    """Return the least loss of all nodes, if failing classes are suppressed repeatedly because supersets shrink."""
     losses = [np.inf]
     for levels in product(*(range(tree.height) for tree in one.trees)):
         codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
         kept = np.arange(one.rows)
         while len(kept):
             classes = group([column[kept] for column in codes], len(kept))
-            told = spread(classes, replace(one.sensitive[0], codes=one.sensitive[0].codes[kept]), one.sensitive[0])
+            told = count_values(
+                classes, replace(one.sensitive[0], codes=one.sensitive[0].codes[kept]), one.sensitive[0]
+            )
             wrong = np.zeros(len(classes), dtype=bool)
             for model in one.require:
                 wrong |= failing(model, classes, [told])
@@ -148,7 +149,7 @@ def best_with_supersets(one: Problem, limit: int) -> float:
                 one.costs(j, level)[column[kept]].sum()
                 for j, (level, column) in enumerate(zip(levels, codes, strict=True))
             ]
-            losses.append(averaged([float(cost + gone) / one.rows for cost in costs], one.mean))
+            losses.append(average([float(cost + gone) / one.rows for cost in costs], one.mean))
     return min(losses)
 
 
@@ -165,7 +166,7 @@ def test_with_supersets_and_suppression_the_answer_is_the_best_of_all_nodes(
 
 
 def least_with_supersets(one: Problem, limit: int) -> float:
-    """The least loss of all nodes and all choices of classes to leave out."""
+    """Return the least loss over all nodes and all choices of suppressed classes."""
     losses = [np.inf]
     for levels in product(*(range(tree.height) for tree in one.trees)):
         codes = [tree.groups(level)[raw] for tree, level, raw in zip(one.trees, levels, one.codes, strict=True)]
@@ -176,17 +177,19 @@ def least_with_supersets(one: Problem, limit: int) -> float:
             if gone > limit or not len(kept):
                 continue
             classes = group([column[kept] for column in codes], len(kept))
-            told = spread(classes, replace(one.sensitive[0], codes=one.sensitive[0].codes[kept]), one.sensitive[0])
+            told = count_values(
+                classes, replace(one.sensitive[0], codes=one.sensitive[0].codes[kept]), one.sensitive[0]
+            )
             if not any(failing(model, classes, [told]).any() for model in one.require):
                 costs = [one.costs(j, levels[j])[column[kept]].sum() for j, column in enumerate(codes)]
-                losses.append(averaged([float(cost + gone) / one.rows for cost in costs], one.mean))
+                losses.append(average([float(cost + gone) / one.rows for cost in costs], one.mean))
     return min(losses)
 
 
 @settings(max_examples=15, deadline=None)
 @given(rows=st.lists(row_of, min_size=3, max_size=6), share=st.sampled_from([0.3, 0.6]))
 def test_with_supersets_no_choice_of_classes_beats_the_proved_bound(rows: list[tuple[int, ...]], share: float) -> None:
-    """All classes that fail were left out together, and the answer was called proved best."""
+    """All failing classes were suppressed together, and the certificate claimed that the answer was the best."""
     one = problem(rows, (tc.NTCloseness(3, 0.25),))
     found = search_supersets(one, int(share * len(rows))).certificate
     least = least_with_supersets(one, int(share * len(rows)))
@@ -228,11 +231,11 @@ def test_a_walk_that_is_stopped_says_how_much_better_an_answer_might_be() -> Non
     whole = search(one, 6).certificate
     walk = Walk(one, [0, 1, 2], 6)
     lowers = []
-    while not walk.go(1):
-        stopped = walk.found(0.0).certificate
+    while not walk.advance(1):
+        stopped = walk.result(0.0).certificate
         assert stopped.lower <= whole.loss + 1e-12
         lowers.append(stopped.lower)
-    assert walk.found(0.0).certificate.loss == whole.loss
+    assert walk.result(0.0).certificate.loss == whole.loss
     assert lowers == sorted(lowers) or max(lowers) <= whole.loss
 
 
@@ -248,12 +251,13 @@ def test_thirty_columns_are_searched_for_as_long_as_allowed() -> None:
 
 
 @pytest.fixture(scope="module")
-def people() -> tuple[Table, dict[str, Hierarchy]]:
-    table = read(ADULT / "adult.csv", sep=";")
+def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    file = tmp_path_factory.mktemp("adult") / "adult.csv"
+    file.write_bytes(lzma.decompress((ADULT / "adult.csv.xz").read_bytes()))
+    table = read(file, sep=";")
     return table, {name: tc.anonymity.hierarchy(ADULT / f"adult_hierarchy_{name}.csv", sep=";") for name in table.names}
 
 
-@adult
 @pytest.mark.parametrize(("share", "loss", "gone"), [(0.0, 0.573151, 0), (0.04, 0.266111, 1178), (1.0, 0.220412, 2553)])
 def test_adult_is_recoded_with_the_known_least_loss(people: People, share: float, loss: float, gone: int) -> None:
     columns, trees = people
@@ -268,7 +272,6 @@ def test_adult_is_recoded_with_the_known_least_loss(people: People, share: float
     )
 
 
-@adult
 @pytest.mark.parametrize(("model", "loss"), [(tc.LDiversity(3), 0.205208), (tc.TCloseness(0.2), 0.815003)])
 def test_adult_with_a_sensitive_column_has_the_known_least_loss(people: People, model: Model, loss: float) -> None:
     columns, trees = people
@@ -280,7 +283,6 @@ def test_adult_with_a_sensitive_column_has_the_known_least_loss(people: People, 
     assert out.report.meets(tc.KAnonymity(5), model)
 
 
-@adult
 def test_adult_recoded_locally_loses_less_than_a_tenth(people: People) -> None:
     columns, trees = people
     out = tc.anonymity.anonymize(columns, quasi=trees, require=tc.KAnonymity(5), method="local", mean="arithmetic")

@@ -1,4 +1,4 @@
-"""Tables in and out, hierarchies, recodings kept for later, measures against brute force, and bad input."""
+"""Input and output of tables, hierarchies, saved recodings, measures against brute force, and bad input."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tacit as tc
-from tacit.anonymity.cells import text
-from tacit.anonymity.handed import write
+from tacit.anonymity.cell_values import to_text
 from tacit.anonymity.hierarchies import Hierarchy
-from tacit.anonymity.models import Model
-from tacit.anonymity.search import Method
-from tacit.anonymity.tables import coded, read
+from tacit.anonymity.privacy_models import Model
+from tacit.anonymity.search import SearchMethod
+from tacit.anonymity.tables import encode, read
+from tacit.anonymity.write_table import write
 
 ROWS: dict[str, list[Any]] = {
     "zip": ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673"],
@@ -33,7 +33,7 @@ ROWS: dict[str, list[Any]] = {
     "name": list("abcdefgh"),
 }
 QUASI = {"zip": tc.anonymity.mask(5), "age": tc.anonymity.intervals([10, 20, 40]), "sex": tc.anonymity.suppress()}
-METHODS: list[Method] = ["optimal", "mondrian", "local"]
+METHODS: list[SearchMethod] = ["optimal", "mondrian", "local"]
 
 
 def anonymize(rows: object = None, **more: Any) -> tc.anonymity.Anonymized:  # noqa: ANN401 - any argument
@@ -55,7 +55,7 @@ def test_a_frame_comes_back_as_what_it_was_without_other_columns(kind: Any, meth
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_files_go_in_and_out(tmp_path: Path, suffix: str) -> None:
-    write({name: coded(name, values) for name, values in ROWS.items()}, tmp_path / f"in{suffix}")
+    write({name: encode(name, values) for name, values in ROWS.items()}, tmp_path / f"in{suffix}")
     out = anonymize(str(tmp_path / f"in{suffix}"))
     out.write(tmp_path / f"out{suffix}")
     again = tc.anonymity.check(tmp_path / f"out{suffix}", quasi=list(QUASI), sensitive="disease")
@@ -172,20 +172,20 @@ def test_every_rule_nests_up_to_one_group(rule: Any, values: set[int]) -> None: 
     [
         ("zap", lambda: anonymize(quasi={"zap": QUASI["zip"]})),
         ("zap", lambda: tc.anonymity.check(ROWS, quasi=["zap"])),
-        ("two of them", lambda: anonymize(sensitive="sex")),
-        ("two of them", lambda: tc.anonymity.check(ROWS, quasi=["sex", "sex"])),
-        ("'M', which it lacks", lambda: anonymize(quasi={"sex": [["F", "*"]]})),
+        ("two roles", lambda: anonymize(sensitive="sex")),
+        ("two roles", lambda: tc.anonymity.check(ROWS, quasi=["sex", "sex"])),
+        ("lacks 'M'", lambda: anonymize(quasi={"sex": [["F", "*"]]})),
         ("nested", lambda: tc.anonymity.hierarchy([["a", "x", "p"], ["b", "x", "q"]])),
-        ("twice", lambda: tc.anonymity.hierarchy([["a", "*"], ["a", "*"]])),
+        ("two rows for 'a'", lambda: tc.anonymity.hierarchy([["a", "*"], ["a", "*"]])),
         ("one length", lambda: tc.anonymity.hierarchy([["a", "x", "*"], ["b", "*"]])),
         ("do not nest", lambda: tc.anonymity.intervals([5, 12])),
-        ("of numbers", lambda: anonymize(quasi={"sex": tc.anonymity.intervals([5])})),
-        ("no row", lambda: anonymize({name: [] for name in ROWS})),
+        ("must hold numbers", lambda: anonymize(quasi={"sex": tc.anonymity.intervals([5])})),
+        ("no rows", lambda: anonymize({name: [] for name in ROWS})),
         ("at most 8-anonymity", lambda: anonymize(require=tc.KAnonymity(9))),
         ("3 different values", lambda: anonymize(require=tc.LDiversity(4))),
-        ("n at most 8", lambda: anonymize(require=tc.NTCloseness(100, 0.1))),
+        ("n of at most 8", lambda: anonymize(require=tc.NTCloseness(100, 0.1))),
         ("sensitive", lambda: anonymize(sensitive=(), require=tc.LDiversity(2))),
-        ("at least one requirement", lambda: anonymize(require=[])),
+        ("at least one", lambda: anonymize(require=[])),
         ("suppression", lambda: anonymize(suppression=1.5)),
         ("method", lambda: anonymize(method="magic")),
         ("objective", lambda: anonymize(objective="beauty")),
@@ -195,8 +195,8 @@ def test_every_rule_nests_up_to_one_group(rule: Any, values: set[int]) -> None: 
         ("mondrian", lambda: anonymize(method="mondrian", require=tc.NTCloseness(4, 0.5))),
         ("the table must be", lambda: tc.anonymity.check(7, quasi=["x"])),
         ("does not exist", lambda: tc.anonymity.check("nowhere.csv", quasi=["x"])),
-        ("one length", lambda: tc.anonymity.check({"a": [1], "b": [1, 2]}, quasi=["a"])),
-        ("no numbers", lambda: anonymize(require=tc.TCloseness(0.2, distance="ordered"))),
+        ("different lengths", lambda: tc.anonymity.check({"a": [1], "b": [1, 2]}, quasi=["a"])),
+        ("not numbers", lambda: anonymize(require=tc.TCloseness(0.2, distance="ordered"))),
     ],
 )
 def test_bad_input_is_refused_in_words_that_name_it(words: str, call: Any) -> None:  # noqa: ANN401 - a call
@@ -249,7 +249,7 @@ def test_what_only_an_empty_table_meets_is_refused() -> None:
 def brute_measures(
     raw: Sequence[tuple[str, ...]], out: list[tuple[str, ...] | None], trees: list[Hierarchy]
 ) -> dict[str, float]:
-    """Every measure by its definition, cell by cell; None is a suppressed row."""
+    """Return every measure by its definition, cell by cell; None is a suppressed row."""
     n, q = len(raw), len(trees)
     loss, entropy, most = [0.0] * q, 0.0, 0.0
     for j, tree in enumerate(trees):
@@ -276,7 +276,7 @@ def brute_measures(
     method=st.sampled_from(METHODS),
     share=st.sampled_from([0.0, 0.3]),
 )
-def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: Method, share: float) -> None:
+def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: SearchMethod, share: float) -> None:
     trees = [
         Hierarchy((("a", "AB", "*"), ("b", "AB", "*"), ("c", "CD", "*"), ("d", "CD", "*"))),
         Hierarchy((("p", "*"), ("q", "*"), ("r", "*"))),
@@ -294,7 +294,7 @@ def test_measures_are_those_of_brute_force(rows: list[tuple[str, str]], method: 
     want = brute_measures(rows, [shown.get(str(i)) for i in range(len(rows))], trees)
     for name, value in want.items():
         assert getattr(out.measures, name) == pytest.approx(value, abs=1e-9), name
-    for i, label in shown.items():  # what is published covers what it stands for
+    for i, label in shown.items():  # the published label covers the raw value
         for j, tree in enumerate(trees):
             assert label[j] in next(row for row in tree.rows if row[0] == rows[int(i)][j])
 
@@ -331,5 +331,5 @@ def test_partitions_meet_what_is_required_and_local_is_never_worse_than_optimal(
 
 
 def test_text_is_how_a_value_is_written() -> None:
-    assert [text(value) for value in (1, 1.0, 1.5, "a", None, float("inf"))] == ["1", "1", "1.5", "a", None, "inf"]
+    assert [to_text(value) for value in (1, 1.0, 1.5, "a", None, float("inf"))] == ["1", "1", "1.5", "a", None, "inf"]
     assert read({"a": [1, 1.0, "1", 2]}).column("a").texts == ("1", "2")

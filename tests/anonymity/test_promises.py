@@ -1,4 +1,4 @@
-"""All small tables: what every search publishes is read by a checker of its own, written from the definitions."""
+"""All small tables: an independent checker, written from the definitions, checks the results of every search."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.anonymity.models import Model
 from tacit.anonymity.outcome import Anonymized
-from tacit.anonymity.search import Method
+from tacit.anonymity.privacy_models import Model
+from tacit.anonymity.search import SearchMethod
 
 Row = tuple[int, str, str]  # a number, a sensitive value, a person
 TREE = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]
 LEVELS = {1: ("1", "odd", "*"), 2: ("2", "even", "*"), 3: ("3", "odd", "*")}
-WAYS: list[tuple[Method, dict[str, Any]]] = [
+WAYS: list[tuple[SearchMethod, dict[str, Any]]] = [
     ("optimal", {}),
     ("optimal", {"suppression": 0.5}),
     ("local", {}),
@@ -28,14 +28,14 @@ WAYS: list[tuple[Method, dict[str, Any]]] = [
 
 
 def tables(values: str, persons: str) -> Iterator[list[Row]]:
-    """Every table of one to four rows, up to the order of its rows."""
+    """Return every table of one to four rows, up to the order of its rows."""
     kinds = list(product((1, 2, 3), values, persons))
     for many in range(1, 5):
         yield from (list(rows) for rows in combinations_with_replacement(kinds, many))
 
 
 def far(inside: list[str], whole: list[str], order: str) -> Fraction:
-    """The ordered distance by steps: the mean over steps of the absolute difference of cumulative shares."""
+    """Return the ordered distance: the mean over steps of the absolute difference of cumulative shares."""
 
     def share(rows: list[str], upto: int) -> Fraction:
         return Fraction(sum(one in order[: upto + 1] for one in rows), len(rows))
@@ -44,7 +44,7 @@ def far(inside: list[str], whole: list[str], order: str) -> Fraction:
 
 
 def equally_far(inside: list[str], whole: list[str]) -> Fraction:
-    """Half the sum of absolute differences of shares."""
+    """Return half the sum of the absolute differences of shares."""
     shares = [Fraction(inside.count(v), len(inside)) - Fraction(whole.count(v), len(whole)) for v in sorted(set(whole))]
     return sum(map(abs, shares), Fraction(0)) / 2
 
@@ -56,7 +56,7 @@ def product_of_powers(counts: list[int]) -> int:
     return answer
 
 
-Test = Callable[[list[Row], list[Row]], bool]  # a class, and the whole table that came in
+Test = Callable[[list[Row], list[Row]], bool]  # a class, and the whole input table
 CASES: list[tuple[Model, Test, str, str]] = [
     (tc.KAnonymity(2), lambda rows, _: len(rows) >= 2, "xy", "p"),
     (tc.KAnonymity(3), lambda rows, _: len(rows) >= 3, "xy", "p"),
@@ -92,7 +92,7 @@ CASES: list[tuple[Model, Test, str, str]] = [
 
 
 def is_true(label: object, number: int) -> bool:
-    """Whether a published label holds of a raw number: a label of its hierarchy, or a range that holds it."""
+    """Return whether a published label covers a raw number: a label of its hierarchy, or a range that includes it."""
     words = str(label)
     if words.startswith("["):
         low, high = (int(end) for end in words.strip("[]").split(","))
@@ -101,7 +101,7 @@ def is_true(label: object, number: int) -> bool:
 
 
 def read_back(out: Anonymized, rows: list[Row]) -> dict[str, list[Row]]:
-    """The raw rows of every published class; each row once, under a label that is true of it."""
+    """Return the raw rows of every published class: each row once, under a label that covers it."""
     shown = list(zip(out.table["n"].to_list(), out.table["id"].to_list(), strict=True))
     assert len({who for _, who in shown}) == len(shown)
     classes = defaultdict(list)
@@ -112,7 +112,7 @@ def read_back(out: Anonymized, rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def a_level_does(rows: list[Row], good: Test, limit: int) -> bool:
-    """Whether some level publishes something with at most so many rows left out."""
+    """Return whether some level publishes rows and suppresses at most `limit` rows."""
     for level in range(3):
         classes = defaultdict(list)
         for row in rows:
@@ -128,7 +128,7 @@ def a_level_does(rows: list[Row], good: Test, limit: int) -> bool:
 )
 @pytest.mark.parametrize(("method", "more"), WAYS, ids=str)
 def test_what_is_published_meets_the_requirement_and_what_is_refused_cannot(
-    model: Model, good: Test, values: str, persons: str, method: Method, more: dict[str, Any]
+    model: Model, good: Test, values: str, persons: str, method: SearchMethod, more: dict[str, Any]
 ) -> None:
     for rows in tables(values, persons):
         table: dict[str, list[Any]] = {

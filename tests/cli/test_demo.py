@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
-from tacit.cli import demo, survey
+from tacit.cli import demo
 from tacit.cli.main import app
 
 
@@ -25,12 +25,12 @@ def test_the_demo_shows_plan_answer_intervals_and_what_is_left(capsys: pytest.Ca
 
 def test_the_demo_speaks_json() -> None:
     result = CliRunner().invoke(app, ["demo", "--json"])
-    found = json.loads(result.stdout)
-    assert found["schema"] == 1
-    assert [row["region"] for row in found["rows"]] == list(survey.REGIONS)
-    assert found["cost"] == {"epsilon": 0.5}
-    assert found["left"] == {"epsilon": 0.5}
-    assert abs(sum(row["answers"] for row in found["rows"]) - 7230) < 2000  # beyond with probability e^-60
+    answer = json.loads(result.stdout)
+    assert answer["schema"] == 1
+    assert [row["region"] for row in answer["rows"]] == list(demo.REGIONS)
+    assert answer["cost"] == {"epsilon": 0.5}
+    assert answer["left"] == {"epsilon": 0.5}
+    assert abs(sum(row["answers"] for row in answer["rows"]) - 7230) < 2000  # beyond with probability e^-60
 
 
 def test_the_demo_draws_a_chart(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_demo_draws_a_chart(tmp_path: Path) -> None:
 
 
 def test_the_survey_is_always_the_same(tmp_path: Path) -> None:
-    once, again = (survey.write(_folder(tmp_path / name)).read_bytes() for name in ("a", "b"))
+    once, again = (demo.write_survey(_folder(tmp_path / name)).read_bytes() for name in ("a", "b"))
     assert once == again
 
 

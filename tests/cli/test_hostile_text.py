@@ -1,4 +1,4 @@
-"""Commands in processes of their own, with data, questions and arguments that act on their reader."""
+"""Commands in separate processes, with data, queries and arguments that contain control characters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hostile_text import KEYS, acting
-from tacit.query.toml_lines import string
+from tacit.query.policy.toml_lines import string
 
 KEPT = [key for key in KEYS if key.strip() == key and "\r" not in key]
 LITERAL = "x\x1b[31m\u202e\nLeft: ε = 99 of ε = 99. [red]y[/red] :bomb:"
@@ -38,7 +38,7 @@ k = {{ keys = [{keys}] }}
 
 
 def tacit(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
-    """Run a command in a process of its own; return stdout and stderr."""
+    """Run a command in a separate process; return stdout and stderr."""
     command = [sys.executable, "-c", "from tacit.cli import main; main()", *arguments]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False, timeout=300)  # noqa: S603 - our own program
@@ -50,15 +50,15 @@ def tacit(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with rows, a policy, and a ledger with one question."""
-    made = tmp_path_factory.mktemp("hostile")
-    with (made / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+    path = tmp_path_factory.mktemp("hostile")
+    with (path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerows(
             [["person", "k", "sick"], *([f"{n}", KEPT[n % len(KEPT)], "flu"] for n in range(4 * len(KEPT)))]
         )
     policy = POLICY.format(keys=", ".join(map(string, KEPT)))
-    (made / "policy.toml").write_text(policy, encoding="utf-8")
-    return made
+    (path / "policy.toml").write_text(policy, encoding="utf-8")
+    return path
 
 
 def test_plan_query_and_ledger_show_escapes(folder: Path) -> None:
@@ -94,10 +94,10 @@ def test_a_ledger_that_another_program_wrote_to_shows_escapes(folder: Path, tmp_
 def test_json_reads_back_exactly_and_is_safe_to_show(folder: Path) -> None:
     out, err = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "1", "--yes", "--json")
     assert not acting(out + err)
-    said = json.loads(out, parse_constant=pytest.fail)
-    assert [row["k"] for row in said["rows"]] == KEPT
-    assert said["receipt"]["privacy"]["public_keys"]["k"] == KEPT
-    assert LITERAL in said["question"]
+    answer = json.loads(out, parse_constant=pytest.fail)
+    assert [row["k"] for row in answer["rows"]] == KEPT
+    assert answer["receipt"]["privacy"]["public_keys"]["k"] == KEPT
+    assert LITERAL in answer["question"]
     out, _ = tacit(folder, "ledger", "policy.toml", "show", "--json")
     assert not acting(out)
     assert any(LITERAL in entry["question"] for entry in json.loads(out)["entries"])
@@ -169,5 +169,5 @@ def _read(terminal: int) -> bytes:
 
 def test_spreadsheet_is_refused_where_it_does_nothing(folder: Path) -> None:
     _, err = tacit(folder, *ANONYMIZE, "--spreadsheet", "--out", "out.parquet", code=2)
-    assert "--spreadsheet must be used with a .csv file only, or removed, but got the Parquet file 'out.parquet'" in err
+    assert "--spreadsheet has no effect with the Parquet file 'out.parquet'" in err
     assert not (folder / "out.parquet").exists()

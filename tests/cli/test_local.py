@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_runs import run
-from tacit.cli import show
-from tacit.cli.local import app
-from tacit.cli.local_simulate import SHARES, MadeUp
+from tacit.cli import output
+from tacit.cli.local import SHARES, Simulation
+from tacit.cli.main import local_app
 from tacit.errors import InvalidError, NoSourceError, TacitError
 from tacit.local import OLH, Aggregator, Reports, protocol
 from tacit.local.parameters import ORACLES
@@ -22,15 +22,15 @@ PEOPLE = ["tea"] * 600 + ["mate"] * 400
 
 def call(*words: object) -> str:
     """Run a command in this process and return what it prints."""
-    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    done = CliRunner().invoke(local_app, [str(word) for word in words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
-def told(*words: object) -> dict[str, object]:
-    found = json.loads(call(*words, "--json"))
-    assert found["schema"] == 1
-    return dict(found)
+def json_of(*words: object) -> dict[str, object]:
+    result = json.loads(call(*words, "--json"))
+    assert result["schema"] == 1
+    return dict(result)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_survey_from_start_to_finish_as_a_program(folder: Path) -> None:
     done = run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "reports.jsonl")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "1,000 GRR reports are in reports.jsonl; each cost its person ε = 2." in done.stderr
+    assert "Wrote 1,000 GRR reports to reports.jsonl; each cost its person ε = 2." in done.stderr
     done = run(folder, "local", "aggregate", "survey.json", "reports.jsonl")
     assert done.returncode == 0
     assert "95% interval" in done.stdout
@@ -72,10 +72,10 @@ def test_errors_have_their_exit_codes_and_speak_json(folder: Path, words: tuple[
 @pytest.mark.parametrize("out", ["reports.jsonl", "reports.parquet", "reports.bin"])
 @pytest.mark.usefixtures("folder")
 def test_reports_go_through_every_kind_of_file(out: str) -> None:
-    assert told("randomize", "survey.json", "people.txt", "--out", out)["reports"] == 1000
-    found = told("aggregate", "survey.json", out)
-    assert (found["reports"], found["dropped"], found["biased"]) == (1000, 0, False)
-    rows = found["rows"]
+    assert json_of("randomize", "survey.json", "people.txt", "--out", out)["reports"] == 1000
+    result = json_of("aggregate", "survey.json", out)
+    assert (result["reports"], result["dropped"], result["biased"]) == (1000, 0, False)
+    rows = result["rows"]
     assert isinstance(rows, list)
     assert {row["value"] for row in rows} == set(DRINKS)
     assert all(row["low"] <= row["count"] <= row["high"] for row in rows)
@@ -86,15 +86,15 @@ def test_reports_go_through_pipes(folder: Path) -> None:
     drawn = run(folder, "local", "randomize", "survey.json", "people.txt")
     assert len(Reports.from_json_lines(drawn.stdout)) == 1000
     (folder / "piped.jsonl").write_text(drawn.stdout, encoding="utf-8")
-    assert told("aggregate", "survey.json", "piped.jsonl")["reports"] == 1000
+    assert json_of("aggregate", "survey.json", "piped.jsonl")["reports"] == 1000
 
 
 def test_tallies_go_on_merge_and_are_saved(folder: Path) -> None:
     call("randomize", "survey.json", "people.txt", "--out", "day.bin")
     for days in (1, 2):
-        assert told("aggregate", "survey.json", "day.bin", "--tally", "all.npz")["reports"] == 1000 * days
-    assert told("aggregate", "survey.json", "--tally", "all.npz")["reports"] == 2000
-    assert told("aggregate", "survey.json", "all.npz", "day.bin")["reports"] == 3000
+        assert json_of("aggregate", "survey.json", "day.bin", "--tally", "all.npz")["reports"] == 1000 * days
+    assert json_of("aggregate", "survey.json", "--tally", "all.npz")["reports"] == 2000
+    assert json_of("aggregate", "survey.json", "all.npz", "day.bin")["reports"] == 3000
     assert Aggregator.load(folder / "all.npz").n == 2000
 
 
@@ -114,13 +114,13 @@ def test_what_is_malformed_is_counted_and_dropped_and_the_rest_is_kept(folder: P
     (folder / "mixed.jsonl").write_bytes(
         good.to_json_lines().encode() + strange.to_json_lines().encode() + b"\xff\xfe nonsense\n{}\n"
     )
-    found = told("aggregate", "survey.json", "mixed.jsonl")
-    assert (found["reports"], found["dropped"]) == (1000, 4)
+    result = json_of("aggregate", "survey.json", "mixed.jsonl")
+    assert (result["reports"], result["dropped"]) == (1000, 4)
 
 
 def test_nothing_is_drawn_unless_every_line_is_a_value_and_no_value_is_repeated(folder: Path) -> None:
     (folder / "people.txt").write_text("tea\nsecret\n", encoding="utf-8")
-    with pytest.raises(InvalidError, match="something else in line 2") as caught:
+    with pytest.raises(InvalidError, match="Line 2 is not a value") as caught:
         call("randomize", "survey.json", "people.txt", "--out", "reports.bin")
     assert "secret" not in str(caught.value)
     assert not (folder / "reports.bin").exists()
@@ -134,10 +134,10 @@ def test_numbers_and_truth_are_spelled_as_json_has_them(folder: Path) -> None:
     (folder / "mixed.json").write_text('["a", 1.5, 7, true]', encoding="utf-8")
     call("choose", "--domain", "mixed.json", "--epsilon", 1, "--save", "mixed.survey")
     (folder / "people.txt").write_text("a\r\n1.5\n7\ntrue\n", encoding="utf-8")
-    assert told("randomize", "mixed.survey", "people.txt", "--out", "r.bin")["reports"] == 4
+    assert json_of("randomize", "mixed.survey", "people.txt", "--out", "r.bin")["reports"] == 4
     (folder / "alike.json").write_text('["7", 7]', encoding="utf-8")
     call("choose", "--domain", "alike.json", "--epsilon", 1, "--save", "alike.survey")
-    with pytest.raises(InvalidError, match="spelled alike"):
+    with pytest.raises(InvalidError, match="same spelling"):
         call("randomize", "alike.survey", "people.txt")
 
 
@@ -145,7 +145,7 @@ def test_numbers_and_truth_are_spelled_as_json_has_them(folder: Path) -> None:
 def test_a_counted_domain_takes_whole_numbers_alone(folder: Path, line: str) -> None:
     call("choose", "--domain-size", 10, "--epsilon", 1, "--save", "ten.json")
     (folder / "people.txt").write_text(f"3\n9\n{line}\n", encoding="utf-8")
-    with pytest.raises(InvalidError, match="line 3"):
+    with pytest.raises(InvalidError, match="Line 3"):
         call("randomize", "ten.json", "people.txt")
 
 
@@ -160,10 +160,10 @@ def test_a_value_moves_no_cursor(folder: Path) -> None:
 
 
 def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> None:
-    found = told("choose", "--domain-size", 1024, "--epsilon", 1, "--save", "p.json", "--protocol", "olh")
-    assert (found["best"], found["protocol"]) == ("ProjectiveGeometry", "OLH")
-    assert protocol((folder / "p.json").read_text(encoding="utf-8")).digest == found["digest"]
-    assert told("choose", "--domain-size", 2, "--epsilon", 1, "--protocol", "Warner")["protocol"] == "Warner"
+    result = json_of("choose", "--domain-size", 1024, "--epsilon", 1, "--save", "p.json", "--protocol", "olh")
+    assert (result["best"], result["protocol"]) == ("ProjectiveGeometry", "OLH")
+    assert protocol((folder / "p.json").read_text(encoding="utf-8")).digest == result["digest"]
+    assert json_of("choose", "--domain-size", 2, "--epsilon", 1, "--protocol", "Warner")["protocol"] == "Warner"
     shown = call("choose", "--domain-size", 1024, "--epsilon", 1, "--max-report-bytes", 9)
     assert all(name in shown for name in ORACLES)
 
@@ -211,17 +211,17 @@ def test_what_cannot_be_is_said_to_be(words: tuple[object, ...]) -> None:
 @pytest.mark.usefixtures("folder")
 def test_consistent_counts_say_that_they_are_biased() -> None:
     call("randomize", "survey.json", "people.txt", "--out", "day.bin")
-    found = told("aggregate", "survey.json", "day.bin", "--consistent", "norm-sub", "--simultaneous")
-    rows = found["rows"]
+    result = json_of("aggregate", "survey.json", "day.bin", "--consistent", "norm-sub", "--simultaneous")
+    rows = result["rows"]
     assert isinstance(rows, list)
-    assert (found["biased"], found["consistent"], found["simultaneous"]) == (True, "norm-sub", True)
+    assert (result["biased"], result["consistent"], result["simultaneous"]) == (True, "norm-sub", True)
     assert sum(row["count"] for row in rows) == pytest.approx(1000)
 
 
 def test_simulate_finds_what_theory_says() -> None:
     """Each error is a mean of squares over 60·64 nearly independent estimates; a factor of 1.25 is beyond 10 sigmas."""
-    found = told("simulate", "--epsilon", 1, "--domain-size", 64, "--people", 2000, "--runs", 60)
-    rows = found["rows"]
+    result = json_of("simulate", "--epsilon", 1, "--domain-size", 64, "--people", 2000, "--runs", 60)
+    rows = result["rows"]
     assert isinstance(rows, list)
     assert [row["protocol"] for row in rows] == list(ORACLES)
     for row in rows:
@@ -239,8 +239,10 @@ def test_simulate_finds_what_theory_says() -> None:
 @pytest.mark.parametrize("people", [1, 10, 12_345])
 @pytest.mark.parametrize("d", [2, 3000])
 def test_a_made_up_population_has_as_many_people_as_asked_for(population: str, people: int, d: int) -> None:
-    made = MadeUp(epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None)
-    truth = made.truth()
+    simulation = Simulation(
+        epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None
+    )
+    truth = simulation.truth()
     assert (truth.size, truth.sum(), truth.min() >= 0) == (d, people, True)
 
 
@@ -258,10 +260,10 @@ def test_charts_are_drawn(folder: Path) -> None:
 def test_progress_is_shown_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with show.counting("Adding") as step:
+    with output.counting("Adding") as step:
         step(3)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with show.counting("Adding", 5) as step:
+    with output.counting("Adding", 5) as step:
         step(3)
     assert "Adding" in capsys.readouterr().err

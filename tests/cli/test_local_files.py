@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cli_runs import Done, run
-from tacit.cli import local_reading, outputs
+from tacit.cli import local_reports, output_files
 from tacit.errors import InvalidError, SourceError
 from tacit.local import OLH, Aggregator, Protocol, Reports, protocol
 
@@ -32,13 +32,13 @@ def oracle(folder: Path) -> Protocol:
 
 
 def framed(*messages: bytes) -> bytes:
-    return HEAD + b"".join(len(one).to_bytes(8, "little") + one for one in messages)
+    return HEAD + b"".join(len(message).to_bytes(8, "little") + message for message in messages)
 
 
 def counted(done: Done) -> tuple[int, int]:
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    return found["reports"], found["dropped"]
+    result = json.loads(done.stdout)
+    return result["reports"], result["dropped"]
 
 
 def aggregate(folder: Path, *words: str) -> Done:
@@ -54,7 +54,7 @@ def refused(done: Done, *words: str) -> str:
 
 
 def lying(message: bytes, reports: int) -> bytes:
-    """Return a message that says that it holds another number of reports."""
+    """Return a message that claims another number of reports."""
     return message[:8] + reports.to_bytes(8, "little") + message[16:]
 
 
@@ -77,7 +77,7 @@ def test_what_is_malformed_or_strange_is_dropped_alone_and_counted(folder: Path)
 
 
 def test_many_single_reports_are_counted_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_reading, "_BATCH", 128)
+    monkeypatch.setattr(local_reports, "_BATCH_BYTES", 128)
     chance = oracle(folder)
     ones = [chance.randomize([person]).to_bytes() for person in PEOPLE]
     (folder / "day.bin").write_bytes(framed(*ones * 30))
@@ -91,12 +91,16 @@ def test_many_single_reports_are_counted_in_parts(folder: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("lost", [1, 7, 30, 33])
-def test_a_file_that_is_cut_says_how_many_messages_are_whole(folder: Path, lost: int) -> None:
+def test_a_truncated_file_is_an_error_with_the_number_of_complete_messages(folder: Path, lost: int) -> None:
     good = [oracle(folder).randomize(["tea"]).to_bytes() for _ in range(3)]
     whole = framed(*good)
     (folder / "day.bin").write_bytes(whole[:-lost])
     end = len(framed(*good[:2]))
-    refused(aggregate(folder, "day.bin", "--tally", "all.npz"), "which is cut", "2 whole messages", f"head -c {end}")
+    refused(
+        aggregate(folder, "day.bin", "--tally", "all.npz"),
+        "truncated after 2 complete messages",
+        f"head -c {end} day.bin",
+    )
     assert not (folder / "all.npz").exists()
     (folder / "part.bin").write_bytes(whole[:end])
     assert counted(aggregate(folder, "part.bin")) == (2, 0)
@@ -118,7 +122,7 @@ def test_one_bare_message_is_read_and_joined_ones_are_not(folder: Path) -> None:
     (folder / "one.bin").write_bytes(good.to_bytes())
     assert counted(aggregate(folder, "one.bin")) == (100, 0)
     (folder / "two.bin").write_bytes(good.to_bytes() + good.to_bytes())
-    refused(aggregate(folder, "two.bin"), "begins like one message", "0 reports were read")
+    refused(aggregate(folder, "two.bin"), "starts like one message", "0 reports were read")
     (folder / "later.bin").write_bytes(HEAD[:-1] + b"\x02" + framed(good.to_bytes())[8:])
     refused(aggregate(folder, "later.bin"), "another version")
 
@@ -128,7 +132,7 @@ def test_random_bytes_are_no_reports_and_no_traceback(folder: Path, length: int)
     noise = np.random.default_rng(length).bytes(length)
     for head in (b"", b"TL\x01\x02", HEAD):
         (folder / "noise.bin").write_bytes(head + noise)
-        refused(aggregate(folder, "noise.bin", "--tally", "all.npz"), "reports")
+        refused(aggregate(folder, "noise.bin", "--tally", "all.npz"))
         assert not (folder / "all.npz").exists()
 
 
@@ -151,7 +155,7 @@ def test_reports_for_other_parameters_are_named_as_such_and_no_tally_is_saved(
     with (folder / "day.jsonl" if name == "-" else folder / "people.txt").open(encoding="utf-8") as lines:
         monkeypatch.setattr("sys.stdin", lines)
         done = aggregate(folder, name, "--tally", "all.npz")
-    refused(done, "100 reports, all made for other parameters", digest, "no tally was saved", oracle(folder).digest)
+    refused(done, "100 reports, all made for other parameters", digest, "No tally was saved", oracle(folder).digest)
     assert not (folder / "all.npz").exists()
 
 
@@ -178,8 +182,8 @@ def test_a_tally_that_is_no_tally_or_for_other_parameters_is_named(folder: Path)
     assert aggregate(folder, "missing.npz").returncode == 4
     run(folder, "local", "randomize", "other.json", "people.txt", "--out", "day.bin")
     run(folder, "local", "aggregate", "other.json", "day.bin", "--tally", "other.npz")
-    refused(aggregate(folder, "other.npz"), "'other.npz', a tally for other parameters", oracle(folder).digest)
-    refused(aggregate(folder, "--tally", "other.npz"), "'other.npz', a tally for other parameters")
+    refused(aggregate(folder, "other.npz"), "'other.npz' is a tally for other parameters", oracle(folder).digest)
+    refused(aggregate(folder, "--tally", "other.npz"), "'other.npz' is a tally for other parameters")
     (folder / "no.npz").write_text("no", encoding="utf-8")
     refused(aggregate(folder, "no.npz"), "'no.npz'", "a tally")
 
@@ -205,7 +209,7 @@ def test_an_output_is_never_an_input_even_by_force(folder: Path, words: tuple[st
     aggregate(folder, "day.jsonl", "--tally", "all.npz")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     for force in ((), ("--force",)):
-        refused(run(folder, "local", *words, *force, "--json"), "nothing was")
+        refused(run(folder, "local", *words, *force, "--json"))
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
@@ -225,7 +229,7 @@ def test_a_file_that_exists_is_replaced_by_force_alone(folder: Path, words: tupl
     run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "day.jsonl")
     out = folder / words[-1]
     out.write_text("mine", encoding="utf-8")
-    refused(run(folder, "local", *words, "--json"), "which exists already", "--force")
+    refused(run(folder, "local", *words, "--json"), "already exists", "--force")
     assert out.read_text(encoding="utf-8") == "mine"
     done = run(folder, "local", *words, "--force", "--json")
     assert done.returncode == 0, done.stderr
@@ -237,15 +241,15 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     target.write_text("before", encoding="utf-8")
 
     def fails() -> None:
-        with outputs.whole(str(target)) as half:
-            half.write_text("half", encoding="utf-8")
+        with output_files.atomic(str(target)) as temporary:
+            temporary.write_text("half", encoding="utf-8")
             raise OSError
 
-    with pytest.raises(SourceError, match="is as it was"):
+    with pytest.raises(SourceError, match="unchanged"):
         fails()
     assert [file.name for file in tmp_path.iterdir()] == ["reports.bin"]
     assert target.read_text(encoding="utf-8") == "before"
-    outputs.text(str(target), "after")
+    output_files.write_text(str(target), "after")
     assert target.read_text(encoding="utf-8") == "after"
 
 
@@ -260,10 +264,10 @@ def test_a_device_that_takes_nothing_is_a_clear_error(folder: Path, out: str) ->
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no devices")
 def test_a_tally_is_a_regular_file(folder: Path) -> None:
-    """A device would be read for ever, and could not be replaced."""
+    """Reading a device would never end, and it cannot be replaced."""
     assert run(folder, "local", "randomize", "survey.json", "people.txt", "--out", "r.jsonl").returncode == 0
     for device in ("/dev/full", "/dev/zero"):
-        refused(aggregate(folder, "r.jsonl", "--tally", device), "tally", "no regular file")
+        refused(aggregate(folder, "r.jsonl", "--tally", device), "not a regular file")
         with pytest.raises(InvalidError, match="no regular file"):
             Aggregator.load(device)
         with pytest.raises(InvalidError, match="no regular file"):
@@ -275,5 +279,5 @@ def test_a_domain_of_lines_holds_text_alone(folder: Path) -> None:
     (folder / "odd.txt").write_text("\ufeff7\n\n true\r\nfalse\n", encoding="utf-8")
     done = run(folder, "local", "choose", "--domain", "odd.txt", "--epsilon", "1", "--save", "odd.json")
     assert done.returncode == 0
-    made = protocol((folder / "odd.json").read_text(encoding="utf-8"))
-    assert list(made.domain) == ["7", " true", "false"]
+    chosen = protocol((folder / "odd.json").read_text(encoding="utf-8"))
+    assert list(chosen.domain) == ["7", " true", "false"]

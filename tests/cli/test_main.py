@@ -10,14 +10,27 @@ import pytest
 import typer.main
 
 from cli_runs import run
-from tacit.cli.main import _code, app
-from tacit.errors import BudgetError, InvalidError, NoSourceError, RefusedError, SourceError, TacitError
+from tacit.cli.main import app
+from tacit.cli.output import _KINDS, error_kind, exit_code
+from tacit.errors import (
+    BudgetError,
+    InternalError,
+    InvalidError,
+    LedgerError,
+    NoSourceError,
+    RefusedError,
+    SourceError,
+    TacitError,
+    UnreadableFileError,
+    UnusedOptionError,
+)
+from tacit.query.policy.mistakes import Mistake, PolicyError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
 COMMANDS = typer.main.get_group(app).commands
 
 
-def test_every_command_is_documented_and_none_that_is_not_there() -> None:
+def test_the_page_lists_exactly_the_commands() -> None:
     documented = set(re.findall(r"^\| `tacit (\w+)[^|]*` \|", PAGE, re.MULTILINE))
     assert documented == set(COMMANDS)
 
@@ -34,11 +47,11 @@ def test_every_command_is_documented_and_none_that_is_not_there() -> None:
     ],
     ids=" ".join,
 )
-def test_errors_of_usage_speak_json_where_it_is_asked_for(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_usage_errors_are_json_with_the_option_json(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = run(tmp_path, *words, "--json")
-    told = json.loads(done.stderr)["error"]
-    assert (done.returncode, done.stdout, told["kind"], told["code"]) == (2, "", "UsageError", 2)
-    assert told["message"]
+    error = json.loads(done.stderr)["error"]
+    assert (done.returncode, done.stdout, error["kind"], error["code"]) == (2, "", "UsageError", 2)
+    assert error["message"]
     plain = run(tmp_path, *words)
     assert (plain.returncode, "Usage: " in plain.stderr) == (2, True)
 
@@ -54,14 +67,33 @@ def test_every_option_is_documented(name: str) -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (InvalidError("sql", "x", "y"), 2),
+        (InvalidError("x", argument="sql"), 2),
+        (UnusedOptionError("--k", "with --draft"), 2),
+        (InternalError("x"), 1),
         (TacitError("x"), 2),
         (RefusedError("x"), 3),
         (BudgetError("x"), 3),
         (SourceError("x"), 4),
-        (NoSourceError("x", "y"), 4),
+        (NoSourceError("x"), 4),
+        (LedgerError("x"), 4),
     ],
 )
 def test_every_error_has_its_documented_code(error: TacitError, code: int) -> None:
-    assert _code(error) == code
+    assert exit_code(error) == code
     assert f"\n| {code} |" in PAGE
+
+
+def test_the_kind_of_an_error_in_json_is_a_documented_class() -> None:
+    assert error_kind(UnreadableFileError("a.csv", "it is empty.")) == "InvalidError"
+    assert error_kind(LedgerError("x")) == "LedgerError"
+    assert error_kind(NoSourceError("x")) == "NoSourceError"
+    assert error_kind(TacitError("x")) == "TacitError"
+    assert error_kind(PolicyError("a.toml", [Mistake(3, "unit", "is required")])) == "PolicyError"
+    for kind in _KINDS:
+        assert f"`{kind}`" in PAGE
+
+
+def test_an_error_is_printed_with_its_hint(tmp_path: Path) -> None:
+    done = run(tmp_path, "anonymize", "x.csv", "--quasi", "zip", "--draft", "--k", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: --k has no effect with --draft. Remove it.\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import run
-from tacit.cli import microdata_runs
+from tacit.cli import microdata
 
 ROWS = """zip,age,disease
 47677,29,Heart
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_table_is_checked(folder: Path) -> None:
     done = run(folder, "check", "patients.csv", "--quasi", "zip", "--sensitive", "disease", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["k"], told["sensitive"]["disease"]["distinct_l"]) == (0, 1, 1)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["k"], report["sensitive"]["disease"]["distinct_l"]) == (0, 1, 1)
     assert "k = 1" in run(folder, "check", "patients.csv", "--quasi", "zip").stdout
 
 
@@ -47,8 +47,8 @@ def test_hierarchies_are_drafted_edited_and_used(folder: Path) -> None:
     rows = list(csv.DictReader(StringIO(done.stdout)))
     assert {(row["zip"], row["age"]) for row in rows} == {("476**", "[20, 40)"), ("479**", "[40, 60)")}
     assert "proved best" in done.stderr
-    told = json.loads(run(folder, *common, "--out", "out.csv", "--save", "recoding.json", "--json").stdout)
-    assert (told["levels"], told["optimal"]) == ({"zip": 2, "age": 2}, True)
+    summary = json.loads(run(folder, *common, "--out", "out.csv", "--save", "recoding.json", "--json").stdout)
+    assert (summary["levels"], summary["optimal"]) == ({"zip": 2, "age": 2}, True)
     assert (folder / "recoding.json").exists()
     fallen = run(
         folder,
@@ -84,11 +84,11 @@ def test_the_work_of_every_method_is_shown(folder: Path, monkeypatch: pytest.Mon
         shown.append(words)
         return nullcontext()
 
-    monkeypatch.setattr(microdata_runs, "working", working)
+    monkeypatch.setattr(microdata, "working", working)
     for method in ("optimal", "local", "mondrian"):
         common = ("anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--k", "2", "--method", method)
         assert run(folder, *common).returncode == 0
-    assert shown == ["Recoding by local", "Recoding by mondrian"]  # the optimal search has a bar of its own
+    assert shown == ["Recoding by local", "Recoding by mondrian"]  # the optimal search has a progress bar
 
 
 def test_a_linkage_that_cannot_compare_says_so(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hierarchies of `tacit anonymize` and `attack`: TOML files, files as ARX writes them, and what is none."""
+"""Hierarchies of `tacit anonymize` and `attack`: TOML files, files in ARX's format, and invalid files."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def refused(done: Done, *words: str, code: int = 2) -> None:
 @pytest.mark.parametrize("sep", [";", ",", "\t", "|"])
 def test_a_hierarchy_comes_from_a_file_as_arx_writes_it(folder: Path, sep: str) -> None:
     (folder / "zip.csv").write_text(ZIPS.replace(";", sep))
-    given = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
+    option = {"\t": ("--hierarchy-sep", "\\t"), ";": ()}.get(sep, ("--hierarchy-sep", sep))
     words = ("anonymize", "patients.csv", "--hierarchies", "zip=zip.csv", "--k", "3")
-    done = run(folder, *words, *given, "--out", "out.csv")
+    done = run(folder, *words, *option, "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     assert {row["zip"] for row in csv.DictReader(StringIO((folder / "out.csv").read_text()))} == {"476**", "479**"}
     if sep != ";":
@@ -58,18 +58,18 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
     assert json.loads(run(folder, *words).stdout)["levels"] == {"zip": 1, "age": 2}
     for sep in ('"||"', "7", '""'):
         (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', f'"zip.csv"\nsep = {sep}'))
-        refused(run(folder, *words), "hierarchy")
+        refused(run(folder, *words), "zip.csv")
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "fact"),
     [
-        ('kind = "magic"', "a table with a kind"),
-        ("width = 5", "a table with a kind"),
-        ('kind = ["mask"]', "a table with a kind"),
+        ('kind = "magic"', "one of the kinds"),
+        ("width = 5", "one of the kinds"),
+        ('kind = ["mask"]', "one of the kinds"),
         ('kind = "mask"', "width, character"),
         ('kind = "mask"\nwidth = 5\ncharcter = "#"', "charcter"),
-        ('kind = "mask"\nwidth = 1000000000', "below 1000"),
+        ('kind = "mask"\nwidth = 1000000000', "below 1,000"),
         ('kind = "mask"\nwidth = 5\ncharacter = 7', "one character"),
         ('kind = "intervals"\nwidths = [1e400]', "finite numbers"),
         ('kind = "intervals"\nwidths = ["1e999999999"]', "finite numbers"),
@@ -77,36 +77,36 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
         ('kind = "intervals"\nwidths = [1]\nstart = nan', "finite numbers"),
         ('kind = "intervals"\nwidths = 7', "widths, start"),
         ('kind = "ordered"\norder = ["a"]\nsizes = 2', "order, sizes"),
-        ('kind = "suppress"\nwidth = 5', "without fields"),
+        ('kind = "suppress"\nwidth = 5', "no fields"),
         ('kind = "table"', "rows, file, sep"),
         ('kind = "table"\nfile = "nowhere.csv"', "does not exist"),
-        ('kind = "table"\nfile = "."', "cannot be read"),
+        ('kind = "table"\nfile = "."', "Cannot read"),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused_in_words(folder: Path, rule: str, told: str) -> None:
+def test_a_rule_that_cannot_be_is_refused_in_words(folder: Path, rule: str, fact: str) -> None:
     (folder / "rules.toml").write_text(f"[zip]\n{rule}\n")
-    refused(run(folder, "anonymize", "patients.csv", "--hierarchies", "rules.toml", "--k", "3", "--json"), told)
+    refused(run(folder, "anonymize", "patients.csv", "--hierarchies", "rules.toml", "--k", "3", "--json"), fact)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("files", "fact"),
     [
-        (("zip=nowhere.csv",), "'nowhere.csv', which does not exist"),
+        (("zip=nowhere.csv",), "'nowhere.csv': it does not exist"),
         (("nowhere.toml",), "COLUMN=FILE"),
         (("zip.csv",), "COLUMN=FILE"),
-        (("zip=binary",), "which cannot be read"),
-        (("zip=.",), "which cannot be read"),
+        (("zip=binary",), "Cannot read 'binary'"),
+        (("zip=.",), "Cannot read '.'"),
         (("zip=",), "hierarchy"),
-        (("rules.toml", "zip=zip.csv"), "two for 'zip'"),
-        (("zip=zip.csv", "zip=zip.csv"), "two for 'zip'"),
+        (("rules.toml", "zip=zip.csv"), "two hierarchies for 'zip'"),
+        (("zip=zip.csv", "zip=zip.csv"), "two hierarchies for 'zip'"),
         (("age=zip.csv",), "'29', '22'"),
     ],
-    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+    ids=lambda files: " ".join(files) if isinstance(files, tuple) else "",
 )
-def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, given: tuple[str, ...], told: str) -> None:
+def test_hierarchies_that_cannot_be_are_refused_in_words(folder: Path, files: tuple[str, ...], fact: str) -> None:
     (folder / "binary").write_bytes(b"\xff\xfe\x00;\x00")
-    words = [word for one in given for word in ("--hierarchies", one)]
-    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), told)
+    words = [word for file in files for word in ("--hierarchies", file)]
+    refused(run(folder, "anonymize", "patients.csv", *words, "--k", "3", "--json"), fact)
 
 
 def test_groups_are_read_with_their_separator(folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_groups_are_read_with_their_separator(folder: Path) -> None:
     words = ("attack", "patients.csv", "--quasi", "zip", "--kind", "similarity", "--sensitive", "disease", "--groups")
     assert "6 of 6" in run(folder, *words, "groups.csv", "--hierarchy-sep", ",").stdout
     (folder / "flat.csv").write_text("Heart;*\nCancer;*\nFlu;*\n")
-    refused(run(folder, *words, "flat.csv", "--json"), "--groups", "their groups")
+    refused(run(folder, *words, "flat.csv", "--json"), "no groups")
 
 
 def test_a_draft_of_parts_is_saved_and_read_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page on the command line says what the program does: every command, option and action, and no others."""
+"""The command-line page lists every command, option and action of the program, and no others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from tacit.anonymity import load
-from tacit.cli.books import ACTIONS
+from tacit.cli.ledger import ACTIONS
 from tacit.cli.main import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
@@ -17,33 +17,33 @@ COMMANDS: Any = typer.main.get_command(app)
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its name; those of a group under the names of both."""
-    found: dict[str, Any] = {}
+    """Return every command by its name; a subcommand of a group has both names."""
+    by_name: dict[str, Any] = {}
     for name, command in COMMANDS.commands.items():
-        inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {each}": one for each, one in inner.items()}
-    return found
+        group = getattr(command, "commands", None)
+        by_name |= {name: command} if group is None else {f"{name} {each}": group[each] for each in group}
+    return by_name
 
 
 def options() -> dict[str, set[str]]:
-    """Every option of the program, with the commands that take it."""
-    found: dict[str, set[str]] = {}
+    """Return every option of the program, with the commands that take it."""
+    takers: dict[str, set[str]] = {}
     for name, command in [("", COMMANDS), *commands().items()]:
         for parameter in command.params:
             for spelling in parameter.opts if parameter.param_type_name == "option" else ():
-                found.setdefault(spelling, set()).add(name)
-    return found
+                takers.setdefault(spelling, set()).add(name)
+    return takers
 
 
 def listed() -> dict[str, set[str]]:
-    """Every option of the page's table, with the commands that it names."""
-    found: dict[str, set[str]] = {}
+    """Return every option of the page's table, with the commands that it names."""
+    takers: dict[str, set[str]] = {}
     for line in PAGE.splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if len(cells) == 3 and cells[0].startswith("`-"):
             for spelling in re.findall(r"`(-[\w-]+)`", cells[0]):
-                found[spelling] = {name.strip() for name in cells[1].split(",")}
-    return found
+                takers[spelling] = {name.strip() for name in cells[1].split(",")}
+    return takers
 
 
 def test_every_command_is_on_the_page_and_no_other() -> None:

@@ -1,4 +1,4 @@
-"""Where rows are put for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
+"""Places to put rows for each engine: Arrow in memory for DuckDB, a table for PostgreSQL, a DataFrame for Spark."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pyarrow as pa
 from contract.tables import Open, Opener, Row
 from postgres_server import Database, database
 from spark_session import spark
-from tacit.engines.duckdb import open_duckdb, open_tables
-from tacit.engines.opened import Opened
-from tacit.engines.postgres import open_postgres, open_postgres_tables
-from tacit.engines.spark import open_spark, open_spark_tables
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.duckdb.engine import open_duckdb, open_duckdb_tables
+from tacit.engines.postgres.engine import open_postgres, open_postgres_tables
+from tacit.engines.source import Source
+from tacit.engines.spark.engine import open_spark, open_spark_tables
+from tacit.engines.sql.engine import StatementEngine
 from tacit.query.expressions import Kind
 
 if TYPE_CHECKING:
@@ -89,24 +89,24 @@ def on_spark(kinds: Mapping[str, Kind], rows: Sequence[Row]) -> Iterator[Stateme
 
 Shapes = Mapping[str, Mapping[str, Kind]]
 Tables = Mapping[str, Sequence[Row]]
-OpenMany = Callable[[Mapping[str, Opened]], StatementEngine]
+OpenMany = Callable[[Mapping[str, Source]], StatementEngine]
 
 
 @contextmanager
 def joined(name: str, shapes: Shapes, data: Tables, public: Collection[str]) -> Iterator[StatementEngine]:
     """Open one engine on several tables, some of them public."""
     with ExitStack() as stack:
-        sources: dict[str, Opened] = {}
+        sources: dict[str, Source] = {}
         place = stack.enter_context(database()) if name == "postgres" else None
         for table, kinds in shapes.items():
             if place is not None:
                 place.fill(table, kinds, data[table])
-                sources[table] = Opened(source=place.reader, table=table, public=table in public)
+                sources[table] = Source(source=place.reader, table=table, public=table in public)
             else:
                 source = arrow(kinds, data[table]) if name == "duckdb" else frame(kinds, data[table])
-                sources[table] = Opened(source=source, public=table in public)
+                sources[table] = Source(source=source, public=table in public)
         ways: dict[str, OpenMany] = {
-            "duckdb": open_tables,
+            "duckdb": open_duckdb_tables,
             "postgres": open_postgres_tables,
             "spark": open_spark_tables,
         }

@@ -59,7 +59,7 @@ def present(value: Expression) -> Expression:
 
 
 def is_unit(unit: Value) -> Measure:
-    """Whether one particular unit is in the cell."""
+    """Return the measure that counts one particular unit in a cell."""
     return Measure(
         value=Case(((call("equal", "boolean", U, Constant(unit, "integer")), ONE),), None, "integer"), per="unit"
     )

@@ -1,9 +1,9 @@
-"""Random questions as text, random tables, and their neighbours: small lists of words, to be extended in place.
+"""Random queries as text, random tables, and their neighbours, from short lists of words.
 
-A word may hold others in braces: `{number}` stands for any word of WORDS["number"], and so on. A new aggregate is a
-line of SPELLINGS, a new way to say where rows come from a line of SOURCES, a new way to group a line of GROUPINGS.
+A word may contain others in braces: `{number}` stands for any word of WORDS["number"], and so on. To add an aggregate,
+add a line to SPELLINGS; for a new FROM clause, to SOURCES; for a new group key, to GROUPINGS.
 """
-# ruff: noqa: S608 - questions are text
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from contract.tables import Row
+from policies import table_policy
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy_build import build
 
 UnitKind = Literal["integer", "text", "real", "row"]
-"""What names the units: a column `u` of a kind, or nothing, each row being one."""
+"""The kind of the unit column `u`, or "row" if each row is a unit."""
 
 KINDS: dict[str, Kind] = {
     "g": "text",
@@ -93,10 +93,10 @@ SPELLINGS: dict[str, list[str]] = {
     ],
     "sum": ["sum({number})", "sum(CASE WHEN {condition} THEN {number} ELSE 0 END)"],
 }
-"""Every aggregate, as it may be written."""
+"""Every aggregate, with its spellings in SQL."""
 
 NO_ROW = frozenset({"count_units"})
-"""Aggregates that are not answered where each row is its own unit."""
+"""Aggregates that are not supported if each row is a unit."""
 
 WORDS: dict[str, list[str]] = {
     "number": [
@@ -114,12 +114,12 @@ WORDS: dict[str, list[str]] = {
     "any": ["g", "note", "b", "d", "z", "{number}", "lower(note)", "CASE WHEN {condition} THEN note END"],
 }
 UNIT_CONDITIONS: dict[UnitKind, str] = {"integer": "u <> 2", "text": "u <> 'a'", "real": "u < 2", "row": "u IS NULL"}
-"""What WHERE may say of the unit's column, beside all other conditions."""
+"""Conditions of WHERE on the unit column, besides all other conditions."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from: what stands before SELECT, what follows FROM, and whether there is a number `y` more."""
+    """The text before SELECT and after FROM, and whether the source has an additional number `y`."""
 
     origin: str
     before: str = ""
@@ -140,7 +140,7 @@ SOURCES: list[Source] = [
 
 @dataclass(frozen=True)
 class Grouping:
-    """Something to group by, and the keys that the asker lists, where the policy has none."""
+    """An expression to group by, and the keys that the caller lists if the policy does not."""
 
     sql: str
     listed: Sequence[Value] | None = None
@@ -175,10 +175,10 @@ FOUND: list[Grouping] = [
     Grouping("round(z, 1)"),
     Grouping("date_trunc('month', d)"),
 ]
-"""What may be grouped by although its values are not public: the groups are found in the data."""
+"""Group keys whose values are not public: the groups are discovered in the data."""
 
 ITEMS: list[str] = ["{0}", "{0}", "2 * {0} + 1", "{0} / {1}", "CASE WHEN {0} > 3 THEN {1} END", "coalesce({0}, 0)"]
-"""What is selected: post-processing of one or two aggregates."""
+"""Items of the select list: post-processing of one or two aggregates."""
 
 HAVINGS: list[str] = ["", "", " HAVING {0} > 1", " HAVING {0} + {1} <> 0 OR {2} > 2"]
 ORDERS: list[str] = ["", "", " ORDER BY a0 DESC", " ORDER BY {0}, 1"]
@@ -187,7 +187,7 @@ LIMITS: list[str] = ["", "", " LIMIT 2", " LIMIT 3 OFFSET 1"]
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and the keys that go with it."""
+    """A query, and the keys that the caller lists."""
 
     sql: str
     keys: Mapping[str, Sequence[Value]] = field(default_factory=dict)
@@ -195,7 +195,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Trial:
-    """A question to one table and to some neighbours of it."""
+    """A query, a table, and some neighbours of the table."""
 
     unit: UnitKind
     table: TablePolicy
@@ -209,8 +209,8 @@ def kinds_of(unit: UnitKind) -> dict[str, Kind]:
 
 
 def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> TablePolicy:
-    """The table `t`, its policy made as `tacit.open` makes it."""
-    return build(
+    """Return the policy of the table `t`, as `tacit.open` builds it."""
+    return table_policy(
         "t",
         kinds_of(unit),
         unit=ROW if unit == "row" else "u",
@@ -243,14 +243,14 @@ def _groupings(draw: st.DrawFn, *, found: bool) -> list[Grouping]:
     count = draw(st.sampled_from([0, 1, 1, 1, 2, 3]))
     chosen = [draw(st.sampled_from(FOUND))] if found else []
     chosen += [draw(st.sampled_from(GROUPINGS)) for _ in range(count // 2 if found else count)]
-    return list({one.sql: one for one in chosen}.values())
+    return list({grouping.sql: grouping for grouping in chosen}.values())
 
 
 @st.composite
 def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str], *, found: bool = False) -> Question:
-    """A question of some aggregates, with up to three keys, and some of all other clauses.
+    """Draw a query with some aggregates, up to three keys, and some of all other clauses.
 
-    If groups are to be found in the data, one key at least has no public values.
+    If `found`, groups are discovered in the data, and at least one key has no public values.
     """
     source = draw(st.sampled_from(SOURCES))
     more = {"where": ["{condition}", UNIT_CONDITIONS[unit]]}
@@ -266,7 +266,7 @@ def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str], *, found: bo
         return word.format(*(aggregate() for _ in range(word.count("{"))))
 
     groupings = draw(_groupings(found=found))
-    by = [(fill(one.sql), one.listed) for one in groupings]
+    by = [(fill(grouping.sql), grouping.listed) for grouping in groupings]
     items = [with_aggregates(draw(st.sampled_from(ITEMS))) for _ in range(draw(st.integers(1, 2)))]
     selected = [f"{sql} AS k{i}" for i, (sql, _) in enumerate(by)] + [f"{sql} AS a{i}" for i, sql in enumerate(items)]
     where = fill(draw(st.sampled_from(["", "", "", " WHERE {where}"])))
@@ -282,15 +282,15 @@ _GROUPED = st.fixed_dictionaries({name: st.sampled_from(VALUES[name]) for name i
 
 @st.composite
 def some_rows(draw: st.DrawFn, units: Sequence[Value], counts: Sequence[int]) -> list[Row]:
-    """Some rows of these units, many of them several times, so that units have too many groups and rows.
+    """Draw some rows of these units, many of them several times, so that units exceed max_groups and max_rows.
 
-    Often a unit's numbers are the same throughout: then it is as far from the others as it can be in all its groups.
+    Often all rows of a unit have the same numbers: then its contribution is as large as possible in all its groups.
     """
     rows: list[Row] = []
-    own = {repr(unit): draw(_ROW) for unit in units} if draw(st.booleans()) else None
+    fixed = {repr(unit): draw(_ROW) for unit in units} if draw(st.booleans()) else None
     for _ in range(draw(st.sampled_from(counts))):
         unit, times = draw(st.sampled_from(units)), draw(st.sampled_from([1, 1, 2, 5]))
-        row = draw(_ROW) if own is None else own[repr(unit)] | draw(_GROUPED)
+        row = draw(_ROW) if fixed is None else fixed[repr(unit)] | draw(_GROUPED)
         rows += [{"u": unit, **row}] * times
     return rows
 
@@ -305,7 +305,7 @@ def trials(
     relations: Sequence[Neighbours] = ("add/remove", "change one"),
     found: bool = False,
 ) -> Trial:
-    """A question of some aggregates, a table, and some neighbours of it under the relation that the policy has."""
+    """Draw a query, a table, and some neighbours of the table under the relation of its policy."""
     unit = draw(st.sampled_from(units))
     relation: Neighbours = draw(st.sampled_from(relations))
     reach = st.sampled_from([1, 1, 2, 2, 2, 3, 10**6])
@@ -318,30 +318,30 @@ def trials(
 
 
 def _different(rows: Sequence[Row], others: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
-    """Return the tables that are not the first, each once; by their texts, since NaN is not equal to itself."""
-    found = {repr(other): other for other in others}
-    return [other for text, other in found.items() if text != repr(rows)]
+    """Return the tables that differ from the first, each once; compared as text, because NaN does not equal NaN."""
+    by_text = {repr(other): other for other in others}
+    return [other for text, other in by_text.items() if text != repr(rows)]
 
 
 @st.composite
 def _other_row(draw: st.DrawFn, rows: Sequence[Row], unit: UnitKind, relation: Neighbours) -> list[Row]:
-    """A table with one row less, or with one row replaced."""
-    place = draw(st.integers(0, len(rows) - 1))
+    """Draw a table with one row less, or with one row replaced."""
+    index = draw(st.integers(0, len(rows) - 1))
     new = [] if relation == "add/remove" else [{"u": draw(st.sampled_from(UNITS[unit])), **draw(_ROW)}]
-    return [*rows[:place], *new, *rows[place + 1 :]]
+    return [*rows[:index], *new, *rows[index + 1 :]]
 
 
 @st.composite
 def _other_unit(draw: st.DrawFn, rows: Sequence[Row], unit: UnitKind, relation: Neighbours) -> list[Row]:
-    """A table without the rows of one unit; or with others in their place, of the unit itself or of one not yet there.
+    """Draw a table without the rows of one unit; under "change one" with other rows, of that unit or of a new one.
 
-    Rows that name no unit are nobody's and may move nothing, so their removal is a neighbour as well.
+    Rows without a unit must not change an answer, so a table without them is a neighbour as well.
     """
     gone = draw(st.sampled_from(rows))["u"]
     rest = [row for row in rows if not same_unit(row["u"], gone)]
     if relation == "add/remove" or is_nobody(gone):
         return rest
-    absent = [one for one in UNITS[unit] if not any(same_unit(one, row["u"]) for row in rest)]
+    absent = [other for other in UNITS[unit] if not any(same_unit(other, row["u"]) for row in rest)]
     return rest + draw(some_rows([draw(st.sampled_from([gone, *absent]))], [0, 1, 4, 8]))
 
 
@@ -349,5 +349,5 @@ def is_nobody(unit: Value) -> bool:
     return unit is None or (isinstance(unit, float) and isnan(unit))
 
 
-def same_unit(one: Value, other: Value) -> bool:
-    return is_nobody(one) if is_nobody(other) else one == other
+def same_unit(unit: Value, other: Value) -> bool:
+    return is_nobody(unit) if is_nobody(other) else unit == other

@@ -10,7 +10,7 @@ from math import inf, nan
 
 from hypothesis import strategies as st
 
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.sql.engine import StatementEngine
 from tacit.query.expressions import Kind, Value
 
 Row = Mapping[str, Value]

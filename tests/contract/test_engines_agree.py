@@ -1,8 +1,8 @@
 """The same question on every engine: the exact integers are equal, one by one.
 
 Where no unit exceeds max_groups nothing is chosen, and the integers are a function of the table alone. Questions are
-drawn from the words of `contract.questions`, tables hold values that engines stumble over. What Java computes in
-its own way (exp, ln, powers) is not among the words.
+drawn from the words of `contract.questions`, tables hold values that engines stumble over. Functions whose
+last bits differ in Java (exp, ln, powers) are not among the words.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from contract.tables import Opener, Row
 from contract.test_joins import SHAPES, SOURCES, Tables, joined_rows, policies
 from contract.test_joins import VALUES as JOINED_VALUES
 from contract.test_joins import question as question_of
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, RefusedError
 from tacit.query.histograms import Histograms
-from tacit.query.parse import parse
 from tacit.query.plan import Plan
+from tacit.query.sql.parse import parse
 
 SECRET = (3, 5)
 EVERY_UNIT: list[UnitKind] = ["integer", "text", "real", "row"]
@@ -71,7 +71,7 @@ def everything(units: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
 
 
 def measured(engine: StatementEngine, plan: Plan) -> object:
-    """Return all that an engine hands on: integers, and keys where groups are found."""
+    """Return everything that an engine returns: integers, and keys if groups are discovered."""
     if not plan.open:
         return [list(integers) for integers in engine.measure_with(plan, SECRET)]
     found = engine.find_with(plan, everything, SECRET)

@@ -33,14 +33,15 @@ from contract.plans import (
 from contract.questions import SPELLINGS, Trial, trials
 from contract.tables import KINDS, Opener, Row, rows
 from contract.test_questions import BRIEF, SEARCH, SECRET, arrow, asked, engine_of, in_table
-from tacit.engines.statements.plan import SOURCE
+from tacit.arrays import Ints
+from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Expression, Value
 from tacit.query.histograms import Counts, Histograms, in_blocks
+from tacit.query.noise_law import sensitivity
 from tacit.query.plan import Key, Measure, Plan
-from tacit.query.price import sensitivity
-from tacit.query.selection import Found, Places, Units, select
+from tacit.query.pricing.partition_selection import DiscoveredGroups, GroupIndices, selection_law
 
 MANY = 10**6
 COUNT, HERE = Measure(value=None), Measure(value=None, per="unit")
@@ -53,7 +54,7 @@ def opened(expression: Expression) -> Key:
     return Key(name="key", expression=expression, values=None)
 
 
-def everything(units: Units) -> Places:
+def everything(units: Ints) -> GroupIndices:
     """Choose all groups."""
     return np.arange(units.size)
 
@@ -64,11 +65,11 @@ class Chosen:
     def __init__(self) -> None:
         self.units: list[int] = []
 
-    def __call__(self, counts: Units) -> Places:
+    def __call__(self, counts: Ints) -> GroupIndices:
         self.units = counts.tolist()
         return everything(counts)
 
-    def of(self, found: Found) -> dict[Group, int]:
+    def of(self, found: DiscoveredGroups) -> dict[Group, int]:
         return {group: self.units[place] for group, place in zip(found.keys, found.places, strict=True)}
 
 
@@ -76,7 +77,7 @@ Integers = list[Counts]
 """For each measure its integers in one group: one, or one for each bin."""
 
 
-def by_group(found: Found) -> dict[Group, Integers]:
+def by_group(found: DiscoveredGroups) -> dict[Group, Integers]:
     return {
         group: [own.of(i, i + 1) if isinstance(own, Histograms) else np.array([own[i]]) for own in found.integers]
         for i, group in enumerate(found.keys)
@@ -259,7 +260,7 @@ def oversteps(question: Plan, one: Measured, other: Measured) -> list[str]:
     """Return how units and integers move further than a plan's noise is made for."""
     groups = {*one[1], *other[1]}
     moves = [abs(one[0].get(group, 0) - other[0].get(group, 0)) for group in groups]
-    most = select(question, Fraction(1), DELTA).moving
+    most = selection_law(question, Fraction(1), DELTA).moving
     found = [f"units: {moves}"] if max(moves, default=0) > 1 or sum(moves) > most else []
     place = 0
     for bundle in question.bundles:
@@ -298,7 +299,7 @@ def fits(trial: Trial, question: Plan) -> bool:
 
 FEW = settings(BRIEF, max_examples=50)
 LATER = ("count_distinct", "max", "min", "quantile", "quantile_disc")
-"""What a second look at the data measures, for shown groups alone: see `test_shown_groups`."""
+"""Aggregates that the second pass measures, only for released groups; see `test_shown_groups`."""
 
 PLAIN = frozenset(SPELLINGS) - frozenset(LATER)
 

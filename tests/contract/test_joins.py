@@ -25,20 +25,20 @@ import tacit as tc
 from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
-from tacit.engines.duckdb import DuckDBEngine, open_tables
-from tacit.engines.duckdb_dialect import DUCKDB
-from tacit.engines.opened import Opened
-from tacit.engines.statements.engine import StatementEngine
-from tacit.engines.statements.words import SQL, cast
+from policies import table_policy
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb_tables
+from tacit.engines.source import Source
+from tacit.engines.sql.builder import SQL, cast
+from tacit.engines.sql.engine import StatementEngine
 from tacit.guarantees.events import Neighbours
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Kind, Value
 from tacit.query.joins import Join
-from tacit.query.parse import parse
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy
-from tacit.query.policy_build import build
-from tacit.query.row_work import row_work
+from tacit.query.sql.parse import parse
+from tacit.query.sql.row_work import row_work
 
 ARROW: dict[Kind, pa.DataType] = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
 SHAPES: dict[str, dict[str, Kind]] = {
@@ -112,8 +112,8 @@ def arrow(table: str, rows: Sequence[Row]) -> pa.Table:
 
 @contextmanager
 def opened(data: Tables) -> Iterator[DuckDBEngine]:
-    sources = {name: Opened(source=arrow(name, data[name]), public=name in ("r", "c")) for name in SHAPES}
-    engine = open_tables(sources, threads=1)
+    sources = {name: Source(source=arrow(name, data[name]), public=name in ("r", "c")) for name in SHAPES}
+    engine = open_duckdb_tables(sources, threads=1)
     try:
         yield engine
     finally:
@@ -126,7 +126,7 @@ def policies(
     limits = {"max_groups": groups, "max_rows": rows}
     bounds = {"v": {"x": (-1, 1), "n": (0, 4)}, "p": {"y": (0, 2)}}
     private = {
-        name: build(name, SHAPES[name], unit=unit, **limits, bounds=bounds[name], neighbours=neighbours)  # type: ignore[arg-type]
+        name: table_policy(name, SHAPES[name], unit=unit, **limits, bounds=bounds[name], neighbours=neighbours)  # type: ignore[arg-type]
         for name, unit in UNITS.items()
     }
     return private | {name: engine.public(name, SHAPES[name], neighbours) for name in ("r", "c")}
@@ -196,7 +196,7 @@ def test_joins_are_what_nested_loops_give(data: Tables, sources: list[str]) -> N
 
 
 def without_hostile(data: Tables) -> dict[str, list[dict[str, Value]]]:
-    """Rows of units alone, and no NaN or infinity, of which plain SQL has another opinion."""
+    """Return the rows that name a unit, without NaN and infinity, which plain SQL compares differently."""
     return {
         name: [{key: tame(value) for key, value in row.items()} for row in rows if row.get(UNITS.get(name, ""), 1)]
         for name, rows in data.items()
@@ -342,10 +342,10 @@ def decimal_tables(*, without_one: bool = False) -> DuckDBEngine:
     kind = pa.decimal128(30, 2)
     ids = CLOSE[:1]
     ages = CLOSE[1:] if not without_one else CLOSE[2:]
-    return open_tables(
+    return open_duckdb_tables(
         {
-            "a": Opened(source=pa.table({"u": pa.array(ids, kind)})),
-            "b": Opened(source=pa.table({"u": pa.array(ages, kind), "y": [1.0] * len(ages)})),
+            "a": Source(source=pa.table({"u": pa.array(ids, kind)})),
+            "b": Source(source=pa.table({"u": pa.array(ages, kind), "y": [1.0] * len(ages)})),
         },
         threads=1,
     )
@@ -353,8 +353,8 @@ def decimal_tables(*, without_one: bool = False) -> DuckDBEngine:
 
 def decimal_plan() -> Plan:
     known = {
-        "a": build("a", {"u": "real"}, unit="u", max_groups=1, max_rows=9),
-        "b": build("b", {"u": "real", "y": "real"}, unit="u", max_groups=1, max_rows=9, bounds={"y": (0, 1)}),
+        "a": table_policy("a", {"u": "real"}, unit="u", max_groups=1, max_rows=9),
+        "b": table_policy("b", {"u": "real", "y": "real"}, unit="u", max_groups=1, max_rows=9, bounds={"y": (0, 1)}),
     }
     return parse("SELECT count(*) AS n FROM a JOIN b ON a.u = b.u", known)
 
@@ -367,7 +367,7 @@ def test_units_that_differ_in_a_far_digit_are_not_joined(monkeypatch: pytest.Mon
     def rounded(first: tuple[SQL, str], second: tuple[SQL, str], _: Kind) -> tuple[SQL, SQL]:
         return cast(first[0], "DOUBLE"), cast(second[0], "DOUBLE")
 
-    monkeypatch.setattr(DUCKDB, "alike", rounded)
+    monkeypatch.setattr(DUCKDB, "comparable_units", rounded)
     (with_all,), (with_less,) = (
         engine.measure_with(decimal_plan(), SECRET) for engine in (one, decimal_tables(without_one=True))
     )
@@ -388,13 +388,13 @@ UNIT_TYPES = [
 def test_units_of_types_that_fit_are_compared(
     one: pa.DataType, two: pa.DataType, left: list[Value], right: list[Value], want: int
 ) -> None:
-    engine = open_tables(
+    engine = open_duckdb_tables(
         {
-            "a": Opened(source=pa.table({"u": pa.array(left, one)})),
-            "b": Opened(source=pa.table({"u": pa.array(right, two)})),
+            "a": Source(source=pa.table({"u": pa.array(left, one)})),
+            "b": Source(source=pa.table({"u": pa.array(right, two)})),
         }
     )
-    known = {name: build(name, engine.schema(name), unit="u", max_groups=1, max_rows=9) for name in "ab"}
+    known = {name: table_policy(name, engine.schema(name), unit="u", max_groups=1, max_rows=9) for name in "ab"}
     plan = parse("SELECT count(*) AS n FROM a JOIN b USING (u)", known)
     assert engine.measure_with(plan, SECRET) == [[want]]
 
@@ -404,10 +404,10 @@ def test_units_of_types_that_fit_are_compared(
     [(pa.decimal128(20, 2), pa.float64()), (pa.decimal128(20, 2), pa.decimal128(20, 4)), (pa.int64(), pa.float64())],
 )
 def test_units_of_types_that_do_not_fit_are_refused(one: pa.DataType, two: pa.DataType) -> None:
-    engine = open_tables(
-        {"a": Opened(source=pa.table({"u": pa.array([], one)})), "b": Opened(source=pa.table({"u": pa.array([], two)}))}
+    engine = open_duckdb_tables(
+        {"a": Source(source=pa.table({"u": pa.array([], one)})), "b": Source(source=pa.table({"u": pa.array([], two)}))}
     )
-    known = {name: build(name, {"u": "real"}, unit="u", max_groups=1, max_rows=9) for name in "ab"}
+    known = {name: table_policy(name, {"u": "real"}, unit="u", max_groups=1, max_rows=9) for name in "ab"}
     plan = parse("SELECT count(*) AS n FROM a JOIN b USING (u)", known)
     with pytest.raises(tc.InvalidError, match="cannot be compared exactly"):
         engine.check(plan)
@@ -421,8 +421,8 @@ def test_where_each_row_is_a_unit_a_row_stays_one_row() -> None:
     public: list[dict[str, Value]] = [{"k": key, "name": "A", "z": 1, "w": 1.0} for key in ("a", "é", "zz", None, None)]
     data: Tables = {"v": rows, "p": [], "r": public, "c": [{"name": "A", "rich": "yes"}]}
     with opened(data) as engine:
-        known = {**policies(engine), "v": build("v", SHAPES["v"], unit=ROW)}
+        known = {**policies(engine), "v": table_policy("v", SHAPES["v"], unit=ROW)}
         for source, want in (("v JOIN r USING (k)", 3), ("v LEFT JOIN r USING (k)", 5)):
             assert engine.measure_with(parse(f"SELECT count(*) AS n FROM {source}", known), SECRET) == [[want]]
-        with pytest.raises(tc.RefusedError, match="several rows"):
+        with pytest.raises(tc.RefusedError, match="into several"):
             parse("SELECT count(*) AS n FROM v JOIN r ON v.n = r.z", known)

@@ -10,8 +10,8 @@ import pytest
 from contract.tables import Opener
 from row_values import row_values
 from tacit.query.expressions import Call, Column, Constant, Expression, Value
-from tacit.query.functions_text import like
-from tacit.query.like_patterns import check_pattern
+from tacit.query.expressions.like_patterns import check_pattern
+from tacit.query.expressions.text import like
 
 CHANCE = random.Random(3)  # noqa: S311 - test data
 LETTERS = ["a", "b", "%", "_", "\\", ".", "\n", "é", "😀", "(", "'", '"', "$", "]", "\r", "\u2028", "\t", "*", "{"]

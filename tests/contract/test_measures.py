@@ -237,7 +237,7 @@ def test_a_condition_keeps_the_rows_for_which_it_is_true(engine: Opener) -> None
 
 
 def nested(depth: int) -> Expression:
-    """An expression of which every operand must be guarded, so that SQL in one piece would double at each step."""
+    """Return an expression whose operands all need guards, so that unlayered SQL would double at each step."""
     inner: Expression = X
     for _ in range(depth):
         inverse = call("divide", "real", ONE_REAL, call("subtract", "real", inner, ONE_REAL))
@@ -260,5 +260,5 @@ def test_what_is_too_deep_for_an_engine_is_refused_before_anything_is_read(engin
         if opened.dialect.deepest is None:
             opened.check(asked)
         else:
-            with pytest.raises(InvalidError, match="at most 48 deep"):
+            with pytest.raises(InvalidError, match="Spark supports at most 48"):
                 opened.check(asked)

@@ -1,4 +1,4 @@
-"""What every engine reads of a public table: its size, and how many rows share one value of a column."""
+"""The size of a public table, and the number of rows that share a value of a column, on every engine."""
 
 from __future__ import annotations
 

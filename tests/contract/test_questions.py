@@ -1,7 +1,7 @@
-"""Whatever is asked in SQL: neighbouring tables move the exact integers by no more than the price says.
+"""Neighbouring tables change the exact integers of any query by no more than the sensitivity that was priced.
 
 A text goes through the parser and the real engine, once for each of two neighbours, under the same key of the hash
-that chooses cells; what moved is compared with what the noise was priced for. Planted errors must be found.
+that chooses cells. The test compares the change with the sensitivity of the noise. Planted errors must be found.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from contract.questions import (
     trials,
 )
 from contract.tables import Row
-from tacit.engines.duckdb import DuckDBEngine, open_duckdb
-from tacit.engines.statements.engine import Secret
-from tacit.engines.statements.plan import SOURCE
+from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
+from tacit.engines.sql.engine import Secret
+from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
-from tacit.query.parse import parse
 from tacit.query.plan import Bundle, Plan
-from tacit.query.price import price
-from tacit.query.release import coarse
+from tacit.query.pricing.price import Cost, price
+from tacit.query.results.release import coarse
+from tacit.query.sql.parse import parse
 
 SECRET, OTHER_SECRET = (7, 11), (8, 12)
 HUGE = 10**12
@@ -76,7 +76,7 @@ def by_bundle(plan: Plan, integers: Integers) -> Iterator[list[int]]:
 
 def oversteps(plan: Plan, one: Integers, other: Integers) -> list[str]:
     """Return how the bundles move further than a plan's noise is made for."""
-    laws = zip(price(plan, epsilon=HUGE).noise, price(plan, rho=HUGE**2).noise, strict=True)
+    laws = zip(price(plan, Cost(epsilon=HUGE)).noise, price(plan, Cost(rho=HUGE**2)).noise, strict=True)
     found = []
     for (laplace, gaussian), before, after in zip(laws, by_bundle(plan, one), by_bundle(plan, other), strict=True):
         moves = [abs(a - b) for a, b in zip(before, after, strict=True) if a != b]
@@ -166,7 +166,7 @@ def test_every_spelling_means_its_aggregate(function: str, word: str, data: st.D
 
 @dataclass(frozen=True)
 class Error:
-    """What is claimed in place of the truth, what is measured, and under which key of the hash for the neighbour."""
+    """A planted error: the plan that is priced, the plan that is measured, and the neighbour's key of the hash."""
 
     claimed: Callable[[Plan], Plan] = lambda plan: plan
     measured: Callable[[Plan], Plan] = lambda plan: plan
@@ -186,7 +186,7 @@ def reach_times(share: Callable[[int], int], plan: Plan) -> Plan:
 
 
 def a_row_fewer(plan: Plan) -> Plan:
-    """What the sensitivity would be for max_rows - 1."""
+    """Return a plan with the sensitivity of max_rows - 1."""
     rows = plan.table.rows
     return reach_times(lambda reach: reach if reach == 1 else reach * (rows - 1) // rows, plan) if rows > 1 else plan
 

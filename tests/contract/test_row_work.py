@@ -10,14 +10,14 @@ import pytest
 
 from contract.tables import Opener
 from row_values import row_values
-from tacit.engines.duckdb_dialect import DUCKDB
-from tacit.engines.postgres_dialect import POSTGRES
-from tacit.engines.spark_dialect import SPARK
-from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.rows import Rows
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.postgres.dialect import POSTGRES
+from tacit.engines.spark.dialect import SPARK
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.layers import Layers
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.functions import FUNCTIONS
+from tacit.query.expressions.functions import FUNCTIONS
 
 Nest = Callable[[Expression], Expression]
 
@@ -78,7 +78,7 @@ NESTS = [(S, nest, name) for name, nest in OF_TEXT.items()] + [(X, nest, name) f
 def size(dialect: Dialect, expression: Expression) -> int:
     """Return how many characters an expression has as SQL."""
     types = dict(zip(("s", "x"), TYPES[dialect], strict=True))
-    rows = Rows(dialect, types, [expression])
+    rows = Layers(dialect, types, [expression])
     rows.value(expression)
     deepest, type(dialect).deepest = type(dialect).deepest, None
     try:

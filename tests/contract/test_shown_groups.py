@@ -1,4 +1,4 @@
-"""Groups that are shown, looked at once more for their bins and their different values: the same rows, and no more."""
+"""The second pass over released groups, for bins and distinct values: it reads the same rows as the first."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from contract.test_found_groups import (
     oversteps,
 )
 from contract.test_questions import BRIEF, SEARCH, asked, in_table
-from tacit.engines.statements import keep, shown
-from tacit.engines.statements.dialect import Dialect
+from tacit.arrays import Ints
+from tacit.engines.sql import contribution_bounding, discovered_groups
+from tacit.engines.sql.dialect import Dialect
 from tacit.errors import SourceError
 from tacit.query.expressions import Expression
 from tacit.query.histograms import Histograms
 from tacit.query.plan import Measure, Plan
-from tacit.query.selection import Places, Units
+from tacit.query.pricing.partition_selection import GroupIndices
 
 BINS, COUNTED = Measure(value=REMAINDER, bins=7, fraction_bits=3), Measure(value=NAME, per="value")
 
@@ -77,7 +78,7 @@ def test_a_unit_brings_as_many_values_as_it_may_to_the_groups_that_it_keeps(
 def test_what_is_measured_of_a_group_does_not_depend_on_which_others_are_shown(
     engine: Opener, some: int, value: Expression, data: list[Row]
 ) -> None:
-    """Where units keep all: which values they bring is then told by the key alone, which is drawn afresh."""
+    """Check groups if units keep all: then only the key, which is drawn for each query, decides their values."""
     question = plan(table(groups=10**9, rows=10**6), BINS, different_values(value), keys=[opened(NAME), opened(A)])
     with engine(KINDS, data) as source:
         every = listed(by_group(source.find(question, everything)))
@@ -106,7 +107,7 @@ def test_nothing_stays_behind(engine: Opener) -> None:
     question = plan(table(), BINS, COUNTED, keys=[opened(NAME)])
     data = [{**dict.fromkeys(KINDS), "u": 1, "a": 1}]
 
-    def fail(units: Units) -> Places:
+    def fail(units: Ints) -> GroupIndices:
         raise ValueError(units)
 
     with engine(KINDS, data) as source:
@@ -153,7 +154,7 @@ def moves_values(error: Callable[[Plan], Plan], trial: Trial) -> bool:
 
 
 def crowd(word: str, notes: str) -> Trial:
-    """Nine units of four values in each of three groups, and one with a value of its own that goes; one group each."""
+    """Nine units with four values in each of three groups, and a unit with another value, which the neighbour lacks."""
     row: Row = dict.fromkeys(COLUMNS)
     some = [{**row, "u": u, "note": n, "p": p % 7} for u in range(2, 11) for n in "bcd" for p in range(u, u + 4)]
     own = [{**row, "u": 1, "note": note, "p": 50} for note in notes]
@@ -175,12 +176,13 @@ def test_twice_what_a_unit_may_is_found(word: str) -> None:
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_second_look_that_keeps_all_groups_is_found(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str) -> str:
-        del max_groups
-        return keep.numbered(10**9, dialect, by, rank=rank)
+    def numbered(max_groups: int, dialect: Dialect, by: Sequence[str], *, rank: str = "ROW_NUMBER") -> str:
+        kept = max_groups if rank == "ROW_NUMBER" else 10**9  # the first pass stays honest
+        return contribution_bounding.numbered(kept, dialect, by, rank=rank)
 
     assert not moves_values(honestly, crowd(word, "bcd"))
-    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=numbered, best_values=keep.best_values))
+    patched = SimpleNamespace(numbered=numbered, best_values=contribution_bounding.best_values)
+    monkeypatch.setattr(discovered_groups, "contribution_bounding", patched)
     assert moves_values(honestly, crowd(word, "bcd"))
 
 
@@ -189,8 +191,9 @@ def test_values_that_are_hashed_by_the_place_of_a_group_are_found(monkeypatch: p
 
     def best_values(max_rows: int, by: Sequence[str], dialect: Dialect) -> str:
         del by
-        return keep.best_values(max_rows, ["place"], dialect)
+        return contribution_bounding.best_values(max_rows, ["place"], dialect)
 
     assert not moves_values(honestly, crowd("count(DISTINCT p)", "a"))
-    monkeypatch.setattr(shown, "keep", SimpleNamespace(numbered=keep.numbered, best_values=best_values))
+    patched = SimpleNamespace(numbered=contribution_bounding.numbered, best_values=best_values)
+    monkeypatch.setattr(discovered_groups, "contribution_bounding", patched)
     assert moves_values(honestly, crowd("count(DISTINCT p)", "a"))

@@ -1,4 +1,4 @@
-"""How many rows share their values, on every engine: what `tc.anonymity.check` judges of a table that stays away."""
+"""The number of rows that share their values, on every engine: `tc.anonymity.check` reads it from a database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import isnan
 import pytest
 
 from contract.tables import KINDS, VALUES, Opener, Row
-from tacit.errors import InvalidError
+from tacit.errors import ColumnNotFoundError
 from tacit.query.expressions import Value
 
 CHANCE = random.Random(11)  # noqa: S311 - test data
@@ -18,7 +18,7 @@ DATA: list[Row] = [{name: CHANCE.choice(values) for name, values in VALUES.items
 
 
 def told(value: Value) -> Value:
-    """A value as it is told apart: NaN and the empty text are missing, there is one zero, and moments are text."""
+    """Return a value as a tally has it: NaN and the empty text are missing, -0.0 is 0.0, and dates are text."""
     if value == "" or (isinstance(value, float) and isnan(value)):
         return None
     if isinstance(value, date):
@@ -48,5 +48,5 @@ def test_an_empty_table_has_no_rows_to_share(engine: Opener) -> None:
 
 
 def test_a_column_that_is_not_there_is_named(engine: Opener) -> None:
-    with engine(KINDS, []) as opened, pytest.raises(InvalidError, match="'nobody'"):
+    with engine(KINDS, []) as opened, pytest.raises(ColumnNotFoundError, match="'nobody'"):
         opened.tally(["name", "nobody"])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from contract.tables import DATES, INTEGERS, NAMES, REALS, TIMES
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
-from tacit.query.functions import FUNCTIONS, Takes
-from tacit.query.functions_cast import CASTS
-from tacit.query.functions_time import DAYS_AND_LONGER, UNITS
+from tacit.query.expressions.casts import CASTS
+from tacit.query.expressions.functions import FUNCTIONS, Takes
+from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
 
 KINDS: dict[str, Kind] = {
     "i": "integer",
@@ -119,6 +119,14 @@ LIBRARY = frozenset({"ln", "exp", "power"})
 _OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs"})
 
 
+def kinds_of(name: str) -> list[Kind]:
+    """Return the kinds of result that a function can have."""
+    function = FUNCTIONS[name]
+    if function.gives != "same":
+        return [function.gives]
+    return next(POSSIBLE[takes] for takes in function.takes if takes in ("number", "any", "moment"))
+
+
 def constants(kind: Kind) -> st.SearchStrategy[Expression]:
     values = [value for value in VALUES[kind] if not (isinstance(value, float) and isnan(value))]
     return st.sampled_from(values).map(lambda value: Constant(value, kind))
@@ -161,7 +169,7 @@ def expressions(kind: Kind, depth: int, *, without: frozenset[str] = LIBRARY) ->
 
 @st.composite
 def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: frozenset[str] = LIBRARY) -> Expression:
-    """A call of one function that gives a kind, or a leaf where there is none."""
+    """A call of one function that returns a kind, or a leaf if no call does."""
     function = FUNCTIONS[name]
     shared = kind if function.gives == "same" else None
     alike = [takes for takes in function.takes if takes in ("number", "any", "moment")]

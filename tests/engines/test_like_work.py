@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tacit.engines.duckdb_dialect import DUCKDB
-from tacit.engines.postgres_dialect import POSTGRES
-from tacit.engines.spark_dialect import SPARK
-from tacit.engines.statements.dialect import Dialect
-from tacit.engines.statements.like import atomic_expression, automaton_expression
-from tacit.engines.statements.words import column, literal
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.postgres.dialect import POSTGRES
+from tacit.engines.spark.dialect import SPARK
+from tacit.engines.sql.builder import column, literal
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.functions import atomic_expression, automaton_expression
 from tacit.query.expressions import Call, Column, Constant
-from tacit.query.like_patterns import check_pattern
+from tacit.query.expressions.like_patterns import check_pattern
 
 SEVERAL = [
     "%_a" * 5 + "%b",

@@ -14,9 +14,10 @@ import pytest
 
 import tacit as tc
 from query.test_refusals import REFUSED
-from tacit.engines.duckdb import DuckDBEngine
+from tacit.database import Database
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.query.expressions import Value
-from tacit.session import FAILED, Database
+from tacit.session import SOURCE_FAILED
 
 TABLE = pa.table(
     {
@@ -51,7 +52,7 @@ ANSWERED = [
 
 @dataclass
 class Watched:
-    """Stands where a DuckDB connection stood: writes down what is asked of it, and raises."""
+    """Replaces a DuckDB connection: records each access, and raises."""
 
     seen: list[str] = field(default_factory=list)
 
@@ -88,7 +89,7 @@ def watch(db: Database) -> tuple[Watched, duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[tuple[Database, Watched]]:
-    """One database for all tests of which none may touch it."""
+    """One database for all tests; no test may access it."""
     db = opened(TABLE)
     seen, connection = watch(db)
     yield db, seen
@@ -170,7 +171,7 @@ def test_but_an_answer_does_read_and_stays_charged(fresh: tuple[Database, Watche
     db, seen = fresh
     with pytest.raises(tc.SourceError) as failure:
         db.sql(sql, epsilon=0.5)
-    assert str(failure.value) == FAILED
+    assert failure.value.message == SOURCE_FAILED
     assert seen.seen == ["execute"]
     assert [one.outcome for one in db.ledger.entries()] == ["failed"]
     assert db.spent == tc.ApproxDP(epsilon=0.5, delta=0)

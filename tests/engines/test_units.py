@@ -12,10 +12,10 @@ import pytest
 from contract.plans import plan, table
 from postgres_server import database
 from spark_session import spark
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.postgres import open_postgres
-from tacit.engines.spark import open_spark
-from tacit.engines.statements.engine import StatementEngine
+from tacit.engines.duckdb.engine import open_duckdb
+from tacit.engines.postgres.engine import open_postgres
+from tacit.engines.spark.engine import open_spark
+from tacit.engines.sql.engine import StatementEngine
 from tacit.query.plan import Measure
 
 UNITS = Measure(value=None, per="unit")

@@ -1,6 +1,6 @@
-"""Agreement with dp-accounting, whose answers `bench/accounting_golden.py` wrote down.
+"""Agreement with dp-accounting, whose results `bench/accounting_golden.py` recorded.
 
-Where δ ≥ 1e-9: below that, what its transforms round is no longer small beside δ.
+Only for δ ≥ 1e-9: below that, the rounding of its transforms is not small compared with δ.
 """
 
 from __future__ import annotations

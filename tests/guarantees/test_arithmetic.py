@@ -38,7 +38,7 @@ def sums(pieces: list[Guarantee]) -> dict[str, Fraction]:
 @pytest.mark.parametrize("guarantee", WHOLE)
 @settings(deadline=None)
 @given(parts=shares)
-def test_what_is_split_adds_up_to_what_was_given(guarantee: Guarantee, parts: Any) -> None:  # noqa: ANN401
+def test_the_parts_of_a_split_add_up_to_the_whole(guarantee: Guarantee, parts: Any) -> None:  # noqa: ANN401
     pieces = split(guarantee, parts)
     assert len(pieces) == (parts if isinstance(parts, int) else len(parts))
     assert sums(pieces) == sums([guarantee])

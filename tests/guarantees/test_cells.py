@@ -1,4 +1,4 @@
-"""Laws on a grid: from above no ε has a smaller δ than the true table, from below none a larger one."""
+"""Laws on a grid: from above, δ(ε) is at least that of the true table for every ε; from below, at most."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tacit.guarantees.events import BoundedRange
 from tacit.guarantees.pld import delta_bounds, laws
-from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, united
 
 Floats = npt.NDArray[np.float64]
 Table = tuple[Floats, Floats]
@@ -36,7 +36,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 def delta(loss: Floats, mass: Floats, infinite: float = 0.0) -> Floats:
-    """δ(ε) = Pr[L = ∞] + Σ p·(1 - e^(ε-L))₊ on the grid of ε, negative ones too: that is what composition needs."""
+    """δ(ε) = Pr[L = ∞] + Σ p·(1 - e^(ε-L))₊ on the grid of ε, also negative ones, which composition needs."""
     gain = -np.expm1(np.minimum(GRID[:, None] - loss[None, :], 0.0))
     return np.asarray(gain @ mass + infinite)
 
@@ -74,7 +74,7 @@ def test_atoms_spread_out_never_have_a_smaller_delta_and_keep_both_masses(table:
 @settings(max_examples=100, deadline=None)
 @given(tables(), STEPS, st.floats(0, 0.2))
 def test_cells_spread_out_never_have_a_smaller_delta(table: Table, step: float, infinite: float) -> None:
-    """The outcomes of each cell are known only by their two masses."""
+    """Check cells with two known masses and unknown outcomes."""
     loss, mass = table
     place = np.ceil(loss / step).astype(int) - 1  # in (ih, (i+1)h]
     first = int(place.min())
@@ -85,7 +85,7 @@ def test_cells_spread_out_never_have_a_smaller_delta(table: Table, step: float, 
 
 
 def test_a_law_drawn_together_stays_a_pair_and_one_that_fell_does_not() -> None:
-    """E_P[e^(-L)] = 1, here for a fine Gaussian of μ = 1: it is what keeps errors small when many are composed."""
+    """E_P[e^(-L)] = 1, here for a fine Gaussian of μ = 1: this keeps errors small when many laws are composed."""
     k = np.arange(-800, 801) / 100
     mass = np.exp(-k * k / 2) / np.exp(-k * k / 2).sum()
     drawn, fallen = (put(k + 0.5, mass, 0.05) for put in (contract_atoms, floor_atoms))
@@ -114,7 +114,7 @@ def test_a_planted_error_of_a_thousandth_of_a_step_would_be_seen() -> None:
 
 def test_two_parts_of_a_law_are_put_together() -> None:
     one, two = Cells(0.1, -3, np.array([0.1, 0.2]), 0.05), Cells(0.1, 1, np.array([0.3, 0.35]), 0.0, 1e-9, 2.0**-40)
-    both = together(one, two)
+    both = united(one, two)
     assert both.mass.tolist() == [0.1, 0.2, 0.0, 0.0, 0.3, 0.35]
     assert (both.start, both.infinite, both.offset, both.slack) == (-3, 0.05, 1e-9, 2.0**-40)
 

@@ -26,7 +26,7 @@ orders = st.floats(1.001, 500)
 
 
 def above(bound: float, truth: Any) -> bool:  # noqa: ANN401 - mpmath has no types
-    """Say whether a float prints as at least the truth, and is close to it."""
+    """Return whether a float prints as at least the truth, and is close to it."""
     printed = mpmath.mpf(repr(float(bound)))
     return bool(truth <= printed <= truth * (1 + TIGHT) + mpmath.mpf(10) ** -320)
 
@@ -194,7 +194,7 @@ def test_huge_and_tiny_parameters_give_a_bound_and_never_nan() -> None:
         (lambda x: conv.delta_of_pure(1, x), "epsilon"),
     ],
 )
-def test_what_is_no_number_from_zero_is_refused_by_name(call: Any, argument: str, bad: object) -> None:  # noqa: ANN401
+def test_numbers_below_zero_are_refused_by_name(call: Any, argument: str, bad: object) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         call(bad)
     assert caught.value.argument == argument
@@ -232,6 +232,6 @@ def test_an_order_is_a_finite_number_above_one(call: Any, bad: object) -> None: 
 
 
 @pytest.mark.parametrize("mu", [1e-200, 1e200])
-def test_a_mu_whose_square_is_no_float_is_refused(mu: float) -> None:
+def test_a_mu_whose_square_is_not_a_float_is_refused(mu: float) -> None:
     with pytest.raises(InvalidError, match="mu must be"):
         conv.gaussian_epsilon(mu, 1e-6)

@@ -35,12 +35,12 @@ CONTINUOUS = GaussianNoise(sigma=Fraction(1), l2=Fraction(40))
 @pytest.mark.parametrize(
     ("event", "count", "epsilon", "truth"),
     [
-        (sampled(Fraction(1, 100), gaussian(4, 4, 10)), 2, 0.025997, 1.619e-3),  # what Q lacks, on removal
+        (sampled(Fraction(1, 100), gaussian(4, 4, 10)), 2, 0.025997, 1.619e-3),  # the mass that Q lacks, on removal
         (sampled(Fraction(1, 100), gaussian(100, 100, 1000)), 100, 1.0, 6.63e-7),
-        (sampled(Fraction(1, 2), CONTINUOUS), 2, 1.0, 0.75),  # Q far outside of P's window
+        (sampled(Fraction(1, 2), CONTINUOUS), 2, 1.0, 0.75),  # Q far outside P's window
         (sampled(Fraction(1, 2), gaussian(1, 1600)), 2, 1.0, 0.75),
         (sampled(1e-16, PureRelease(epsilon=Fraction(38))), 1, 1.430216784, 1.9e-19),  # a loss that cancels
-        (gaussian(10**4, 10**4), 1, 8.5, 6.7379e-17),  # faint tails drawn together
+        (gaussian(10**4, 10**4), 1, 8.5, 6.7379e-17),  # tiny tails moved closer together
         (
             sampled(1e-6, ApproxRelease(epsilon=Fraction("1.1"), delta=Fraction(1, 10**6))),
             2,
@@ -61,7 +61,7 @@ def test_a_gaussian_so_small_that_its_delta_cancels_is_bounded_from_below_too() 
     assert found.lower <= 9.0235e-13 <= found.upper
 
 
-def test_at_delta_zero_no_more_is_claimed_than_is_known() -> None:
+def test_at_delta_zero_only_known_losses_are_claimed() -> None:
     assert tc.compose([tc.PrivacyProfile([(0, 0.4), (1, 0)])]).epsilon(delta=0) == tc.Bounds(0.0, 1.0)
     rare = tc.compose([sampled(1e-10, PureRelease(epsilon=Fraction(600)))]).epsilon(delta=0)
     assert rare.lower <= 576.97 <= rare.upper
@@ -69,7 +69,7 @@ def test_at_delta_zero_no_more_is_claimed_than_is_known() -> None:
     assert tc.compose([half]).epsilon(delta=0) == tc.Bounds(1.0, 1.5)
 
 
-def test_what_is_given_away_beyond_delta_costs_everything_at_both_ends() -> None:
+def test_more_infinite_loss_than_delta_makes_both_ends_infinite() -> None:
     found = tc.compose([(tc.ApproxDP(epsilon=0.1, delta=1e-8), 50)]).epsilon(delta=1e-7)
     assert found == tc.Bounds(inf, inf)
 

@@ -19,7 +19,7 @@ from tacit.guarantees.filters import price
 from tacit.guarantees.values import RenyiDP
 
 Real = Any
-"""A number of mpmath, which has no types."""
+"""A number of mpmath, which has no type annotations."""
 
 ORDERS = [Fraction(9, 8), Fraction(2), Fraction(7, 2), Fraction(32)]
 every_order = pytest.mark.parametrize("alpha", ORDERS, ids=str)
@@ -30,7 +30,7 @@ def real(x: Fraction) -> Real:
 
 
 def is_just_above(found: Fraction, truth: Real, margin: float = 1e-30) -> bool:
-    """Whether a rational is at least a number, to all but ten of its digits, and hardly more."""
+    """Return whether a rational is at least a number, up to its last ten digits, and hardly more."""
     return bool(truth * (1 - mpf(10) ** (10 - mpmath.mp.dps)) <= real(found) <= truth + margin * (1 + abs(truth)))
 
 

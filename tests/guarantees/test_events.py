@@ -40,7 +40,7 @@ every_event = st.one_of(
 
 
 @pytest.mark.parametrize("line", GOLDEN)
-def test_what_was_written_once_is_read_for_ever(line: str) -> None:
+def test_golden_events_can_still_be_read(line: str) -> None:
     assert events.to_json(events.from_json(line)) == line
 
 
@@ -115,7 +115,7 @@ def test_a_guarantee_for_a_public_number_of_rows_is_not_charged_where_rows_are_a
         ("[" * 100_000, "event"),
     ],
 )
-def test_what_cannot_be_priced_is_refused(text: str, argument: str) -> None:
+def test_invalid_json_is_refused_by_name(text: str, argument: str) -> None:
     with pytest.raises(InvalidError) as caught:
         events.from_json(text)
     assert caught.value.argument == argument
@@ -143,7 +143,7 @@ def test_a_sample_has_a_rate_and_an_event_under_add_remove() -> None:
     for bad in (0, -1, nan, 2, "1", True, None):
         with pytest.raises(InvalidError, match="rate"):
             events.PoissonSampled(rate=bad, of=noise)  # type: ignore[arg-type]
-    with pytest.raises(InvalidError, match="multiply the rates"):
+    with pytest.raises(InvalidError, match="Multiply the two sampling rates"):
         events.PoissonSampled(rate=Fraction(1, 10), of=once)  # type: ignore[arg-type]
     changed = ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 10), neighbours="change one")
     with pytest.raises(InvalidError, match="Poisson"):

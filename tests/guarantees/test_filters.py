@@ -31,8 +31,9 @@ from tacit.guarantees.events import (
     RandomizedBit,
 )
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, admit, limit, price, start
+from tacit.guarantees.filters import Budget, Spent, admit, limit, price, start
 from tacit.guarantees.prices import _share
+from tacit.guarantees.values import ApproxZCDP
 
 Priced = Event | GaussianDP
 
@@ -72,7 +73,7 @@ every_currency = pytest.mark.parametrize(("budget", "events"), CURRENCIES.values
 
 
 def all_admitted(budget: Budget, events: list[Priced]) -> tuple[Spent, list[Priced]]:
-    """Offer events in turn; return the total and those that were admitted."""
+    """Offer events in turn; return the total and the admitted events."""
     spent, admitted = start(budget), []
     for event in events:
         try:
@@ -93,10 +94,8 @@ def test_ten_tenths_are_one_and_an_eleventh_is_refused() -> None:
     assert len(admitted) == 10
     with pytest.raises(BudgetError) as refusal:
         admit(spent, budget, pure("0.1"))
-    assert str(refusal.value) == (
-        "This PureRelease costs epsilon = 0.1 but only 0.0 is left; nothing was spent. "
-        "Ask for no more than is left, or have the data's steward raise the limit."
-    )
+    assert refusal.value.message == "This PureRelease costs epsilon = 0.1 but only 0.0 is left."
+    assert refusal.value.hint is not None
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_ten_tenths_are_one_and_an_eleventh_is_refused() -> None:
         (GaussianDP(mu=1), GaussianDP(mu=0.1), 100),
     ],
 )
-def test_what_fits_exactly_is_admitted_and_no_more(budget: Budget, event: Priced, times: int) -> None:
+def test_an_event_that_fits_exactly_is_admitted_and_no_more(budget: Budget, event: Priced, times: int) -> None:
     _, admitted = all_admitted(budget, [event] * (times + 3))
     assert len(admitted) == times
 
@@ -143,10 +142,10 @@ def test_order_does_not_matter(budget: Budget, events: st.SearchStrategy[Priced]
 def test_a_refusal_changes_nothing(budget: Budget, events: st.SearchStrategy[Priced], data: st.DataObject) -> None:
     offered = data.draw(st.lists(events, max_size=12))
     spent, admitted = all_admitted(budget, offered)
-    assert all_admitted(budget, admitted) == (spent, admitted)  # as if the refused had never been offered
+    assert all_admitted(budget, admitted) == (spent, admitted)  # as if the rejected events had never been offered
 
 
-def test_after_a_refusal_what_fits_is_still_admitted() -> None:
+def test_after_a_refusal_a_fitting_event_is_still_admitted() -> None:
     budget = PureDP(epsilon=1)
     spent = admit(start(budget), budget, pure("0.9"))
     with pytest.raises(BudgetError, match=r"costs epsilon = 0\.2 but only 0\.1 is left"):
@@ -283,7 +282,7 @@ def two_points(high: Any, low: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_an_approximate_release_keeps_the_promise_of_its_price(epsilon: float) -> None:
-    """The worst (ε,δ) pair is randomized response that with probability δ gives all away; its δ(e) is known."""
+    """The worst (ε,δ) pair is randomized response that reveals everything with probability δ; its δ(e) is known."""
     delta = 1e-3
     cost = price(ApproxZCDP(rho=1, delta=1), approx(Fraction(epsilon), Fraction(delta)))
     for e in np.linspace(0, 1.2 * epsilon, 30):
@@ -295,7 +294,7 @@ def test_bounded_range_pays_a_quarter_of_what_pure_privacy_pays() -> None:
     assert (_share(BoundedRange(epsilon=Fraction(1))), _share(pure("1"))) == (8, 2)
 
 
-# Adaptivity, by enumeration: every answer opens its own branch
+# Adaptivity, by enumeration: every answer opens a separate branch
 
 
 Tree = list[tuple[float, float]]
@@ -365,10 +364,10 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
 class Counterexample:
     """A Gaussian mechanism, then by its outcome a Gaussian or a Laplace mechanism.
 
-    Given the first privacy loss L₁ = l, what is left to be exceeded is ε - l, so with the second mechanism's curve
+    Given the first privacy loss L₁ = l, the second must exceed ε - l, so with the second mechanism's curve
     δ₂ the pair has δ(ε) = E[δ₂(ε - L₁)], L₁ ~ N(μ₁²/2, μ₁²): one integral, taken by the trapezoid rule. The target
     is that of the pair with Laplace noise; μ₂ is such that the pair of Gaussians has the same δ(ε). Both fixed
-    pairs meet the target. Whoever takes, for each l, the second mechanism with the larger δ₂(ε - l) does not.
+    pairs meet the target. An analyst who chooses, for each l, the second mechanism with the larger δ₂(ε - l) does not.
     """
 
     mu_first: float = 0.2
@@ -376,7 +375,7 @@ class Counterexample:
     epsilon: float = 3.9
 
     def delta(self, *seconds: Curve) -> float:
-        """Return δ(ε) when the larger of the curves is taken at each first loss."""
+        """Return δ(ε) if the larger of the curves is used at each first loss."""
         mean, spread = self.mu_first**2 / 2, self.mu_first
         loss = np.linspace(mean - 12 * spread, mean + 16 * spread, 50_001)
         density = np.exp(-(((loss - mean) / spread) ** 2) / 2) / (spread * sqrt(2 * pi))
@@ -394,7 +393,7 @@ class Counterexample:
 
 CASE = Counterexample()
 STEPS = 10**6
-"""Steps of the grid in one sensitivity: so fine that the discrete laws stand for the continuous ones."""
+"""Steps of the grid in one sensitivity: so fine that the discrete laws are nearly the continuous ones."""
 FIRST = gaussian((STEPS / Fraction(CASE.mu_first)) ** 2, STEPS**2)
 SECOND_GAUSSIAN = gaussian((STEPS / Fraction(CASE.mu_second)) ** 2, STEPS**2)
 SECOND_LAPLACE = laplace(STEPS / Fraction(CASE.laplace), STEPS)
@@ -411,7 +410,7 @@ def test_composed_curves_are_no_filter_the_true_delta_is_twice_the_target() -> N
 
 
 def test_the_zcdp_filter_refuses_both_second_mechanisms() -> None:
-    """The budget is the largest ρ that promises the target, so all that it admits keeps the target."""
+    """The budget is the largest ρ that promises the target, so everything that it admits meets the target."""
     rho = float(brentq(lambda rho: log(delta_of_zcdp(rho, CASE.epsilon) / CASE.target), 0.05, 5.0))
     budget = ZCDP(rho=rho)
     spent = admit(start(budget), budget, FIRST)
@@ -446,17 +445,17 @@ def test_the_basic_filter_refuses_both_second_mechanisms(share: float) -> None:
 
     spent = admit(start(budget), budget, at(CASE.mu_first, share * CASE.epsilon))
     for second in (at(CASE.mu_second, (1 - share) * CASE.epsilon), SECOND_LAPLACE):
-        with pytest.raises(BudgetError, match="nothing was spent"):
+        with pytest.raises(BudgetError, match="costs"):
             admit(spent, budget, second)
 
 
-def test_the_gaussian_filter_has_no_place_for_the_choice() -> None:
-    """μ is that of the target. Two Gaussians are what it promises; a Laplace mechanism has no price in it."""
+def test_the_gaussian_filter_cannot_price_the_choice() -> None:
+    """μ is that of the target. It admits two Gaussians; a Laplace mechanism has no price in it."""
     budget = GaussianDP(mu=hypot(CASE.mu_first, CASE.mu_second) * (1 + 1e-12))
     spent = admit(start(budget), budget, GaussianDP(mu=CASE.mu_first))
     admit(spent, budget, GaussianDP(mu=CASE.mu_second))
     for second in (SECOND_LAPLACE, SECOND_GAUSSIAN):
-        with pytest.raises(InvalidError, match=f"a GaussianDP promise.*but got a {type(second).__name__}"):
+        with pytest.raises(InvalidError, match=f"gdp cannot price a {type(second).__name__}"):
             admit(spent, budget, second)
 
 
@@ -471,20 +470,21 @@ BUDGETS: list[Budget] = [budget for budget, _ in CURRENCIES.values()]
 )
 def test_a_total_in_another_currency_is_refused_by_name(mine: Budget, other: Budget) -> None:
     event = GaussianDP(mu=0.1) if isinstance(mine, GaussianDP) else pure("0.1")
-    with pytest.raises(InvalidError, match=f"a total in {limit(mine).currency}.*one in {limit(other).currency}"):
+    with pytest.raises(InvalidError, match=f"in {limit(other).currency}.*in {limit(mine).currency}"):
         admit(start(other), mine, event)
 
 
 def test_two_orders_are_two_currencies() -> None:
-    with pytest.raises(InvalidError, match=r"renyi of order 3, .* one in renyi of order 2"):
+    with pytest.raises(InvalidError, match=r"renyi of order 2, .* renyi of order 3"):
         admit(start(RenyiDP(alpha=2, epsilon=1)), RenyiDP(alpha=3, epsilon=1), pure("0.1"))
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("event", [None, "PureRelease", 0.1, ZCDP(rho=0.1), PureDP(epsilon=0.1), object()])
-def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
-    with pytest.raises(InvalidError, match=r"^event must be"):
+def test_values_other_than_events_are_refused(budget: Budget, event: Any) -> None:  # noqa: ANN401 - a value of the wrong type
+    with pytest.raises(InvalidError, match="cannot price") as caught:
         admit(start(budget), budget, event)
+    assert caught.value.argument == "event"
 
 
 @pytest.mark.parametrize(
@@ -497,7 +497,7 @@ def test_what_is_no_event_is_refused(budget: Budget, event: Any) -> None:  # noq
     ],
 )
 def test_an_event_without_a_price_in_the_currency_is_refused_by_name(budget: Budget, event: Priced) -> None:
-    with pytest.raises(InvalidError, match=f"got a {type(event).__name__}; nothing"):
+    with pytest.raises(InvalidError, match=f"cannot price a {type(event).__name__}"):
         admit(start(budget), budget, event)
 
 
@@ -509,27 +509,28 @@ def test_two_neighbour_relations_do_not_add() -> None:
     )
     spent = admit(admit(admit(start(budget), budget, pure("1")), budget, one), budget, pure("1"))
     assert spent.neighbours == "add/remove"
-    with pytest.raises(InvalidError, match="neighbours must be 'add/remove', as in what was spent"):
+    with pytest.raises(InvalidError, match="Use 'add/remove'") as caught:
         admit(spent, budget, other)
-    with pytest.raises(InvalidError, match="neighbours must be 'change one'"):
+    assert caught.value.argument == "neighbours"
+    with pytest.raises(InvalidError, match="Use 'change one'"):
         admit(start(budget, "change one"), budget, one)
 
 
 @pytest.mark.parametrize("budget", [None, 1.0, "ε = 1", pure("1")])
-def test_what_is_no_budget_is_refused(budget: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_values_other_than_budgets_are_refused(budget: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^budget must be one of PureDP"):
         start(budget)
 
 
 @pytest.mark.parametrize("total", [None, 0, PureDP(epsilon=0)])
-def test_what_is_no_total_is_refused(total: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_values_other_than_totals_are_refused(total: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^spent must be a total"):
         admit(total, PureDP(epsilon=1), pure("0.1"))
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -1, -0.1, "1", True, None])
 @pytest.mark.parametrize("name", ["rho", "delta"])
-def test_a_budget_in_approximate_zcdp_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_a_budget_in_approximate_zcdp_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=f"^{name} must be"):
         ApproxZCDP(**{"rho": 1, "delta": 0} | {name: bad})
 
@@ -548,14 +549,14 @@ def test_a_delta_above_one_is_refused() -> None:
         ("order", Fraction(2)),
     ],
 )
-def test_a_total_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_a_total_is_checked(name: str, bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     fields: dict[str, Any] = {"currency": "basic", "loss": Fraction(0), "delta": Fraction(0)}
     with pytest.raises(InvalidError, match=f"^{name} must be"):
         Spent(**fields | {name: bad})
 
 
 @pytest.mark.parametrize("bad", [None, nan, Fraction(1, 2)])
-def test_the_order_of_a_total_is_checked(bad: Any) -> None:  # noqa: ANN401 - what is not meant to be passed
+def test_the_order_of_a_total_is_checked(bad: Any) -> None:  # noqa: ANN401 - a value of the wrong type
     with pytest.raises(InvalidError, match=r"^order must be"):
         Spent(currency="renyi", loss=Fraction(0), delta=Fraction(0), order=bad)
 

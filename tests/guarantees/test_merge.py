@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.guarantees.pld.cells import Cells
-from tacit.guarantees.pld.merge import Parts, Short, Stack, merged
+from tacit.guarantees.pld.merge import CountedCells, Short, Stack, merged
 
 Real = Any
-"""A number of mpmath, which has no types."""
+"""A number of mpmath, which has no type annotations."""
 Floats = npt.NDArray[np.float64]
 Law = dict[int, Fraction]
 
@@ -47,7 +47,7 @@ def _rational(x: Real) -> Fraction:
     return Fraction(mantissa) * Fraction(2) ** int(exponent)
 
 
-def truth(parts: Parts, tilt: float) -> Law:
+def truth(parts: CountedCells, tilt: float) -> Law:
     total: Law = {0: Fraction(1)}
     for cells, count in parts:
         for _ in range(count):
@@ -60,7 +60,7 @@ def as_law(short: Short) -> Law:
 
 
 def found(shorts: list[Short]) -> tuple[Law, float, float]:
-    """The convolution of what came out, exactly, and the slack and the error that it states in all."""
+    """Return the exact convolution of the merged laws, and the total slack and error that they state."""
     total: Law = {0: Fraction(1)}
     for short in shorts:
         for _ in range(short.count):
@@ -69,7 +69,7 @@ def found(shorts: list[Short]) -> tuple[Law, float, float]:
 
 
 def apart(one: Law, two: Law, slack: float) -> float:
-    """By how much two laws differ in all, beyond a relative slack of the first."""
+    """Return the total difference of two laws, beyond a relative slack of the first."""
     allowed = Fraction(slack)
     gaps = (abs(one.get(i, Fraction(0)) - two.get(i, Fraction(0))) - allowed * one.get(i, 0) for i in {*one, *two})
     return float(sum((max(gap, Fraction(0)) for gap in gaps), Fraction(0)))
@@ -102,7 +102,7 @@ def test_merged_laws_are_the_exact_convolution_within_what_they_state(
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_long_laws_are_merged_by_transforms_within_what_they_state(*, sparse: bool) -> None:
-    """Two laws of 200 points and two of 140: longer than what is convolved term by term."""
+    """Two laws of 200 points and two of 140: too long to be convolved term by term."""
     rng = np.random.default_rng(1)
     parts = [(law(rng, size, sparse=sparse), 1) for size in (200, 200, 140, 140)]
     shorts = merged(parts, 0.0)
@@ -137,7 +137,7 @@ def test_one_part_in_a_million_moved_would_be_seen() -> None:
     assert apart(exact, total, allowed) <= error < apart(exact, planted, allowed)
 
 
-def test_what_is_faint_at_the_ends_is_cut_and_counted() -> None:
+def test_tiny_masses_at_the_ends_are_cut_and_counted() -> None:
     cells = Cells(STEP, 0, np.array([1e-40, 0.5, 0.5 - 2e-40, 1e-40]))
     (short,) = merged([(cells, 1)], 0.0)
     assert short.mass.size == 2
@@ -145,7 +145,7 @@ def test_what_is_faint_at_the_ends_is_cut_and_counted() -> None:
     assert short.error >= 2e-40
 
 
-def cumulants(parts: Parts, tilt: float) -> tuple[Real, Real, Real]:
+def cumulants(parts: CountedCells, tilt: float) -> tuple[Real, Real, Real]:
     """K, K' and K'' at 50 digits, from the definition."""
     value = mean = variance = mpmath.mpf(0)
     for cells, count in parts:
@@ -173,7 +173,7 @@ def test_the_cumulants_of_a_stack_are_those_of_the_definition(tilt: float) -> No
 
 
 def test_the_stated_rounding_is_not_idle() -> None:
-    """It grows with the number of uses and the tilt, and stays far below what a bracket asks for."""
+    """It grows with the number of uses and the tilt, and stays far below the width of a bracket."""
     rng = np.random.default_rng(6)
     cells = law(rng, 30)
     few, many = (Stack.of([(cells, count)]).rounding(1.0) for count in (1, 1000))

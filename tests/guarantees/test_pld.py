@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.guarantees.composition_rules import optimal
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import (
     ApproxRelease,
@@ -26,9 +27,8 @@ from tacit.guarantees.events import (
     Unsampled,
 )
 from tacit.guarantees.pld import convolve, delta_bounds, epsilon_bounds, laws
+from tacit.guarantees.pld.bounds import LossSizes
 from tacit.guarantees.pld.cells import Cells, floor_atoms, spread_atoms
-from tacit.guarantees.pld.steps import Steps
-from tacit.guarantees.rules import optimal
 from tacit.guarantees.values import PureDP
 
 
@@ -172,7 +172,7 @@ def test_fine_lattices_approach_the_continuous_laws() -> None:
 
 
 def test_below_the_window_nothing_is_claimed() -> None:
-    """The window for δ = 1e-6 lies far above ε = 0.1, and the mass between them is not in it."""
+    """The window for δ = 1e-6 is far above ε = 0.1, and does not hold the mass between them."""
     step = 1e-4
     found = convolve.total([(laws.upper(RandomizedBit(epsilon=Fraction(1, 3)), step), 3000)], 1e-6)
     assert found.losses[0] > 0.1
@@ -237,7 +237,7 @@ def test_a_law_from_above_has_all_its_mass_and_one_from_below_no_more(event: Uns
 
 
 def test_give_aways_are_not_counted_twice_from_below() -> None:
-    """Five chances of 0.1 give everything away with 1 - 0.9^5, not 0.5."""
+    """Five releases that reveal everything with probability 0.1 do so together with 1 - 0.9^5, not 0.5."""
     found = delta_bounds([(ApproxRelease(epsilon=Fraction(1, 10), delta=Fraction(1, 10)), 5)], 3.0, 1e-3)
     assert found.lower <= 1 - 0.9**5 <= found.upper
 
@@ -262,7 +262,7 @@ def test_no_vector_shift_is_worse_than_the_scalar_one_for_discrete_laplace_noise
 
 
 def test_a_planted_error_would_be_seen() -> None:
-    """With the masses of the upper law swapped for those of a floor, the golden value is missed."""
-    step = Steps.of([(laplace(100), 100)]).step(1e-6, 1e-3, 1)
+    """If the masses of the upper law are replaced by rounding down, the golden value is missed."""
+    step = LossSizes.of([(laplace(100), 100)]).step(1e-6, 1e-3, 1)
     wrong = convolve.total([(laws.lower(laplace(100), step * 1.01), 100)], 1e-6)
     assert wrong.upper(4.692667) < 1e-6

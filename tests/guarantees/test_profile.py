@@ -30,13 +30,13 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def gaussian(mu: float, points: int, last: float = 8.0) -> PrivacyProfile:
-    """A profile of Gaussian noise at so many ε, each δ a little above the truth, as a promise must be."""
+    """Return a profile of Gaussian noise at a number of ε, each δ a little above the truth, as a guarantee must be."""
     scale = (last * i / (points - 1) for i in range(points))
     return PrivacyProfile([(x, gaussian_delta(mu, x) * (1 + 1e-12)) for x in scale])
 
 
 def promised(points: Points, epsilon: float) -> Fraction:
-    """The least δ that points promise at ε, by brute force: all chords in e^ε, and all points at or below ε."""
+    """Return the least δ that points guarantee at ε by brute force: all chords in e^ε, all points at or below ε."""
     x = Fraction(exp(epsilon))
     grown = [(Fraction(0), Fraction(1)), *((Fraction(exp(e)), Fraction(d)) for e, d in points)]
     best = min((y for a, y in grown if a <= x), default=Fraction(1))
@@ -49,7 +49,7 @@ def promised(points: Points, epsilon: float) -> Fraction:
 
 @settings(max_examples=60, deadline=None)
 @given(POINTS, st.floats(0, 25))
-def test_a_profile_promises_what_the_best_chord_does(points: Points, epsilon: float) -> None:
+def test_a_profile_guarantees_the_delta_of_the_best_chord(points: Points, epsilon: float) -> None:
     found, truth = PrivacyProfile(points).delta(epsilon), float(promised(points, epsilon))
     assert found == pytest.approx(truth, rel=1e-9, abs=1e-12)
     assert found >= truth - 1e-12
@@ -92,16 +92,16 @@ def test_the_chords_of_a_convex_curve_lie_above_it(mu: float) -> None:
 
 def test_the_pair_of_a_profile_has_just_that_curve() -> None:
     known = gaussian(1.0, 33)
-    losses, masses, given_away = known.atoms()
-    assert sum(masses) + given_away <= 1 + 1e-12
+    losses, masses, infinite = known.atoms()
+    assert sum(masses) + infinite <= 1 + 1e-12
     for x in (0.0, 0.1, 0.77, 2.0, 5.5, 9.0):
-        delta = given_away + sum(p * -expm1(min(x - loss, 0)) for loss, p in zip(losses, masses, strict=True))
+        delta = infinite + sum(p * -expm1(min(x - loss, 0)) for loss, p in zip(losses, masses, strict=True))
         assert delta == pytest.approx(known.delta(x), rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize(("mu", "count"), [(0.5, 1), (0.5, 2), (0.2, 25)])
 def test_a_profile_of_a_gaussian_never_costs_less_and_approaches_it_with_more_points(mu: float, count: int) -> None:
-    """√k·μ at δ = 1e-3; 601 points are within 1 % of it. A promise holds both ways, so ε < 0 is known too."""
+    """√k·μ at δ = 1e-3; 601 points are within 1 % of it. Guarantees hold in both directions, so ε < 0 is known too."""
     costs = [tc.compose([(gaussian(mu, points, 6.0), count)]).epsilon(delta=1e-3).upper for points in (4, 13, 61, 601)]
     assert costs == sorted(costs, reverse=True)
     assert gaussian_delta(mu * count**0.5, costs[-1]) <= 1e-3 * (1 + 1e-9)
@@ -132,7 +132,7 @@ GUARANTEES: list[tuple[Guarantee, Any, Any]] = [
 @pytest.mark.parametrize(("guarantee", "delta", "epsilon"), GUARANTEES, ids=lambda g: type(g).__name__)
 def test_the_profile_of_a_guarantee_is_its_conversion(guarantee: Guarantee, delta: Any, epsilon: Any) -> None:  # noqa: ANN401
     known = PrivacyProfile.of(guarantee)
-    for x in (0.5, 1.0, 1.7, 2.0):  # below, the chord from (e^ε = 0, δ = 1) may promise more
+    for x in (0.5, 1.0, 1.7, 2.0):  # below, the chord from (e^ε = 0, δ = 1) may guarantee more
         assert known.delta(x) >= delta(x) * (1 - 1e-9)
         assert known.delta(x) == pytest.approx(delta(x), rel=0.05, abs=1e-9)
     for d in (1e-6, 1e-3) if epsilon else ():
@@ -150,7 +150,7 @@ def test_the_profile_of_an_approximate_guarantee_gives_its_delta_away() -> None:
 @pytest.mark.parametrize(
     "nothing", [tc.PureDP(epsilon=0), tc.ZCDP(rho=0), tc.GaussianDP(mu=0), tc.RenyiDP(alpha=2, epsilon=0)]
 )
-def test_what_costs_nothing_has_the_profile_of_nothing(nothing: Guarantee) -> None:
+def test_a_free_guarantee_has_the_profile_of_zero(nothing: Guarantee) -> None:
     assert PrivacyProfile.of(nothing).points == ((0.0, 0.0),)
 
 
@@ -171,14 +171,14 @@ def test_a_huge_guarantee_promises_next_to_nothing(extreme: Guarantee) -> None:
         *(([(1, bad)], "delta") for bad in (nan, inf, -0.1, 1.1, "0", None, True)),
     ],
 )
-def test_what_is_no_profile_is_refused_by_name(points: Any, argument: str) -> None:  # noqa: ANN401
+def test_invalid_points_of_a_profile_are_refused_by_name(points: Any, argument: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         PrivacyProfile(points)
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -1, "1", None, True])
-def test_what_is_asked_of_a_profile_is_checked(bad: Any) -> None:  # noqa: ANN401
+def test_arguments_of_a_profile_are_checked(bad: Any) -> None:  # noqa: ANN401
     known = PrivacyProfile([(0, 0.1)])
     for asked in (known.delta, known.epsilon):
         with pytest.raises(InvalidError):
@@ -196,7 +196,7 @@ def test_a_profile_has_at_least_two_points(points: Any) -> None:  # noqa: ANN401
 
 
 @pytest.mark.parametrize("bad", [None, 1.0, "PureDP", PrivacyProfile([(0, 0.1)])])
-def test_only_a_guarantee_has_a_profile_of_its_own(bad: Any) -> None:  # noqa: ANN401
+def test_only_a_guarantee_has_a_profile(bad: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError, match=r"^guarantee must be one of PureDP"):
         PrivacyProfile.of(bad)
 

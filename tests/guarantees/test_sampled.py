@@ -28,7 +28,7 @@ from tacit.guarantees.events import (
 from tacit.guarantees.pld import Bounds, convolve, delta_bounds, epsilon_bounds, laws, sampled
 
 Real = Any
-"""A number of mpmath, which has no types."""
+"""A number of mpmath, which has no type annotations."""
 Table = list[tuple[Real, Real]]
 """The outcomes' probabilities under the two laws."""
 
@@ -46,7 +46,7 @@ def on_sample(table: Table, rate: Real, *, adding: bool) -> Table:
 
 
 def hockey_stick(table: Table, count: int, epsilon: float) -> Real:
-    """Σ (P - e^ε·Q)₊ over all outcomes of so many independent uses."""
+    """Σ (P - e^ε·Q)₊ over all outcomes of a number of independent uses."""
     grown, terms = mpmath.exp(epsilon), []
     for outcome in product(table, repeat=count):
         p, q = (mpmath.fprod(column) for column in zip(*outcome, strict=True))
@@ -109,7 +109,7 @@ class Case:
 
 
 def one_way(event: PoissonSampled, count: int, epsilon: float, *, adding: bool) -> Bounds:
-    """Compose one direction alone on a fine grid, at several tilts, of which any gives a bound."""
+    """Compose one direction alone on a fine grid, at several tilts; each of them gives a bound."""
     up, low = (
         [convolve.total([(law(event, 2e-4, adding=adding), count)], delta) for delta in (0.5, 0.03, 1e-4)]
         for law in (sampled.upper, sampled.lower)
@@ -168,7 +168,7 @@ def test_each_direction_alone_is_its_own_exact_product(case: Case, *, adding: bo
 
 
 def test_neither_direction_alone_would_do() -> None:
-    """Where one is worse, the other's bracket lies below the truth."""
+    """If one direction is worse, the bracket of the other is below the truth."""
     assert CASES[0].one_way(adding=False).upper < CASES[0].truth(adding=True) * 0.8
     assert CASES[2].one_way(adding=True).upper < CASES[2].truth(adding=False) * 0.8
 

@@ -13,7 +13,7 @@ from sqlalchemy import URL, create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
 import postgres_server
-from ledgers import Places, Shelf
+from ledgers import Site, Sites
 
 
 @pytest.fixture(scope="session")
@@ -24,42 +24,42 @@ def server() -> str:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """An empty folder, in memory where that can be had: disks are slow to sync."""
-    quick = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
-    with TemporaryDirectory(dir=quick if os.access(quick, os.W_OK) else None) as made:
-        yield Path(made)
+    """An empty folder, in memory if possible, because disks are slow to sync."""
+    memory = Path("/dev/shm")  # noqa: S108 - a separate folder is created there
+    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as path:
+        yield Path(path)
 
 
 @pytest.fixture
-def places(request: pytest.FixtureRequest, folder: Path) -> Iterator[Places]:
-    """Makes empty places for ledgers: in a file, in a schema of a database ("postgresql"), or in one of its own."""
-    made: list[Shelf] = []
+def sites(request: pytest.FixtureRequest, folder: Path) -> Iterator[Sites]:
+    """A function that returns an empty site: "sqlite", a schema ("postgresql") or a separate database ("database")."""
+    created: list[Site] = []
     undo: list[str] = []
 
-    def make(kind: str) -> Shelf:
+    def make(kind: str) -> Site:
         if kind == "sqlite":
-            found = Shelf(str(folder / f"clinic{len(made)}.ledger"))
+            site = Site(str(folder / f"clinic{len(created)}.ledger"))
         else:
             url, name = make_url(request.getfixturevalue("server")).set(drivername="postgresql"), f"t{uuid4().hex}"
             _run(url, f"CREATE {'SCHEMA' if kind == 'postgresql' else 'DATABASE'} {name}")
             undo.append(f"DROP SCHEMA {name} CASCADE" if kind == "postgresql" else f"DROP DATABASE {name} WITH (FORCE)")
             options = {"options": f"-csearch_path={name}"}
             url = url.update_query_dict(options) if kind == "postgresql" else url.set(database=name)
-            found = Shelf(url.render_as_string(hide_password=False))
-        made.append(found)
-        return found
+            site = Site(url.render_as_string(hide_password=False))
+        created.append(site)
+        return site
 
     yield make
-    for one in made:
-        one.close()
+    for site in created:
+        site.close()
     for sql in undo:
         _run(make_url(request.getfixturevalue("server")), sql)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def shelf(request: pytest.FixtureRequest, places: Places) -> Shelf:
-    """An empty place for a ledger, in a file and in a database."""
-    return places(request.param)
+def site(request: pytest.FixtureRequest, sites: Sites) -> Site:
+    """An empty location for a ledger, in a file and in a database."""
+    return sites(request.param)
 
 
 def _run(url: URL, sql: str) -> None:

@@ -1,4 +1,4 @@
-"""Many processes at one ledger, some with one that was opened before they were born."""
+"""Many processes share one ledger; some inherit a ledger that their parent opened."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from fractions import Fraction
 
 import pytest
 
-from ledgers import ONE, Shelf, ask, ended, forked
+from ledgers import ONE, Site, ask, ended, forked
 from tacit.errors import BudgetError
 from tacit.guarantees.values import PureDP
-from tacit.ledger.checking import verify
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger
+from tacit.ledger.open_ledger import open_ledger
+from tacit.ledger.replay import verify
+from tacit.ledger.sql_ledger import SqlLedger
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 
 CROWD = 32
 
 
-def spend(ledger: DurableLedger, price: str, times: int, analyst: str) -> list[int]:
+def spend(ledger: SqlLedger, price: str, times: int, analyst: str) -> list[int]:
     """Return the numbers of the charges that were admitted."""
     admitted = []
     for _ in range(times):
@@ -32,14 +32,14 @@ def spend(ledger: DurableLedger, price: str, times: int, analyst: str) -> list[i
     return admitted
 
 
-def crowd(shelf: Shelf, price: str, times: int) -> list[int]:
-    """Let processes that begin together open the ledger and spend; return all numbers that they were given."""
+def crowd(site: Site, price: str, times: int) -> list[int]:
+    """Start processes at the same time that open the ledger and spend; return the numbers of their charges."""
     gate, told = os.pipe(), os.pipe()
 
     def work(name: str) -> None:
         os.close(gate[1])
         os.read(gate[0], 1)  # until the parent closes it
-        ledger = open_ledger(shelf.place, ONE, "add/remove", analysts={"a": PureDP(epsilon=0.5)})
+        ledger = open_ledger(site.location, ONE, "add/remove", analysts={"a": PureDP(epsilon=0.5)})
         for number in spend(ledger, price, times, name):
             os.write(told[1], b"%d\n" % number)
         ledger.close()
@@ -57,10 +57,10 @@ def crowd(shelf: Shelf, price: str, times: int) -> list[int]:
     ("price", "times"), [("0.03", 3), pytest.param("0.001", 60, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_thirty_two_processes_never_spend_more_than_there_is_not_even_when_they_begin_it(
-    shelf: Shelf, price: str, times: int
+    site: Site, price: str, times: int
 ) -> None:
-    numbers = crowd(shelf, price, times)
-    ledger = shelf.opened(analysts={"a": PureDP(epsilon=0.5)})
+    numbers = crowd(site, price, times)
+    ledger = site.open(analysts={"a": PureDP(epsilon=0.5)})
     entries = ledger.entries()
     assert sorted(numbers) == [entry.number for entry in entries]  # none lost, none twice
     assert {entry.outcome for entry in entries} == {"answered"}
@@ -71,8 +71,8 @@ def test_thirty_two_processes_never_spend_more_than_there_is_not_even_when_they_
     assert verify(ledger).holds
 
 
-def test_a_ledger_that_was_opened_before_a_fork_works_on_both_sides(shelf: Shelf) -> None:
-    ledger = shelf.opened()
+def test_a_ledger_that_was_opened_before_a_fork_works_on_both_sides(site: Site) -> None:
+    ledger = site.open()
     ledger.charge(ask("0.02"))  # a connection to a server is open now
     children = [forked(lambda: spend(ledger, "0.02", 5, "child")) for _ in range(4)]
     own = spend(ledger, "0.02", 5, "parent")
@@ -83,10 +83,10 @@ def test_a_ledger_that_was_opened_before_a_fork_works_on_both_sides(shelf: Shelf
     assert verify(ledger).holds
 
 
-def test_a_child_that_ends_takes_nothing_of_its_parent_with_it(shelf: Shelf) -> None:
-    """It is not for a child to close the connections that it has copies of."""
-    ledger = shelf.opened()
-    with ledger._store.writing() as connection:  # a fork in the middle of a transaction, as threads may bring it
+def test_a_child_that_ends_takes_nothing_of_its_parent_with_it(site: Site) -> None:
+    """A child must not close the connections of its parent."""
+    ledger = site.open()
+    with ledger._store.writing() as connection:  # a fork in the middle of a transaction, as threads may cause
         connection.exec_driver_sql("UPDATE tacit_head SET format = format")
         assert ended(forked(ledger.close)) == 0
         connection.exec_driver_sql("UPDATE tacit_head SET format = format")

@@ -17,14 +17,14 @@ from time import monotonic, sleep
 
 import pytest
 
-from ledgers import ONE, Places, Shelf, ask, can_mount, ended, forked
-from tacit.errors import LedgerError
+from ledgers import ONE, Site, Sites, ask, can_mount, ended, forked
+from tacit.errors import CommitError, LedgerError
 from tacit.guarantees.values import PureDP
-from tacit.ledger import locks, mounts
-from tacit.ledger.checking import verify
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.failures import FileUseError
-from tacit.ledger.opening import open_ledger, read_ledger
+from tacit.ledger import file_locks, ledger_file
+from tacit.ledger.file_locks import FileUseError
+from tacit.ledger.open_ledger import open_ledger, read_ledger
+from tacit.ledger.replay import verify
+from tacit.ledger.sql_ledger import SqlLedger
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="locks of open file descriptions are Linux's")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
@@ -33,18 +33,23 @@ TENTH = Fraction(1, 10)
 
 
 @pytest.fixture
-def shelf(places: Places) -> Shelf:
-    return places("sqlite")
+def site(sites: Sites) -> Site:
+    return sites("sqlite")
 
 
-def uses(ledger: DurableLedger, place: str) -> list[Callable[[], object]]:
-    """Return every kind of transaction: charging, reading, opening again."""
-    return [
+def assert_refused(ledger: SqlLedger, location: str, match: str) -> None:
+    """Check that charging, opening and reading fail, with a hint; only the first two report that nothing was spent."""
+    uses: list[Callable[[], object]] = [
         lambda: ledger.charge(ask()),
+        lambda: read_ledger(location),
+        lambda: open_ledger(location, ONE, "add/remove"),
         lambda: ledger.spent,
-        lambda: read_ledger(place),
-        lambda: open_ledger(place, ONE, "add/remove"),
     ]
+    for use in uses:
+        with pytest.raises(LedgerError, match=match) as caught:
+            use()
+        assert caught.value.hint
+        assert caught.value.unspent is (use is not uses[-1])
 
 
 def descriptors(path: Path) -> list[str]:
@@ -55,31 +60,30 @@ def descriptors(path: Path) -> list[str]:
 # --- links ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_hard_link_is_refused_by_both_names_until_it_is_removed(shelf: Shelf) -> None:
-    first, second = Path(shelf.place), Path(shelf.place).with_name("b.ledger")
-    ledger = shelf.opened()
+def test_a_second_hard_link_is_refused_by_both_names_until_it_is_removed(site: Site) -> None:
+    first, second = Path(site.location), Path(site.location).with_name("b.ledger")
+    ledger = site.open()
     ledger.charge(ask())
     second.hardlink_to(first)
-    for use in (*uses(ledger, shelf.place), *uses(ledger, str(second))):
-        with pytest.raises(LedgerError, match=r"more than one name \(hard link\).*Nothing was spent\. .*-samefile"):
-            use()
+    for location in (site.location, str(second)):
+        assert_refused(ledger, location, r"more than one name \(hard link\).*-samefile")
     second.unlink()
     ledger.charge(ask())
     assert ledger.spent.loss == 2 * TENTH
     assert verify(ledger).holds
 
 
-def test_a_link_that_is_made_while_a_charge_waits_for_its_turn(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = Path(shelf.place), Path(shelf.place).with_name("b.ledger")
-    ledger = shelf.opened()
+def test_a_link_that_is_made_while_a_charge_waits_for_its_turn(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Path(site.location), Path(site.location).with_name("b.ledger")
+    ledger = site.open()
 
-    def enter(path: str, *, create: bool) -> locks.Use:
+    def enter(path: str, *, create: bool) -> file_locks.Use:
         use = _enter(path, create=create)
         second.hardlink_to(first)
         return use
 
-    _enter = locks.enter
-    monkeypatch.setattr(locks, "enter", enter)
+    _enter = file_locks.enter
+    monkeypatch.setattr(file_locks, "enter", enter)
     with pytest.raises(LedgerError, match="hard link"):
         ledger.charge(ask())
     monkeypatch.undo()
@@ -88,25 +92,25 @@ def test_a_link_that_is_made_while_a_charge_waits_for_its_turn(shelf: Shelf, mon
     assert not ledger.entries()
 
 
-def test_a_symbolic_link_is_the_same_ledger(shelf: Shelf, folder: Path) -> None:
+def test_a_symbolic_link_is_the_same_ledger(site: Site, folder: Path) -> None:
     (folder / "links").mkdir()
     link = folder / "links" / "c.ledger"
-    ledger = shelf.opened()
-    link.symlink_to(shelf.place)
+    ledger = site.open()
+    link.symlink_to(site.location)
     through = open_ledger(link, ONE, "add/remove")
     with ledger._store.writing(), read_ledger(link)._store.reading():
-        assert Path(f"{shelf.place}-wal").exists()
+        assert Path(f"{site.location}-wal").exists()
         assert [one.name for one in link.parent.iterdir()] == ["c.ledger"]
     through.charge(ask())
     ledger.charge(ask())
     assert through.spent.loss == ledger.spent.loss == 2 * TENTH
 
 
-def test_a_symbolic_link_that_leads_elsewhere_later_is_refused(shelf: Shelf, folder: Path) -> None:
+def test_a_symbolic_link_that_leads_elsewhere_later_is_refused(site: Site, folder: Path) -> None:
     link, other = folder / "current.ledger", folder / "other.ledger"
-    shelf.opened().close()
+    site.open().close()
     open_ledger(other, ONE, "add/remove").close()
-    link.symlink_to(shelf.place)
+    link.symlink_to(site.location)
     ledger = open_ledger(link, ONE, "add/remove")
     link.unlink()
     link.symlink_to(other)
@@ -122,13 +126,13 @@ def test_a_pipe_is_refused_at_once(folder: Path) -> None:
 
 
 def test_names_that_a_file_system_may_take_for_the_same_have_one_lock(folder: Path) -> None:
-    one = locks.byte_of(str(folder / "Café.ledger"))
+    one = file_locks.byte_of(str(folder / "Café.ledger"))
     for same in ("café.LEDGER", "cafe\u0301.ledger", "CAFE\u0301.ledger"):
-        assert locks.byte_of(str(folder / same)) == one
-    assert locks.byte_of(str(folder / "cafe.ledger")) != one
+        assert file_locks.byte_of(str(folder / same)) == one
+    assert file_locks.byte_of(str(folder / "cafe.ledger")) != one
     (folder / "sub").mkdir()
-    assert locks.byte_of(str(folder / "sub" / "Café.ledger")) != one
-    assert locks.byte_of(str(folder / "sub" / ".." / "Café.ledger")) == one
+    assert file_locks.byte_of(str(folder / "sub" / "Café.ledger")) != one
+    assert file_locks.byte_of(str(folder / "sub" / ".." / "Café.ledger")) == one
 
 
 # --- renamed, replaced ----------------------------------------------------------------------------------------------
@@ -140,7 +144,7 @@ def test_a_renamed_folder_is_not_there_and_has_all_charges_under_its_new_name(fo
     ledger = open_ledger(old / "a.ledger", ONE, "add/remove")
     ledger.charge(ask())
     old.rename(new)
-    with pytest.raises(LedgerError, match=r"is not there.*If it was renamed, open it by the new name"):
+    with pytest.raises(LedgerError, match=r"does not exist.*If it was renamed, open it by the new name"):
         ledger.charge(ask())
     assert not old.exists()
     moved = open_ledger(new / "a.ledger", ONE, "add/remove")
@@ -149,45 +153,39 @@ def test_a_renamed_folder_is_not_there_and_has_all_charges_under_its_new_name(fo
     assert verify(moved).holds
 
 
-def test_a_file_that_was_replaced_is_not_charged(shelf: Shelf, folder: Path) -> None:
-    ledger, copy = shelf.opened(), folder / "copy.ledger"
-    shutil.copy(shelf.place, copy)
+def test_a_file_that_was_replaced_is_not_charged(site: Site, folder: Path) -> None:
+    ledger, copy = site.open(), folder / "copy.ledger"
+    shutil.copy(site.location, copy)
     ledger.charge(ask("1"))
-    copy.rename(shelf.place)
-    for use in uses(ledger, shelf.place)[:2]:
-        with pytest.raises(
-            LedgerError, match=r"was replaced by another file.*Nothing was spent\. .*on purpose.*receipt"
-        ):
+    copy.rename(site.location)
+    for use in (lambda: ledger.charge(ask()), lambda: ledger.spent):
+        with pytest.raises(LedgerError, match=r"was replaced by another file.*on purpose.*receipt"):
             use()
-    assert not shelf.opened().entries()
+    assert not site.open().entries()
 
 
-def test_a_charge_to_a_file_that_moves_meanwhile_is_not_answered(shelf: Shelf, folder: Path) -> None:
-    ledger = shelf.opened()
+def test_a_charge_to_a_file_that_moves_meanwhile_is_not_answered(site: Site, folder: Path) -> None:
+    ledger = site.open()
 
     def move() -> None:
         with ledger._store.writing() as connection:
             connection.exec_driver_sql("UPDATE tacit_head SET format = format")
-            Path(shelf.place).rename(folder / "b.ledger")
+            Path(site.location).rename(folder / "b.ledger")
 
-    with pytest.raises(LedgerError, match=r"was moved while the charge was written.*Nothing was answered"):
+    with pytest.raises(CommitError, match="was moved while the charge was written") as caught:
         move()
+    assert not caught.value.unspent
 
 
 # --- mounts ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_mounted_file_is_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = shelf.opened()
-    place = Path(shelf.place).resolve()
-    line = f"99 1 0:99 /elsewhere {place} rw - ext4 disk rw\n".encode()
-    monkeypatch.setattr(mounts, "mount_table", lambda: line)
-    for use in uses(ledger, shelf.place):
-        with pytest.raises(
-            LedgerError,
-            match=r"mounted as a single file\. .*newer charges\. Nothing was spent\. Mount its folder.*verify",
-        ):
-            use()
+def test_a_mounted_file_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = site.open()
+    path = Path(site.location).resolve()
+    line = f"99 1 0:99 /elsewhere {path} rw - ext4 disk rw\n".encode()
+    monkeypatch.setattr(ledger_file, "mount_table", lambda: line)
+    assert_refused(ledger, site.location, r"mounted as a single file.*newer charges\. Mount its folder.*verify")
     monkeypatch.undo()
     assert ledger.spent.loss == 0
 
@@ -198,19 +196,19 @@ from fractions import Fraction
 from tacit.errors import BudgetError, LedgerError
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
-from tacit.ledger import Request, mounts
-from tacit.ledger.opening import open_ledger
+from tacit.ledger import Request, ledger_file
+from tacit.ledger.open_ledger import open_ledger
 
-place, hide = sys.argv[1], sys.argv[2] == "hide"
+location, hide = sys.argv[1], sys.argv[2] == "hide"
 if hide:
-    mounts.mount_table = lambda: b""
+    ledger_file.mount_table = lambda: b""
 request = Request(question="q", events=(PureRelease(epsilon=Fraction(1, 20)),))
 answers, reasons, ledger = 0, set(), None
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(60):
     try:
-        ledger = ledger or open_ledger(place, PureDP(epsilon=1), "add/remove")
+        ledger = ledger or open_ledger(location, PureDP(epsilon=1), "add/remove")
         ledger.charge(request)
         answers += 1
     except BudgetError:
@@ -231,8 +229,8 @@ Path(second).touch()
 subprocess.run(["mount", "--bind", first, second], check=True)
 command = [sys.executable, "-W", "ignore", "-c", spend]
 processes = [
-    subprocess.Popen([*command, place, hide], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    for place in (first, second, first, second)
+    subprocess.Popen([*command, path, hide], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for path in (first, second, first, second)
 ]
 for process in processes:
     process.stdout.readline()
@@ -246,19 +244,19 @@ for process in processes:
 
 @linux
 @pytest.mark.parametrize("hide", ["show", "hide"])
-def test_a_file_mounted_at_a_second_path_never_spends_twice(shelf: Shelf, folder: Path, hide: str) -> None:
+def test_a_file_mounted_at_a_second_path_never_spends_twice(site: Site, folder: Path, hide: str) -> None:
     if not can_mount(folder):
         pytest.skip("file systems cannot be mounted here")
-    shelf.opened().close()
+    site.open().close()
     (folder / "other").mkdir()
-    paths = [shelf.place, str(folder / "other" / "a.ledger")]
+    paths = [site.location, str(folder / "other" / "a.ledger")]
     command = ["unshare", "-m", sys.executable, "-c", TWO_PATHS, *paths, SPEND, hide]
     lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()  # noqa: S603 - ours
     assert len(lines) == 4, lines
     answers = sum(int(line.split()[0]) for line in lines)
     assert answers <= 20, lines
     assert ("single file" if hide == "show" else "another name") in " ".join(lines)
-    ledger = shelf.opened()
+    ledger = site.open()
     assert ledger.spent.loss == Fraction(answers, 20)
     assert len(ledger.entries()) == answers
     assert verify(ledger).holds
@@ -278,11 +276,11 @@ def names(folder: Path) -> tuple[str, str]:
 
 @contextmanager
 def entered(path: str) -> Iterator[None]:
-    use = locks.enter(path, create=False)
+    use = file_locks.enter(path, create=False)
     try:
         yield
     finally:
-        locks.leave(use)
+        file_locks.leave(use)
 
 
 def is_refused(path: str) -> bool:
@@ -294,7 +292,7 @@ def is_refused(path: str) -> bool:
 
 
 def elsewhere(task: Callable[[], object]) -> bool:
-    """Return what a task says in another process."""
+    """Return what a task prints in another process."""
     return ended(forked(lambda: os._exit(7 if task() else 0))) == 7
 
 
@@ -306,16 +304,16 @@ def test_a_name_excludes_other_names_in_this_process_and_in_others(names: tuple[
         assert ended(subprocess_refused(second)) == 7
         assert ended(subprocess_refused(first)) == 0
     assert not is_refused(second)
-    assert not locks._USES
+    assert not file_locks._USES
     assert not descriptors(Path(first))
 
 
 def subprocess_refused(path: str) -> int:
-    """Start a process of its own that ends with 7 if it is refused a name."""
+    """Start a separate process that exits with 7 if its name is refused."""
     code = (
-        "import sys; from tacit.ledger import locks\n"
-        "try: locks.leave(locks.enter(sys.argv[1], create=False))\n"
-        "except locks.FileUseError: sys.exit(7)"
+        "import sys; from tacit.ledger import file_locks\n"
+        "try: file_locks.leave(file_locks.enter(sys.argv[1], create=False))\n"
+        "except file_locks.FileUseError: sys.exit(7)"
     )
     return os.posix_spawn(sys.executable, [sys.executable, "-c", code, path], os.environ)
 
@@ -345,8 +343,8 @@ def test_of_two_names_that_race_at_most_one_runs(names: tuple[str, str], monkeyp
             except FileUseError:
                 sleep(pauses.uniform(0, 0.002))
 
-    _command = locks._command
-    monkeypatch.setattr(locks, "_command", pausing)
+    _command = file_locks._command
+    monkeypatch.setattr(file_locks, "_command", pausing)
     children = [forked(lambda turn=turn: loop(names[turn % 2], "ab"[turn % 2])) for turn in range(2)]  # type: ignore[misc]
     os.close(into)
     with os.fdopen(out) as log:
@@ -364,15 +362,15 @@ def test_of_two_names_that_race_at_most_one_runs(names: tuple[str, str], monkeyp
 def test_a_child_closes_its_copies_and_the_parent_keeps_its_lock(names: tuple[str, str]) -> None:
     first, second = names
     with entered(first):
-        assert elsewhere(lambda: not descriptors(Path(first)) and not locks._USES)
+        assert elsewhere(lambda: not descriptors(Path(first)) and not file_locks._USES)
         assert ended(subprocess_refused(second)) == 7
     assert ended(subprocess_refused(second)) == 0
 
 
 @forks
-def test_a_child_of_a_fork_during_a_transaction_is_refused(shelf: Shelf) -> None:
+def test_a_child_of_a_fork_during_a_transaction_is_refused(site: Site) -> None:
     """SQLite's memory in the child says that locks are held which the child does not have."""
-    ledger = shelf.opened()
+    ledger = site.open()
 
     def refused() -> bool:
         with pytest.raises(LedgerError, match="when this process was forked"):
@@ -389,9 +387,9 @@ def test_a_child_of_a_fork_during_a_transaction_is_refused(shelf: Shelf) -> None
 
 
 @forks
-def test_a_transaction_that_ends_does_not_drop_the_locks_of_another_thread(shelf: Shelf) -> None:
+def test_a_transaction_that_ends_does_not_drop_the_locks_of_another_thread(site: Site) -> None:
     """Closing a descriptor drops a process's locks; then another process would delete a log that is in use."""
-    ledger = shelf.opened()
+    ledger = site.open()
     begun, go_on = Event(), Event()
 
     def charge_slowly() -> None:
@@ -404,9 +402,9 @@ def test_a_transaction_that_ends_does_not_drop_the_locks_of_another_thread(shelf
     thread.start()
     begun.wait(60)
     assert ledger.spent.loss == 0
-    code = "import sys; from tacit.ledger.opening import read_ledger; read_ledger(sys.argv[1]).spent"
-    subprocess.run([sys.executable, "-c", code, shelf.place], check=True)  # noqa: S603 - our own
-    assert Path(f"{shelf.place}-wal").exists()
+    code = "import sys; from tacit.ledger.open_ledger import read_ledger; read_ledger(sys.argv[1]).spent"
+    subprocess.run([sys.executable, "-c", code, site.location], check=True)  # noqa: S603 - our own
+    assert Path(f"{site.location}-wal").exists()
     go_on.set()
     thread.join()
     assert ledger.spent.loss == Fraction(1, 2)
@@ -414,9 +412,9 @@ def test_a_transaction_that_ends_does_not_drop_the_locks_of_another_thread(shelf
 
 @linux
 @forks
-def test_transactions_that_end_at_the_same_moment_leave_no_log(shelf: Shelf) -> None:
+def test_transactions_that_end_at_the_same_moment_leave_no_log(site: Site) -> None:
     """Two connections that close together would each find the other, and neither would write the log back."""
-    ledger = shelf.opened(PureDP(epsilon=10**6))
+    ledger = site.open(PureDP(epsilon=10**6))
     ledger.charge(ask())
     rounds, arrivals, logs_left = 200, mmap(-1, 2), mmap(-1, 1)
 
@@ -431,19 +429,19 @@ def test_transactions_that_end_at_the_same_moment_leave_no_log(shelf: Shelf) -> 
             with ledger._store.reading():
                 meet(side)
             meet(side)
-            logs_left[0] = min(255, logs_left[0] + Path(f"{shelf.place}-wal").exists())
+            logs_left[0] = min(255, logs_left[0] + Path(f"{site.location}-wal").exists())
             meet(side)
 
     children = [forked(lambda side=side: work(side)) for side in range(2)]  # type: ignore[misc]
     assert [ended(child) for child in children] == [0, 0]
     assert logs_left[0] == 0
-    assert [one.name for one in Path(shelf.place).parent.iterdir()] == [Path(shelf.place).name]
+    assert [one.name for one in Path(site.location).parent.iterdir()] == [Path(site.location).name]
     assert verify(ledger).holds
 
 
 @linux
-def test_no_descriptor_stays_open_whatever_happens(shelf: Shelf) -> None:
-    ledger, path = shelf.opened(), Path(shelf.place)
+def test_no_descriptor_stays_open_whatever_happens(site: Site) -> None:
+    ledger, path = site.open(), Path(site.location)
     ledger.charge(ask())
     assert not descriptors(path)
     snapshot = ledger.snapshot()
@@ -455,20 +453,20 @@ def test_no_descriptor_stays_open_whatever_happens(shelf: Shelf) -> None:
     with pytest.raises(LedgerError), ledger._store.writing() as connection:
         connection.exec_driver_sql("SELECT * FROM nothing")
     assert not descriptors(path)
-    assert not locks._USES
+    assert not file_locks._USES
 
 
 @forks
 @pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() != 0, reason="only root can become somebody else")
-def test_who_may_only_read_the_file_can_still_look(shelf: Shelf) -> None:
-    shelf.opened().charge(ask())
-    Path(shelf.place).chmod(0o444)
-    Path(shelf.place).parent.chmod(0o777)
+def test_who_may_only_read_the_file_can_still_look(site: Site) -> None:
+    site.open().charge(ask())
+    Path(site.location).chmod(0o444)
+    Path(site.location).parent.chmod(0o777)
 
     def look() -> bool:
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-        return read_ledger(shelf.place).spent.loss == TENTH
+        return read_ledger(site.location).spent.loss == TENTH
 
     assert elsewhere(look)

@@ -1,4 +1,4 @@
-"""What was spent, by whom, what is left, and what it would have cost as one plan."""
+"""Reports on a ledger: spending by analyst, the rest of the budget, the cost as one plan."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from ledgers import ONE, Shelf, ask
+from ledgers import ONE, Site, ask
 from tacit.errors import InvalidError, LedgerError
 from tacit.guarantees import filters
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise
-from tacit.guarantees.filters import ApproxZCDP
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import Ledger, Request, history
 from tacit.ledger.memory import MemoryLedger
 
@@ -20,8 +19,8 @@ from tacit.ledger.memory import MemoryLedger
 def ledger(request: pytest.FixtureRequest) -> Ledger:
     if request.param == "memory":
         return MemoryLedger(ONE, "add/remove")
-    shelf: Shelf = request.getfixturevalue("places")("sqlite")
-    return shelf.opened()
+    site: Site = request.getfixturevalue("sites")("sqlite")
+    return site.open()
 
 
 def test_by_analyst_the_largest_first(ledger: Ledger) -> None:
@@ -33,7 +32,7 @@ def test_by_analyst_the_largest_first(ledger: Ledger) -> None:
 
 
 def test_as_one_plan_it_would_have_cost_less(ledger: Ledger) -> None:
-    with pytest.raises(InvalidError, match="history"):
+    with pytest.raises(InvalidError, match="no charges"):
         history.as_plan(ledger, 1e-6)
     for _ in range(40):
         ledger.charge(ask("0.02"))
@@ -67,7 +66,7 @@ def test_what_remains_of_a_budget_in_rho() -> None:
     ledger.charge(Request(question="q", events=(half,)))
     assert history.remaining(ledger, 1e-6) == 0
     approximate = MemoryLedger(ApproxZCDP(rho=1, delta=1e-7), "add/remove")
-    assert history.remaining(approximate, 1e-6) > before  # a part of δ is for the budget's own
+    assert history.remaining(approximate, 1e-6) > before  # a part of δ is reserved for the budget's δ
 
 
 def test_left_has_the_kind_of_the_budget() -> None:
@@ -85,11 +84,11 @@ def test_the_chart_burns_down(ledger: Ledger) -> None:
     assert [row["analyst"] for row in rows] == ["–", "ann", "bob"]
 
 
-def test_a_budget_that_began_afresh_has_a_history_of_its_own(shelf: Shelf) -> None:
-    old = shelf.opened(version="2025")
+def test_a_budget_that_began_afresh_has_a_history_of_its_own(site: Site) -> None:
+    old = site.open(version="2025")
     old.charge(ask("0.9", analyst="ann"))
     old.set_version("2026", disjoint=True)
-    new = shelf.opened(version="2026")
+    new = site.open(version="2026")
     assert history.by_analyst(new) == []
     new.charge(ask("0.2", analyst="ann"))
     assert [(one.analyst, one.spent.loss) for one in history.by_analyst(new)] == [("ann", Fraction(1, 5))]
@@ -133,12 +132,12 @@ def test_costs_add_up_to_what_is_spent_also_where_the_filter_rounds_its_total_up
     assert all(cost >= one for cost, one in zip(found, prices, strict=True))
 
 
-def test_costs_begin_anew_with_a_budget_for_other_units(shelf: Shelf) -> None:
-    old = shelf.opened(version="2025")
+def test_costs_begin_anew_with_a_budget_for_other_units(site: Site) -> None:
+    old = site.open(version="2025")
     old.charge(ask("0.3"))
     old.charge(ask("0.4"))
     old.set_version("2026", disjoint=True)
-    new = shelf.opened(version="2026")
+    new = site.open(version="2026")
     new.charge(ask("0.2"))
     new.charge(ask("0.1"))
     assert [float(loss) for loss, _ in costs(new)] == [0.3, 0.4, 0.2, 0.1]
@@ -149,5 +148,5 @@ def test_costs_begin_anew_with_a_budget_for_other_units(shelf: Shelf) -> None:
 def test_a_total_that_fell_is_told(ledger: Ledger) -> None:
     for part in ("0.2", "0.3"):
         ledger.charge(ask(part))
-    with pytest.raises(LedgerError, match="less is spent after record"):
+    with pytest.raises(LedgerError, match="the total spent falls at record"):
         history.charges(ledger.entries()[::-1])

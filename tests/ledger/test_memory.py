@@ -19,8 +19,8 @@ from tacit.guarantees.events import (
     Event,
     PureRelease,
 )
-from tacit.guarantees.filters import ApproxZCDP, Budget
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import Request, described
 from tacit.ledger.memory import MemoryLedger
 
@@ -89,7 +89,7 @@ def test_history_says_who_asked_what_and_how_it_ended() -> None:
     assert found[0].events == (pure("0.1"),)
     shown = {"number": second, "time": found[1].time, "question": "q1", "analyst": "ann", "outcome": "failed"}
     assert described(found[1]) == shown
-    assert ledger.spent.loss == Fraction(3, 10)  # what failed stays charged
+    assert ledger.spent.loss == Fraction(3, 10)  # a failed query stays charged
 
 
 def test_an_outcome_is_recorded_once_and_is_one_of_two() -> None:
@@ -143,7 +143,7 @@ def test_the_budget_is_told() -> None:
 def test_both_budgets_must_admit_the_analysts_and_that_of_the_data() -> None:
     ledger = begun(ann=PureDP(epsilon=0.3), bob=PureDP(epsilon=5))
     ledger.charge(ask("0.3", analyst="ann"))
-    with pytest.raises(BudgetError, match="the analyst's own budget"):
+    with pytest.raises(BudgetError, match="the analyst's own limit"):
         ledger.charge(ask("0.01", analyst="ann"))
     ledger.charge(ask("0.7", analyst="bob"))
     for analyst in ("ann", "bob", "carl", ""):
@@ -176,7 +176,7 @@ def test_a_key_is_for_one_question() -> None:
     number = ledger.charge(ask(digest="a", key="mine")).number
     ledger.finish(number, "answered", "7")
     assert ledger.charge(ask(digest="a", key="mine")).answer == "7"
-    with pytest.raises(RefusedError, match="another question"):
+    with pytest.raises(RefusedError, match="another query"):
         ledger.charge(ask(digest="b", key="mine"))
     assert ledger.charge(ask(digest="b", key="mine", analyst="bob")).answer is None
     assert ledger.spent.loss == Fraction(2, 10)

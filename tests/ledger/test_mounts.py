@@ -8,9 +8,9 @@ import pytest
 
 from ledgers import ONE
 from tacit.errors import LedgerError
-from tacit.ledger import mounts
-from tacit.ledger.mounts import is_mount_point, shared_file_system
-from tacit.ledger.opening import open_ledger
+from tacit.ledger import ledger_file
+from tacit.ledger.ledger_file import is_mount_point, shared_file_system
+from tacit.ledger.open_ledger import open_ledger
 
 TABLE = rb"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -30,7 +30,7 @@ broken line
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounts, "mount_table", lambda: TABLE)
+    monkeypatch.setattr(ledger_file, "mount_table", lambda: TABLE)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,10 @@ def test_a_ledger_on_a_file_system_of_several_machines_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     line = f"50 27 0:50 / {folder.resolve()} rw - {kind} server:/x rw\n".encode()
-    monkeypatch.setattr(mounts, "mount_table", lambda: TABLE + line)
-    with pytest.raises(LedgerError, match=rf"\({kind}\).*several machines.*Nothing was spent\..*postgresql://"):
+    monkeypatch.setattr(ledger_file, "mount_table", lambda: TABLE + line)
+    with pytest.raises(LedgerError, match=rf"\({kind}\).*several machines.*postgresql://") as caught:
         open_ledger(folder / "a.ledger", ONE, "add/remove")
+    assert caught.value.unspent
     assert not list(folder.iterdir())
 
 
@@ -87,13 +88,13 @@ def test_a_ledger_on_a_file_system_of_several_machines_is_refused(
 )
 def test_a_ledger_on_a_local_file_system_opens(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     line = f"50 27 0:50 / {folder.resolve()} rw - {kind} disk rw\n".encode()
-    monkeypatch.setattr(mounts, "mount_table", lambda: TABLE + line)
-    assert open_ledger(folder / "a.ledger", ONE, "add/remove").begun
+    monkeypatch.setattr(ledger_file, "mount_table", lambda: TABLE + line)
+    assert open_ledger(folder / "a.ledger", ONE, "add/remove").created
 
 
 def test_without_a_list_of_mounts_nothing_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(mounts, "_TABLE", folder / "none")
-    assert mounts.mount_table() == b""
+    monkeypatch.setattr(ledger_file, "_TABLE", folder / "none")
+    assert ledger_file.mount_table() == b""
     assert not is_mount_point("/")
     assert shared_file_system("/home") is None

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ from sqlalchemy import Connection, event
 
 from ledgers import ONE, ask, can_mount, ended, forked
 from tacit.errors import BudgetError, LedgerError
-from tacit.ledger import paths, stores
-from tacit.ledger.checking import verify
-from tacit.ledger.copies import export, load
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import open_ledger, read_ledger, require_ledger
+from tacit.ledger import ledger_file, storage
+from tacit.ledger.backup import export, load
+from tacit.ledger.open_ledger import open_ledger, read_ledger, require_ledger
+from tacit.ledger.replay import verify
+from tacit.ledger.sql_ledger import SqlLedger
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 
@@ -30,7 +31,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 TENTH = Fraction(1, 10)
 
 
-def opened(path: Path) -> DurableLedger:
+def opened(path: Path) -> SqlLedger:
     return open_ledger(path, ONE, "add/remove")
 
 
@@ -66,18 +67,19 @@ def rename_without_log(old: Path, new: Path) -> None:
         old.rename(new)
 
 
-def assert_refused(path: Path, earlier: Path, *ledgers: DurableLedger) -> None:
+def assert_refused(path: Path, earlier: Path, *ledgers: SqlLedger) -> None:
     """Check that nothing opens, reads or charges a ledger at a path."""
     uses: list[Callable[[], object]] = [
         lambda: opened(path),
         lambda: read_ledger(path),
         lambda: require_ledger(path),
         *(lambda ledger=ledger: ledger.charge(ask()) for ledger in ledgers),
-        *(lambda ledger=ledger: ledger.spent for ledger in ledgers),
     ]
-    for use in uses:
-        with pytest.raises(LedgerError, match=r"newest charges are still in .*Nothing was spent.*rename") as caught:
+    reads: list[Callable[[], object]] = [partial(getattr, ledger, "spent") for ledger in ledgers]
+    for use in (*uses, *reads):
+        with pytest.raises(LedgerError, match=r"newest charges are still in .*rename") as caught:
             use()
+        assert caught.value.unspent is (use not in reads)
         assert f"rename {log(earlier)} to {log(path)}" in str(caught.value)
 
 
@@ -172,10 +174,11 @@ def test_a_path_that_cannot_be_written_into_the_file_is_not_charged(
     old, new, newest = (folder / f"{name}.ledger" for name in "abc")
     opened(old).charge(ask())
     old.rename(new)
-    monkeypatch.setattr(stores, "WAIT", 0.2)
+    monkeypatch.setattr(storage, "WAIT", 0.2)
     reader = read_ledger(new)
-    with reader._store.reading(), pytest.raises(LedgerError, match=r"locked by another program.*Nothing was spent"):
+    with reader._store.reading(), pytest.raises(LedgerError, match="locked by another program") as caught:
         opened(new)
+    assert caught.value.unspent
     monkeypatch.undo()
     with charge_beside_reader(new, 9):
         new.rename(newest)
@@ -191,7 +194,7 @@ def test_a_kill_while_a_path_is_recorded(folder: Path, monkeypatch: pytest.Monke
     old, new = folder / "a.ledger", folder / "b.ledger"
     opened(old).charge(ask())
     old.rename(new)
-    write_back = paths._write_back
+    write_back = ledger_file._write_back
 
     def killing(connection: Connection) -> bool:
         if step == 2:  # after the log was written back
@@ -199,7 +202,7 @@ def test_a_kill_while_a_path_is_recorded(folder: Path, monkeypatch: pytest.Monke
         os.kill(os.getpid(), signal.SIGKILL)
         return False
 
-    monkeypatch.setattr(paths, "_write_back", killing)
+    monkeypatch.setattr(ledger_file, "_write_back", killing)
     assert ended(forked(lambda: opened(new))) == -signal.SIGKILL
     monkeypatch.undo()
     assert paths_in_file(new).get(os.fsencode(new)) == (None if step == 1 else 0)
@@ -229,8 +232,9 @@ def test_a_new_ledger_beside_a_log_is_refused(folder: Path, is_there: bool) -> N
     rename_without_log(old, new)
     if is_there:
         old.touch()
-    with pytest.raises(LedgerError, match=r"is not there, but a log .*Nothing was spent.*rename it back"):
+    with pytest.raises(LedgerError, match=r"does not exist, but a log .*rename it back") as caught:
         opened(old)
+    assert caught.value.unspent
     assert old.exists() is is_there
     new.rename(old)
     assert_spent(old, 10)
@@ -313,7 +317,7 @@ def test_a_charge_under_a_recorded_path_writes_no_path(folder: Path) -> None:
     event.listen(ledger._store._engine, "before_cursor_execute", note)
     ledger.charge(ask())
     assert [one for one in statements if "tacit_paths" in one or "checkpoint" in one] == [
-        paths._EXISTS,
+        ledger_file._EXISTS,
         "SELECT path, in_file FROM tacit_paths",
     ]
     assert any(one.startswith("INSERT INTO tacit_records") for one in statements)
@@ -328,12 +332,12 @@ from pathlib import Path
 from tacit.errors import LedgerError
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.values import PureDP
-from tacit.ledger import Request, mounts
-from tacit.ledger.opening import open_ledger
+from tacit.ledger import Request, ledger_file
+from tacit.ledger.open_ledger import open_ledger
 
 source, target, path = sys.argv[1:]
 subprocess.run(["mount", "--bind", source, target], check=True)
-mounts.mount_table = lambda: b""
+ledger_file.mount_table = lambda: b""
 try:
     ledger = open_ledger(path, PureDP(epsilon=1), "add/remove")
     ledger.charge(Request(question="q", events=(PureRelease(epsilon=Fraction(1, 10)),)))

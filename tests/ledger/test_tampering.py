@@ -1,4 +1,4 @@
-"""Whatever is changed behind the ledger's back, `verify` tells, and names the first record that is wrong."""
+"""`verify` finds every change made outside the ledger, and names the first wrong record."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledgers import Places, Shelf, again, ask
+from ledgers import Site, Sites, again, ask
 from tacit.errors import InvalidError, LedgerError
 from tacit.guarantees.values import PureDP
-from tacit.ledger.checking import verify
-from tacit.ledger.copies import export, load
-from tacit.ledger.durable import DurableLedger
-from tacit.ledger.opening import read_ledger
+from tacit.ledger.backup import export, load
+from tacit.ledger.open_ledger import read_ledger
 from tacit.ledger.policies import Promise
-from tacit.ledger.records import canonical, linked
-from tacit.ledger.tables import TABLES
+from tacit.ledger.records import canonical, link_of
+from tacit.ledger.replay import verify
+from tacit.ledger.schema import TABLES
+from tacit.ledger.sql_ledger import SqlLedger
 
 POLICY = {"visits": Promise(unit="patient", neighbours="add/remove", bounds={"cost": "0 to 100"})}
 
 
-def written(shelf: Shelf) -> DurableLedger:
-    """Return a ledger with a record of every kind that questions and stewards bring."""
-    ledger = shelf.opened(policies=POLICY, analysts={"ann": PureDP(epsilon=0.5)})
+def written(site: Site) -> SqlLedger:
+    """Return a ledger with records of every kind but clock."""
+    ledger = site.open(policies=POLICY, analysts={"ann": PureDP(epsilon=0.5)})
     first = ledger.charge(again("a", analyst="ann", key="mine"))
     ledger.finish(first.number, "answered", "[7]")
     ledger.set_budget(PureDP(epsilon=2))
@@ -37,7 +37,7 @@ def written(shelf: Shelf) -> DurableLedger:
     ledger.set_version("v2")
     ledger.charge(ask("0.2"))
     ledger.set_version("v3", disjoint=True)
-    ledger = shelf.opened(PureDP(epsilon=2), version="v3")
+    ledger = site.open(PureDP(epsilon=2), version="v3")
     ledger.charge(again("c", analyst="ann"))
     assert {one.kind for one in ledger.records()} == {
         *("begin", "policy", "analyst", "charge", "outcome", "budget", "version")
@@ -58,121 +58,121 @@ def other(value: object) -> object:
             return "x"
 
 
-def test_a_change_in_any_column_of_any_row_of_any_table_is_told(shelf: Shelf) -> None:
-    ledger, tried = written(shelf), 0
+def test_a_change_in_any_column_of_any_row_of_any_table_is_told(site: Site) -> None:
+    ledger, tried = written(site), 0
     for table in TABLES.sorted_tables:
         names = [column.name for column in table.columns]
         key = next(column.name for column in table.primary_key)
-        for row in shelf.run(f"SELECT {', '.join(names)} FROM {table.name}"):  # noqa: S608 - our own names
+        for row in site.run(f"SELECT {', '.join(names)} FROM {table.name}"):  # noqa: S608 - our own names
             said = dict(zip(names, row, strict=True))
             for name in names:
                 set_to = f"UPDATE {table.name} SET {name} = :new WHERE {key} = :key"  # noqa: S608
                 changed = "x" if (name, said[name]) == ("budget", None) else other(said[name])
-                shelf.run(set_to, new=changed, key=said[key])
+                site.run(set_to, new=changed, key=said[key])
                 report = verify(ledger)
                 assert not report.holds, (table.name, said[key], name)
                 if table.name == "tacit_records":
                     assert report.wrong == said["number"]
                 elif table.name in ("tacit_charges", "tacit_requests"):
                     assert report.wrong is not None
-                shelf.run(set_to, new=said[name], key=changed if name == key else said[key])
+                site.run(set_to, new=said[name], key=changed if name == key else said[key])
                 tried += 1
     assert tried > 60
     assert verify(ledger).holds
 
 
-def test_a_removed_row_of_any_table_is_told(shelf: Shelf) -> None:
-    written(shelf)
-    places = [(table.name, len(shelf.run(f"SELECT 1 FROM {table.name}"))) for table in TABLES.sorted_tables]  # noqa: S608
-    assert all(count for _, count in places)
-    for name, _ in places:
-        lines = shelf.run(f"SELECT * FROM {name}")  # noqa: S608 - our own names
+def test_a_removed_row_of_any_table_is_told(site: Site) -> None:
+    written(site)
+    sites = [(table.name, len(site.run(f"SELECT 1 FROM {table.name}"))) for table in TABLES.sorted_tables]  # noqa: S608
+    assert all(count for _, count in sites)
+    for name, _ in sites:
+        lines = site.run(f"SELECT * FROM {name}")  # noqa: S608 - our own names
         key = next(iter(TABLES.tables[name].primary_key)).name
         columns = ", ".join(f":{column.name}" for column in TABLES.tables[name].columns)
         for line in lines:
             values = dict(zip((column.name for column in TABLES.tables[name].columns), line, strict=True))
-            shelf.run(f"DELETE FROM {name} WHERE {key} = :key", key=values[key])  # noqa: S608
-            report = verify(DurableLedger(read_store(shelf), _head(shelf), None)) if name != "tacit_head" else None
+            site.run(f"DELETE FROM {name} WHERE {key} = :key", key=values[key])  # noqa: S608
+            report = verify(SqlLedger(read_store(site), _head(site), None)) if name != "tacit_head" else None
             assert report is None or not report.holds
             if name == "tacit_records":
                 assert report is not None
                 assert report.wrong == values["number"]
-            shelf.run(f"INSERT INTO {name} VALUES ({columns})", **values)  # noqa: S608
-    shelf.run("DELETE FROM tacit_head")
-    with pytest.raises(LedgerError, match="lost its head"):
-        read_ledger(shelf.place)
+            site.run(f"INSERT INTO {name} VALUES ({columns})", **values)  # noqa: S608
+    site.run("DELETE FROM tacit_head")
+    with pytest.raises(LedgerError, match=r"head row.* is missing"):
+        read_ledger(site.location)
 
 
-def read_store(shelf: Shelf) -> Any:  # noqa: ANN401 - a store, which closes itself
-    return shelf.opened(PureDP(epsilon=2), version="v3")._store
+def read_store(site: Site) -> Any:  # noqa: ANN401 - a store, which closes itself
+    return site.open(PureDP(epsilon=2), version="v3")._store
 
 
-def _head(shelf: Shelf) -> Any:  # noqa: ANN401 - a head
-    from tacit.ledger.heads import read_head  # noqa: PLC0415 - here alone
+def _head(site: Site) -> Any:  # noqa: ANN401 - a head
+    from tacit.ledger.schema import read_head  # noqa: PLC0415 - here alone
 
-    with read_store(shelf).reading() as connection:
+    with read_store(site).reading() as connection:
         return read_head(connection, "x")
 
 
-Change = Callable[[Shelf], object]
+Change = Callable[[Site], object]
 CHANGES: dict[str, tuple[int, Change]] = {
     "two records in each other's place": (
         3,
-        lambda shelf: [
-            shelf.run("UPDATE tacit_records SET number = 1000 WHERE number = 3"),
-            shelf.run("UPDATE tacit_records SET number = 3 WHERE number = 4"),
-            shelf.run("UPDATE tacit_records SET number = 4 WHERE number = 1000"),
+        lambda site: [
+            site.run("UPDATE tacit_records SET number = 1000 WHERE number = 3"),
+            site.run("UPDATE tacit_records SET number = 3 WHERE number = 4"),
+            site.run("UPDATE tacit_records SET number = 4 WHERE number = 1000"),
         ],
     ),
     "a record twice": (
         3,
-        lambda shelf: [
-            shelf.run("UPDATE tacit_records SET number = -number WHERE number > 2"),
-            shelf.run("INSERT INTO tacit_records SELECT 3, kind, body, link FROM tacit_records WHERE number = 2"),
-            shelf.run("UPDATE tacit_records SET number = 1 - number WHERE number < 0"),
+        lambda site: [
+            site.run("UPDATE tacit_records SET number = -number WHERE number > 2"),
+            site.run("INSERT INTO tacit_records SELECT 3, kind, body, link FROM tacit_records WHERE number = 2"),
+            site.run("UPDATE tacit_records SET number = 1 - number WHERE number < 0"),
         ],
     ),
     "a record added at the end": (
         12,
-        lambda shelf: shelf.run(
+        lambda site: site.run(
             "INSERT INTO tacit_records SELECT 12, kind, body, link FROM tacit_records WHERE number = 11"
         ),
     ),
-    "the end removed": (11, lambda shelf: shelf.run("DELETE FROM tacit_records WHERE number = 11")),
+    "the end removed": (11, lambda site: site.run("DELETE FROM tacit_records WHERE number = 11")),
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_moved_doubled_added_and_missing_records_are_told(shelf: Shelf, what: str) -> None:
-    ledger, (number, change) = written(shelf), CHANGES[what]
+def test_moved_doubled_added_and_missing_records_are_told(site: Site, what: str) -> None:
+    ledger, (number, change) = written(site), CHANGES[what]
     assert verify(ledger).records == 12
-    change(shelf)
+    change(site)
     report = verify(ledger)
     assert report.wrong == number
     assert f"at record {number}" in str(report)
 
 
-def test_a_shorter_tail_with_the_head_moved_back_to_it_is_told(shelf: Shelf) -> None:
-    ledger = written(shelf)
-    (number, link) = shelf.run("SELECT number, link FROM tacit_records WHERE number = 10")[0]
-    shelf.run("DELETE FROM tacit_records WHERE number > 10")
-    shelf.run("UPDATE tacit_head SET number = :number, link = :link", number=number, link=link)
+def test_a_shorter_tail_with_the_head_moved_back_to_it_is_told(site: Site) -> None:
+    ledger = written(site)
+    (number, link) = site.run("SELECT number, link FROM tacit_records WHERE number = 10")[0]
+    site.run("DELETE FROM tacit_records WHERE number > 10")
+    site.run("UPDATE tacit_head SET number = :number, link = :link", number=number, link=link)
     assert not verify(ledger).holds
-    shelf.run("UPDATE tacit_head SET loss = '0', time = (SELECT max(time) FROM tacit_head)")
+    site.run("UPDATE tacit_head SET loss = '0', time = (SELECT max(time) FROM tacit_head)")
     assert not verify(ledger).holds
 
 
 def forged(lines: list[str], change: Callable[[dict[str, Any]], None], kind: str) -> Iterator[str]:
-    """Yield lines whose last record of a kind says something else, with a chain that was computed again."""
+    """Yield lines whose last record of a kind is changed, with a chain that was computed again."""
     records = [json.loads(line) for line in lines[:-1]]
-    place = max(i for i, one in enumerate(records) if one["kind"] == kind)
+    location = max(i for i, one in enumerate(records) if one["kind"] == kind)
     before = ""
     for i, one in enumerate(records):
         said = json.loads(one["body"])
-        if i == place:
+        if i == location:
             change(said)
         one["body"] = canonical(said)
-        one["link"] = before = linked(before, one["number"], one["kind"], one["body"])
+        one["link"] = before = link_of(before, one["number"], one["kind"], one["body"])
         yield canonical(one)
     yield canonical({**json.loads(lines[-1]), "head": before})
 
@@ -205,35 +205,35 @@ FORGERIES: list[tuple[str, dict[str, object]]] = [
 
 @pytest.mark.parametrize(("kind", "said"), FORGERIES)
 def test_a_forger_who_computes_the_chain_again_must_still_add_up(
-    places: Places, kind: str, said: dict[str, object]
+    sites: Sites, kind: str, said: dict[str, object]
 ) -> None:
-    lines = list(export(written(places("sqlite"))))
-    with pytest.raises(LedgerError, match=r"not what was written at record \d+: .*Nothing was written"):
-        load(forged(lines, lambda body: body.update(said), kind), places("sqlite").place)
+    lines = list(export(written(sites("sqlite"))))
+    with pytest.raises(LedgerError, match=r"corrupt at record \d+\. .*Nothing was written"):
+        load(forged(lines, lambda body: body.update(said), kind), sites("sqlite").location)
 
 
-def test_a_forger_who_rewrites_everything_is_told_by_any_later_receipt(places: Places) -> None:
-    ledger = written(places("sqlite"))
+def test_a_forger_who_rewrites_everything_is_told_by_any_later_receipt(sites: Sites) -> None:
+    ledger = written(sites("sqlite"))
     receipts = [
         {"ledger_entry": one.number, "ledger_link": one.link} for one in ledger.records() if one.kind == "charge"
     ]
     assert verify(ledger, receipts).holds
-    lines, place = list(export(ledger)), places("sqlite").place
-    assert load(forged(lines, lambda body: body.update(question="another"), "policy"), place).holds
-    forgery = read_ledger(place)
+    lines, location = list(export(ledger)), sites("sqlite").location
+    assert load(forged(lines, lambda body: body.update(question="another"), "policy"), location).holds
+    forgery = read_ledger(location)
     for receipt in receipts:
         report = verify(forgery, [receipt])
         assert report.wrong == receipt["ledger_entry"]
         assert "receipt" in report.why
 
 
-def test_an_old_copy_is_told_by_any_receipt_that_was_issued_later(shelf: Shelf, places: Places) -> None:
-    ledger = shelf.opened()
+def test_an_old_copy_is_told_by_any_receipt_that_was_issued_later(site: Site, sites: Sites) -> None:
+    ledger = site.open()
     early = ledger.charge(ask())
-    old, place = list(export(ledger)), places("sqlite" if shelf.is_file else "postgresql").place
+    old, location = list(export(ledger)), sites("sqlite" if site.is_file else "postgresql").location
     later = [ledger.charge(ask()) for _ in range(3)]
-    assert load(old, place).holds
-    copy = read_ledger(place)
+    assert load(old, location).holds
+    copy = read_ledger(location)
     assert verify(copy, [{"ledger_entry": early.number, "ledger_link": early.head}]).holds
     for ticket in later:
         report = verify(copy, [{"ledger_entry": ticket.number, "ledger_link": ticket.head}])
@@ -242,13 +242,13 @@ def test_an_old_copy_is_told_by_any_receipt_that_was_issued_later(shelf: Shelf, 
     copy.close()
 
 
-def test_an_old_copy_that_was_written_on_is_told_too(places: Places) -> None:
-    shelf = places("sqlite")
-    ledger = shelf.opened()
+def test_an_old_copy_that_was_written_on_is_told_too(sites: Sites) -> None:
+    site = sites("sqlite")
+    ledger = site.open()
     ledger.charge(ask())
-    shutil.copy(shelf.place, f"{shelf.place}.old")
+    shutil.copy(site.location, f"{site.location}.old")
     lost = ledger.charge(ask(question="lost"))
-    shutil.copy(f"{shelf.place}.old", shelf.place)
+    shutil.copy(f"{site.location}.old", site.location)
     again_charged = ledger.charge(ask(question="instead"))
     assert again_charged.number == lost.number
     assert verify(ledger).holds
@@ -256,46 +256,46 @@ def test_an_old_copy_that_was_written_on_is_told_too(places: Places) -> None:
 
 
 @pytest.mark.parametrize("receipt", [{}, {"ledger_entry": 1, "ledger_link": None}, {"ledger_entry": "1"}])
-def test_what_is_no_receipt_of_a_ledger_is_refused(places: Places, receipt: dict[str, object]) -> None:
+def test_what_is_no_receipt_of_a_ledger_is_refused(sites: Sites, receipt: dict[str, object]) -> None:
     with pytest.raises(InvalidError, match="receipt"):
-        verify(places("sqlite").opened(), [receipt])
+        verify(sites("sqlite").open(), [receipt])
 
 
 @pytest.fixture
-def steady(places: Places) -> Shelf:
+def steady(sites: Sites) -> Site:
     """A file that many changes are tried on, each undone."""
-    shelf = places("sqlite")
-    written(shelf)
-    return shelf
+    site = sites("sqlite")
+    written(site)
+    return site
 
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_flipped_bit_in_a_body_is_told_at_its_record(steady: Shelf, data: st.DataObject) -> None:
+def test_a_flipped_bit_in_a_body_is_told_at_its_record(steady: Site, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, 11))
     ((body,),) = steady.run("SELECT body FROM tacit_records WHERE number = :n", n=number)
     raw = bytearray(body.encode())
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     set_to = "UPDATE tacit_records SET body = CAST(:raw AS TEXT) WHERE number = :n"
     steady.run(set_to, raw=bytes(raw), n=number)
-    ledger = read_ledger(steady.place)
+    ledger = read_ledger(steady.location)
     report = verify(ledger)
     steady.run(set_to, raw=body.encode(), n=number)
     assert report.wrong == number
     assert verify(ledger).holds
 
 
-def test_a_flipped_bit_anywhere_in_the_file_is_told_or_changes_nothing(steady: Shelf) -> None:
-    chance = random.Random(20261115)  # noqa: S311 - places to flip
-    whole, ledger = Path(steady.place).read_bytes(), read_ledger(steady.place)
+def test_a_flipped_bit_anywhere_in_the_file_is_told_or_changes_nothing(steady: Site) -> None:
+    chance = random.Random(20261115)  # noqa: S311 - sites to flip
+    whole, ledger = Path(steady.location).read_bytes(), read_ledger(steady.location)
     said = ledger.records(), ledger.derived()
     told = 0
     for _ in range(150):
         raw = bytearray(whole)
         raw[chance.randrange(len(raw))] ^= 1 << chance.randrange(8)
-        Path(steady.place).write_bytes(raw)
+        Path(steady.location).write_bytes(raw)
         for leftover in ("-wal", "-shm"):
-            Path(f"{steady.place}{leftover}").unlink(missing_ok=True)
+            Path(f"{steady.location}{leftover}").unlink(missing_ok=True)
         try:
             holds = verify(ledger).holds
         except LedgerError:

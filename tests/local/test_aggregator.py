@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from local_protocols import Make, every_oracle
 from tacit import InvalidError, SourceError
+from tacit.errors import ColumnNotFoundError
 from tacit.local import GRR, OLH, OUE, Aggregator, Hadamard, Protocol, Reports, Warner
 
 WORDS = ["tea", "coffee", "water", "mate"]
@@ -98,7 +99,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         np.save(file, np.zeros(4))
     with pytest.raises(InvalidError):
         Aggregator.load(path)
-    with pytest.raises(InvalidError, match="no file"):
+    with pytest.raises(InvalidError, match="no such file"):
         Aggregator.load(tmp_path / "nowhere")
     total._cells[0] = -5
     total.save(path)
@@ -109,7 +110,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 def test_other_protocols_do_not_mix() -> None:
     one = OLH(domain=WORDS, epsilon=1).aggregator()
     for other in (OLH(domain=WORDS, epsilon=2), OLH(domain=WORDS[::-1], epsilon=1), GRR(domain=WORDS, epsilon=1)):
-        with pytest.raises(InvalidError, match="same parameters"):
+        with pytest.raises(InvalidError, match="equal parameters"):
             one.merge(other.aggregator())
         with pytest.raises(InvalidError, match="other parameters"):
             one.add(some(other, 3))
@@ -125,9 +126,9 @@ def test_other_protocols_do_not_mix() -> None:
 
 def test_no_reports_give_no_estimate() -> None:
     oracle = OLH(domain=WORDS, epsilon=1)
-    with pytest.raises(InvalidError, match="at least one"):
+    with pytest.raises(InvalidError, match="no reports"):
         oracle.aggregator().estimate()
-    with pytest.raises(InvalidError, match="at least one"):
+    with pytest.raises(InvalidError, match="no reports"):
         oracle.estimate(oracle.randomize([]))
 
 
@@ -172,9 +173,9 @@ def test_a_table_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     total = oracle.aggregator()
     (tmp_path / "rubbish.parquet").write_bytes(b"rubbish")
     for name in ("nowhere.parquet", "rubbish.parquet"):
-        with pytest.raises(SourceError, match="nothing was added"):
+        with pytest.raises(SourceError, match="Nothing was added"):
             total.add_parquet(tmp_path / name)
-    with pytest.raises(SourceError, match="nothing was added"):
+    with pytest.raises(SourceError, match="Nothing was added"):
         total.add_table(duckdb.connect(), "nowhere")
     for wrong in (5, None):
         with pytest.raises(InvalidError):
@@ -204,9 +205,9 @@ def test_reports_that_are_all_dropped_are_said_so() -> None:
     total = oracle.aggregator()
     with pytest.raises(InvalidError) as nothing:
         total.estimate()
-    assert nothing.value.got == "none"
+    assert nothing.value.argument == "reports"
     total.add_bytes([b"hostile", some(other, 3).to_bytes()])
-    with pytest.raises(InvalidError, match="2 dropped: malformed, or made for other parameters") as dropped:
+    with pytest.raises(InvalidError, match="2 were dropped") as dropped:
         total.estimate()
     assert oracle.digest in str(dropped.value)
 
@@ -216,10 +217,11 @@ def test_what_is_missing_of_a_table_is_named(tmp_path: Path) -> None:
     total = oracle.aggregator()
     pq.write_table(some(oracle, 4).to_arrow().rename_columns(["record", "parameters"]), tmp_path / "a.parquet")
     for name in ("nowhere.parquet", "nowhere-*.parquet", "\0"):
-        with pytest.raises(SourceError, match=r"There is no file .*nothing was added"):
+        with pytest.raises(SourceError, match=r"There is no file .*Nothing was added"):
             total.add_parquet(str(tmp_path / name))
-    with pytest.raises(InvalidError, match=r"'report' must .*no such column among 'record', 'parameters'"):
+    with pytest.raises(ColumnNotFoundError) as missing:
         total.add_parquet(tmp_path / "a.parquet")
+    assert (missing.value.name, missing.value.columns) == ("report", ("record", "parameters"))
     with pytest.raises(InvalidError) as refused:
         total.add_parquet("s3://reader:hunter2@bucket/a.parquet")
     assert "hunter2" not in str(refused.value)
@@ -236,5 +238,5 @@ def test_a_frame_is_no_table_until_it_is_registered() -> None:
         total.add_table(connection)
     connection.register("reports", frame)
     assert total.add_table(connection, "reports") == 4
-    with pytest.raises(InvalidError, match=r"estimate\(\)"):
+    with pytest.raises(InvalidError, match=r"merge\(\)"):
         oracle.estimate(total)  # type: ignore[arg-type]

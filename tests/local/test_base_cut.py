@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from tacit.local import GRR, OLH, OUE, SUE, Estimate, Hadamard, SubsetSelection
 from tacit.local.base import PureProtocol
-from tacit.local.tails import Decoded, Signs, Supports
+from tacit.local.count_laws import Decoded, Signs, Supports
 
 Bools = npt.NDArray[np.bool_]
 

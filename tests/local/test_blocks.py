@@ -16,8 +16,8 @@ import pytest
 from scipy.signal import convolve2d
 from scipy.special import ndtri
 
-from tacit.local import Hadamard, rejection
-from tacit.local.tails import Signs
+from tacit.local import Hadamard, intervals
+from tacit.local.count_laws import Signs
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def test_the_largest_tail_of_all_who_may_be_in_the_block_is_the_one_that_is_take
             every = np.array([law_of[have, c] for c in range(have, most + 1)])
             upper, lower = np.cumsum(every[:, ::-1], axis=1)[:, ::-1].max(axis=0), np.cumsum(every, axis=1).max(axis=0)
             for side, wanted in ((1, upper), (-1, lower)):
-                found = np.exp(rejection.exact(model, np.full(sums.size, float(have)), side))
+                found = np.exp(intervals.exact(model, np.full(sums.size, float(have)), side))
                 small = (wanted < 0.5) & (wanted > 1e-12)
                 np.testing.assert_allclose(found[small], wanted[small], rtol=1e-6)
                 assert (found[wanted >= 0.5] > 0.3).all()
@@ -149,7 +149,7 @@ def normal_length(model: Signs, beta: float) -> Floats:
 
 @pytest.mark.parametrize("beta", [0.05, 0.05 / 1024])
 def test_intervals_of_many_reports_are_nearly_as_long_as_normal_ones(beta: float) -> None:
-    """What is not known of the others costs the less, the more reports there are."""
+    """The unknown number of others costs less with more reports."""
     ratios = []
     for size in (200, 2000, 20_000, 2_000_000):
         plus = np.array([size // 2, size * 6 // 10])

@@ -93,7 +93,7 @@ def test_what_node_draws_estimates_the_truth(oracle: Protocol, form: str) -> Non
 
 @with_node
 def test_a_large_domain_is_drawn_in_pieces() -> None:
-    """More bits than the browser gives at once; every bit of OUE is a coin of its own."""
+    """More bits than the browser gives at once; every bit of OUE is a separate coin."""
     oracle = OUE(domain=20_001, epsilon=1)
     total = oracle.aggregator()
     messages = ask("draw", parameters=oracle.parameters(), counts=[0] * 20_000 + [20], form="report")
@@ -190,7 +190,7 @@ def test_malformed_parameters_and_values_are_refused_without_being_repeated() ->
 
 @with_node
 def test_only_the_fields_and_values_that_python_writes_are_drawn_with() -> None:
-    """Under digests that are right for them: a field of its own for each person would tell people apart."""
+    """With correct digests: a different field for each person would distinguish people."""
     grr, oue, warner = (
         json.loads(each.parameters()) for each in (GRR(domain=3, epsilon=1), OUE(domain=3, epsilon=1), Warner(p=0.75))
     )

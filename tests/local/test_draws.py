@@ -11,7 +11,7 @@ from tacit.local import kernels
 from tacit.local.draws import PRIME, SMALL, below, coin_bits, coins, residues
 from tacit.local.grr import respond
 from tacit.local.subset_selection import SubsetSelection, others
-from tacit.local.unary import count_bits
+from tacit.local.unary_encoding import count_bits
 from tacit.noise import SYSTEM
 
 ONE = 1 << 64
@@ -43,7 +43,7 @@ def test_integers_below_a_bound_are_lemires_and_reject_what_would_bias() -> None
 
 
 def test_lemire_keeps_equally_many_words_for_each_value() -> None:
-    """The rule on words of 8 bits, all of which can be counted, is the one that `below` has on 32."""
+    """Enumerate the rule of `below` on words of 8 bits instead of 32."""
     for bound in range(1, 257):
         kept = [word * bound >> 8 for word in range(256) if (word * bound & 255) >= 256 % bound]
         assert np.bincount(kept, minlength=bound).tolist() == [256 // bound] * bound

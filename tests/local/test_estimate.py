@@ -1,6 +1,6 @@
 """Estimates end to end: closeness to the truth, coverage of intervals, consistency steps.
 
-The exact laws stand in test_exact_laws; what is drawn is compared with them here, and the errors with their closed
+The exact laws are in test_exact_laws; the draws are compared with them here, and the errors with their closed
 forms. A mean of N squared errors, relative to its expectation, is outside 1 ± r with probability at most
 2·e^(-M·(r - ln(1+r))/2) where it is a chi-square mean of M degrees of freedom; M is taken as half of N for the little
 that the estimates of one run depend on each other.
@@ -324,7 +324,7 @@ def test_methods_are_those_of_the_type() -> None:
 
 
 def test_a_cut_list_of_the_largest_counts_has_intervals_for_all_values_at_once() -> None:
-    """Of 400 values only one occurs, so the next largest counts are pure noise, chosen for being large."""
+    """Only one of 400 values occurs, so the next largest counts are pure noise, chosen for being large."""
     oracle = OUE(domain=400, epsilon=1)
     e = oracle.estimate(oracle.randomize([7] * 2000))
     low, high = e.interval(simultaneous=True)
@@ -340,7 +340,7 @@ def test_a_cut_list_of_the_largest_counts_has_intervals_for_all_values_at_once()
 
 
 def test_one_by_one_intervals_of_the_largest_counts_would_miss() -> None:
-    """Of 399 absent values some miss in nearly every run; fewer than 5 of 10 runs have a chance below 1e-20."""
+    """Some of 399 absent values miss in nearly every run; fewer than 5 of 10 runs have a chance below 1e-20."""
     oracle = OUE(domain=400, epsilon=1)
     misses = 0
     for _ in range(10):

@@ -14,10 +14,21 @@ from local_protocols import HASHED, Make, every_oracle, law, one_report, outputs
 from tacit.errors import InvalidError
 from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.values import PureDP
-from tacit.local import GRR, OLH, OUE, Hadamard, ProjectiveGeometry, Protocol, SubsetSelection, Warner, draws, hashing
-from tacit.local.hashing import collision, edges, hash_of
-from tacit.local.law import LARGEST_EPSILON, ONE, inside, raised
+from tacit.local import (
+    GRR,
+    OLH,
+    OUE,
+    Hadamard,
+    ProjectiveGeometry,
+    Protocol,
+    SubsetSelection,
+    Warner,
+    draws,
+    local_hashing,
+)
+from tacit.local.local_hashing import collision, edges, hash_of
 from tacit.local.projective_geometry import hyperplane_sums, numbers_of, points, vectors_of
+from tacit.local.response_law import LARGEST_EPSILON, ONE, inside, raised
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(9)]
 
@@ -26,7 +37,7 @@ EPSILONS = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fractio
 def small_prime(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Hash over 13 points where all hash functions are enumerated."""
     if "make" in request.fixturenames and request.getfixturevalue("make") in HASHED:
-        monkeypatch.setattr(hashing, "PRIME", 13)
+        monkeypatch.setattr(local_hashing, "PRIME", 13)
 
 
 def made(make: Make, d: int, epsilon: Fraction) -> Protocol:
@@ -122,7 +133,7 @@ def test_an_epsilon_that_64_bits_cannot_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("g", [2, 3, 4, 8, 55])
 def test_two_values_collide_exactly_as_often_as_stated(g: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "PRIME", 61)
+    monkeypatch.setattr(local_hashing, "PRIME", 61)
     a, b = (side.reshape(-1).astype(np.uint32) for side in np.meshgrid(np.arange(61), np.arange(61)))
     buckets = [hash_of(a, b, np.full(a.size, x), g) for x in (0, 1, 5, 60)]
     for one, other in permutations(buckets, 2):

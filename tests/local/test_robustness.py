@@ -1,4 +1,4 @@
-"""Whatever is handed in: one clear error, or a record that is counted and dropped; never another exception."""
+"""Hostile input gives one clear error, or a record that is counted and dropped; never another exception."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import pytest
 
 from local_protocols import Make, every_oracle
 from tacit import InvalidError, SourceError, TacitError
+from tacit.errors import UnreadableFileError
 from tacit.local import (
     GRR,
     OLH,
@@ -171,18 +172,19 @@ def test_a_small_file_that_claims_gigabytes_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("about.npy", about)
         parts.writestr("cells.npy", cells.getvalue())
-    with pytest.raises(InvalidError, match="part of one"):
+    with pytest.raises(UnreadableFileError, match="damaged"):
         Aggregator.load(tmp_path / "bomb")
 
 
 @pytest.mark.parametrize("where", ["nowhere/tally", "", ".", "a\0b", 5, None])
 def test_a_tally_that_cannot_be_written_stays_in_memory(where: object, tmp_path: Path) -> None:
     total = GRR(domain=WORDS, epsilon=1).aggregator()
-    with pytest.raises(InvalidError, match="path"):
+    with pytest.raises(InvalidError) as unwritable:
         total.save(tmp_path / where if isinstance(where, str) else where)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InvalidError, match="path"):
+    with pytest.raises(UnreadableFileError) as unreadable:
         Aggregator.load(tmp_path / where if isinstance(where, str) else where)  # type: ignore[arg-type]
+    assert unwritable.value.argument == unreadable.value.argument == "path"
 
 
 # Streams
@@ -343,9 +345,9 @@ def test_mutated_parameters_are_refused() -> None:
         except InvalidError:
             continue
         assert made.parameters() == right or made.digest in text.decode()
-    with pytest.raises(InvalidError, match="read its text first"):
+    with pytest.raises(InvalidError, match="read_text"):
         protocol("survey.json")
-    with pytest.raises(InvalidError, match="read its text first"):
+    with pytest.raises(InvalidError, match="read_text"):
         protocol(Path("survey.json"))
 
 
@@ -394,11 +396,13 @@ def test_tables_and_columns_with_null_are_refused_as_values() -> None:
         pa.array(["tea", None]),
         pl.Series(["tea", None]),
     ):
-        with pytest.raises(InvalidError, match="values"):
+        with pytest.raises(InvalidError) as caught:
             oracle.randomize(wrong)
+        assert caught.value.argument == "values"
     for other in ({1: 1}, pd.DataFrame({1: [2]}), pa.table({"a": [1]}), pa.array([1, None])):
-        with pytest.raises(InvalidError, match="values"):
+        with pytest.raises(InvalidError) as caught:
             numbers.randomize(other)
+        assert caught.value.argument == "values"
 
 
 def test_a_range_from_0_is_its_length_and_others_are_shown_by_their_number() -> None:

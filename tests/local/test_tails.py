@@ -18,8 +18,8 @@ from scipy.stats import binom
 from local_protocols import Make
 from tacit.local import BLH, GRR, OLH, OUE, Hadamard, SubsetSelection, Warner
 from tacit.local.base import PureProtocol
-from tacit.local.rejection import Ends
-from tacit.local.tails import Signs, Supports
+from tacit.local.count_laws import Signs, Supports
+from tacit.local.intervals import Ends
 
 Floats = npt.NDArray[np.float64]
 Intervals = Callable[[Supports, float], Ends]
@@ -92,7 +92,7 @@ def test_intervals_hold_where_hardly_any_report_is_wrong(epsilon: float) -> None
 
 
 def test_normal_intervals_would_miss_far_more_often() -> None:
-    """What all values at once need: β = 0.05/1024, with about one, three and twenty expected reports by chance."""
+    """Simultaneous intervals need β = 0.05/1024, with about one, three and twenty expected reports by chance."""
     for oracle in (GRR(domain=1024, epsilon=1), OUE(domain=1024, epsilon=6), OUE(domain=1024, epsilon=4)):
         assert max(misses(oracle, 1000, 0.05 / 1024, normal)) > 2
 

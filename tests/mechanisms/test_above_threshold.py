@@ -1,4 +1,4 @@
-"""Above threshold: the exact law of the first "yes", its privacy and error, and that nobody gets a second one."""
+"""Above threshold: the exact law of the first "yes", its privacy and error, and that there is never a second one."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from tacit.guarantees.exact import Number
 from tacit.mechanisms import above_threshold
 
 ROUNDING = 1e-12
-"""The oracle adds positive floats: a chance is within this of itself."""
+"""The relative error of a chance by the oracle, which adds positive floats."""
 
 
 def scales(epsilon: float, steps: int, *, monotone: bool) -> tuple[float, float]:
-    """The documented scales of the threshold's noise and of the questions'."""
+    """Return the documented scales of the noise of the threshold and of the queries."""
     share = 0.5 if monotone else 0.387
     return steps / (share * epsilon), steps * (1 if monotone else 2) / ((1 - share) * epsilon)
 
@@ -105,7 +105,7 @@ def test_values_that_only_seem_monotone_break_the_promise() -> None:
 
 
 def first_yes(make: Callable[[], AboveThreshold], values: Sequence[float], size: int) -> list[int]:
-    """Count where the first "yes" came, or that none did."""
+    """Count the position of the first "yes", or that there was no "yes"."""
     found: Counter[int] = Counter()
     for _ in range(size):
         alarm = make()
@@ -146,11 +146,11 @@ def test_answers_about_reals_of_a_monotone_query_fit_the_law() -> None:
     judge(counts, laws[0], laws[1:])
 
 
-# The error is honest, and for_error is its inverse.
+# The error bound holds, and for_error is its inverse.
 
 
 def worst_cases(error: int, queries: int) -> list[tuple[Vector, list[int]]]:
-    """Questions just beyond the error, and the outcomes that keep the promise."""
+    """Queries just beyond the error, and the outcomes that are within it."""
     low, high = -error - 1, error + 1
     return [
         ((low,) * queries, [queries]),
@@ -194,7 +194,7 @@ def test_the_error_gives_half_of_beta_to_each_noise(confidence: float, queries: 
 def test_the_error_of_reals_covers_the_rounding_of_both_numbers() -> None:
     whole = AboveThreshold(sensitivity=2**20, epsilon=1, threshold=0)
     real = AboveThreshold(sensitivity=1.0, epsilon=1, threshold=0)
-    assert real._lattice.step == Fraction(1, 2**20)
+    assert real._grid.step == Fraction(1, 2**20)
     assert real.error(queries=5) == (whole.error(queries=5) + 1) / 2**20
 
 
@@ -213,7 +213,7 @@ def test_for_error_meets_the_error_and_a_little_less_does_not(
     assert less.error(confidence=confidence, queries=queries) > error
 
 
-# One yes, and nothing else.
+# One "yes" and no more answers.
 
 
 def alarm() -> AboveThreshold:
@@ -248,7 +248,7 @@ def test_copies_are_refused(clone: Callable[[AboveThreshold], object]) -> None:
 
 
 def in_a_child(action: Callable[[], object]) -> str:
-    """Fork, and return the name of what the action raises in the child."""
+    """Fork, and return the name of the error that the action raises in the child."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -274,7 +274,7 @@ def test_a_forked_child_is_refused_and_the_parent_is_not() -> None:
     assert one.query(10**9)
 
 
-def test_what_has_fired_cannot_be_loaded_again() -> None:
+def test_a_fired_mechanism_cannot_be_reset() -> None:
     one = alarm()
     assert one.query(10**9)
     with pytest.raises(AttributeError):
@@ -286,7 +286,7 @@ def test_nothing_in_public_shows_the_noisy_threshold(monkeypatch: pytest.MonkeyP
     one = AboveThreshold(sensitivity=1, epsilon=1, threshold=0)
     public = [name for name in dir(one) if not name.startswith("_")]
     assert public == ["error", "event", "fired", "for_error", "guarantee", "query"]
-    assert one._life.threshold == SECRET
+    assert one._state.threshold == SECRET
     shown = [repr(one), str(one), f"{one}", *(repr(getattr(one, name)) for name in public)]
     assert not any(str(SECRET) in text for text in shown)
     assert repr(one) == "AboveThreshold(sensitivity=1, epsilon=1, threshold=0)"
@@ -297,7 +297,7 @@ def test_the_representation_is_the_call_that_makes_it() -> None:
     assert repr(one) == "AboveThreshold(sensitivity=1, epsilon=1, threshold=0, monotone=True)"
 
 
-# What is refused.
+# Invalid input.
 
 NO_VALUES: list[Any] = [*NOT_A_NUMBER, [SECRET], np.array([SECRET, 2]), np.array(SECRET), [], RAGGED, 2**62 + SECRET]
 
@@ -332,7 +332,7 @@ def test_the_threshold_is_a_parameter_on_the_nearest_grid_point(
     monkeypatch: pytest.MonkeyPatch, sensitivity: float, threshold: Number, index: int
 ) -> None:
     monkeypatch.setattr(above_threshold, "discrete_laplace", lambda _scale, size: np.zeros(size, dtype=np.int64))
-    assert AboveThreshold(sensitivity=sensitivity, epsilon=1, threshold=threshold)._life.threshold == index
+    assert AboveThreshold(sensitivity=sensitivity, epsilon=1, threshold=threshold)._state.threshold == index
 
 
 @pytest.mark.parametrize("argument", ["sensitivity", "epsilon"])

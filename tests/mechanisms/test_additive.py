@@ -1,4 +1,4 @@
-"""Laplace and Gaussian: what both add, and what both refuse."""
+"""Laplace and Gaussian: values, noise, errors and invalid input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_reals_in_reals_out(m: Mechanism) -> None:
 
 def test_a_real_vector_has_the_length_that_was_declared() -> None:
     m = Laplace(sensitivity=2.5, epsilon=0.1, outputs=2)
-    with pytest.raises(InvalidError, match="2 numbers, as outputs=2 says"):
+    with pytest.raises(InvalidError, match="outputs=2"):
         m.release([1.0, 2.0, 3.0])
     assert np.shape(m.release([3.5, 4.25])) == (2,)
 
@@ -117,10 +117,10 @@ def test_epsilon_has_no_upper_limit_but_the_floats() -> None:
 @pytest.mark.parametrize("step", [None, 0.3, 1.0])
 def test_a_real_vectors_noise_pays_for_its_rounding(outputs: int, step: float | None) -> None:
     m = Laplace(sensitivity=2.5, epsilon=0.1, outputs=outputs, granularity=step)
-    assert m.event.scale == m._lattice.l1_steps(Fraction(5, 2)) * 10
+    assert m.event.scale == m._grid.l1_steps(Fraction(5, 2)) * 10
     assert m.scale >= 25
     g = Gaussian(sensitivity=2.5, rho=0.1, outputs=outputs, granularity=step)
-    assert g.event.l2_squared == g._lattice.l2_squared_steps(Fraction(5, 2))
+    assert g.event.l2_squared == g._grid.l2_squared_steps(Fraction(5, 2))
     assert isinstance(g.guarantee, ZCDP)
     assert g.guarantee == ZCDP(rho=0.1)
 
@@ -146,7 +146,7 @@ def test_the_classic_sigma_is_the_textbooks_and_is_refused_from_one_on() -> None
     assert m.sigma == pytest.approx(sqrt(2 * log(1.25e6)) / 0.5)
     assert m.delta(0.5) <= 1e-6
     for epsilon in (1, 1.0, 10, 50):
-        with pytest.raises(InvalidError, match="proof ends there") as caught:
+        with pytest.raises(InvalidError, match="method='classic'") as caught:
             Gaussian(sensitivity=1, epsilon=epsilon, delta=1e-6, method="classic")
         assert caught.value.argument == "epsilon"
 
@@ -309,7 +309,7 @@ def test_laplace_names_the_bad_parameter(argument: str, bad: object) -> None:
     good: dict[str, Any] = {"sensitivity": 1, "scale" if argument == "scale" else "epsilon": 1}
     with pytest.raises(InvalidError) as caught:
         Laplace(**{**good, argument: bad})
-    assert argument in caught.value.argument
+    assert argument in (caught.value.argument or "")
 
 
 @pytest.mark.parametrize("bad", NUMBERS)
@@ -319,7 +319,7 @@ def test_gaussian_names_the_bad_parameter(argument: str, bad: object) -> None:
     good: dict[str, Any] = {"sensitivity": 1, **({argument: 1} if argument in ("rho", "sigma") else by_delta)}
     with pytest.raises(InvalidError) as caught:
         Gaussian(**{**good, argument: bad})
-    assert argument in caught.value.argument
+    assert argument in (caught.value.argument or "")
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_gaussian_names_the_bad_parameter(argument: str, bad: object) -> None:
     ],
 )
 def test_laplace_wants_exactly_one_of_two(given: dict[str, Any]) -> None:
-    with pytest.raises(InvalidError, match="exactly one of them"):
+    with pytest.raises(InvalidError, match="exactly one of"):
         Laplace(sensitivity=1, **given)
 
 
@@ -393,9 +393,9 @@ def test_a_bad_value_is_refused_and_nothing_is_drawn(
 
 
 def test_floats_for_integers_are_refused_with_a_hint() -> None:
-    with pytest.raises(InvalidError, match="a float sensitivity takes reals"):
+    with pytest.raises(InvalidError, match="float sensitivity takes reals"):
         INTEGRAL[0].release(3.0)
-    with pytest.raises(InvalidError, match="left out with an int sensitivity"):
+    with pytest.raises(InvalidError, match="int sensitivity"):
         Laplace(sensitivity=1, epsilon=1, granularity=0.5)
 
 
@@ -409,9 +409,9 @@ def test_noise_beyond_64_bits_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("m", [*INTEGRAL, *REAL])
 def test_a_mechanism_is_fixed_and_shows_the_call_that_makes_it(m: Mechanism) -> None:
-    with pytest.raises(AttributeError, match="is fixed"):
+    with pytest.raises(AttributeError, match="is frozen"):
         m.guarantee = PureDP(epsilon=0)
-    with pytest.raises(AttributeError, match="is fixed"):
+    with pytest.raises(AttributeError, match="is frozen"):
         del m.event
     twin = eval(repr(m), {"Laplace": Laplace, "Gaussian": Gaussian})  # noqa: S307 - our own representation
     assert twin.event == m.event
@@ -419,7 +419,7 @@ def test_a_mechanism_is_fixed_and_shows_the_call_that_makes_it(m: Mechanism) -> 
 
 @pytest.mark.parametrize("m", [*INTEGRAL, *REAL])
 def test_the_time_of_a_release_does_not_tell_the_noise(m: Mechanism) -> None:
-    """Spearman over 10,000 releases within ±0.1: ten standard deviations of what independence gives, below 1e-20."""
+    """Spearman over 10,000 releases within ±0.1: ten deviations under independence, a false alarm below 1e-20."""
     value = 337 if m in INTEGRAL else 337.0
     rows = [_timed(m, value) for _ in range(10_000)]
     seconds, noise = np.array(rows).T

@@ -41,7 +41,7 @@ def ranks(world: World) -> range:
     return range(1, world.n + 1)
 
 
-# The lemma: how far a rank can move after k changes.
+# The lemma: the largest move of a rank after k changes.
 
 
 @every_world
@@ -107,7 +107,7 @@ SPREADS: dict[str, Spread] = {
 
 @pytest.fixture(params=["all", "halving"])
 def search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at all pairs of ranks, or search by halving as for large data."""
+    """Compute all pairs of ranks, or search by halving as for large data."""
     if request.param == "halving":
         monkeypatch.setattr(order, "_ALL", 0)
 
@@ -165,7 +165,7 @@ def test_one_changed_row_in_a_larger_set(data: list[int], place: int, value: int
 
 
 def test_the_work_depends_on_the_size_and_the_decay_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every level of the search looks at the same number of pairs, whatever the rows."""
+    """Every level of the search computes the same number of pairs for all rows."""
     looked: list[int] = []
     cumsum = np.cumsum
 
@@ -197,7 +197,7 @@ def test_the_ranks_of_one_half_give_the_median(data: list[int]) -> None:
     data=st.lists(st.integers(-100, 100), min_size=1, max_size=30), q=st.fractions(Fraction(1, 99), Fraction(98, 99))
 )
 def test_the_ranks_of_a_quantile_are_those_of_the_averaged_inverse(data: list[int], q: Fraction) -> None:
-    """Hyndman and Fan's type 2, which NumPy knows as well, by its definition: F(x) ≥ q, averaged where F(x) = q."""
+    """Hyndman and Fan's type 2, which NumPy also has, by its definition: F(x) ≥ q, averaged where F(x) = q."""
     n = len(data)
     low, high = quantile_ranks(n, q)
     assert low == min(rank for rank in range(1, n + 1) if Fraction(rank, n) >= q)
@@ -222,7 +222,7 @@ def test_values_outside_the_bounds_are_clamped() -> None:
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=50), st.randoms(use_true_random=False))
 def test_each_row_is_mapped_by_itself(data: list[float], random: Any) -> None:  # noqa: ANN401
-    """So that one changed row changes one index, which is all that the proof needs."""
+    """One changed row changes one index; the proof needs no more."""
     alone = sorted(rows_of([value], -5, 1e6)[1] for value in data)
     random.shuffle(data)
     assert rows_of(data, -5, 1e6)[1:-1] == alone
@@ -249,7 +249,7 @@ def test_whole_numbers_beyond_the_floats_are_clamped_too() -> None:
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET], [np.nan], [True, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     refused("values", lambda: sorted_rows(bad, Fraction(0), Fraction(1)))
 
 

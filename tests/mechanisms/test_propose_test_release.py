@@ -60,7 +60,7 @@ def test_from_the_needed_distance_on_a_value_is_released(epsilon: float, confide
     assert above(one.threshold - distance + 1, scale) < confidence or distance == one.threshold + 1
 
 
-# End to end: what a release really asks of the two samplers.
+# End to end: the parameters that a release passes to the two samplers.
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def test_a_threshold_that_is_one_less_would_break_the_promise(epsilon: float, de
 
 @pytest.mark.parametrize("bound", [2, 8.0, 5000])
 def test_the_distance_keeps_the_premises_of_the_proof(bound: float) -> None:
-    """It moves by at most one between neighbours, and where it is positive the median moves by at most the bound."""
+    """It moves by at most one between neighbours, and if it is positive the median moves by at most the bound."""
     one = Watched(made(1, 1e-6, bound))
     for column, other in neighbours(4):
         near = one.distance(column), one.distance(other)
@@ -223,7 +223,7 @@ def test_releases_of_the_median_fit_the_law() -> None:
         assert p_value(counts, mutant) < FALSE_ALARM
 
 
-# The error is honest, and for_error is its inverse.
+# The error bound holds, and for_error is its inverse.
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -238,7 +238,7 @@ def test_the_error_is_the_least_that_keeps_the_confidence(confidence: float, eps
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("epsilon", [0.1, 20])
 def test_the_error_of_the_median_is_that_of_the_fine_grid(confidence: float, epsilon: float) -> None:
-    """An int bound means integers for `release` alone; a row is rounded by up to one half step."""
+    """An int bound means integers for `release` only; a row is rounded by up to one half step."""
     one = made(epsilon, 1e-3, 1)
     watched = Watched(one, (0, 1000))
     watched.release([4], 10**9)
@@ -298,7 +298,7 @@ def test_integers_reals_and_vectors_keep_their_kind() -> None:
 
 
 def bytes_of(one: ProposeTestRelease, distance: int) -> tuple[int, object]:
-    """Return how many random bytes a release draws, and the release."""
+    """Return the number of random bytes that a release draws, and the release."""
     drawn: list[int] = []
     take = SYSTEM.take
 
@@ -334,7 +334,7 @@ def test_the_representation_is_the_call_that_makes_it() -> None:
     assert repr(one) == "ProposeTestRelease(bound=0.5, epsilon=1, delta=1e-06, granularity=0.01)"
 
 
-# What is promised and what is refused.
+# Guarantees and invalid input.
 
 
 def test_the_promise_is_recorded() -> None:
@@ -398,7 +398,7 @@ def test_a_value_is_a_number_of_the_right_kind(bad: Any) -> None:  # noqa: ANN40
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     one = made()
     refused("values", lambda: one.release_median(bad, bounds=BOUNDS))
 

@@ -69,7 +69,7 @@ def test_flips_fit_the_law(*, bit: bool) -> None:
 
 
 def test_bits_are_flipped_independently() -> None:
-    """Words of four flips; two that share a coin every fifth time would be seen."""
+    """Words of four flips; the test would detect two flips that share a coin every fifth time."""
     answers = np.asarray(RandomizedResponse(epsilon=1).release(np.zeros((DRAWS // 4, 4), dtype=bool)))
     counts = np.bincount(answers @ np.array([1, 2, 4, 8]), minlength=16).tolist()
     p = flip_chance(1)
@@ -181,7 +181,7 @@ def test_a_mechanism_crosses_processes() -> None:
     assert pickle.loads(pickle.dumps(made)).guarantee == made.guarantee  # noqa: S301 - our own bytes
 
 
-# What is refused.
+# Invalid input.
 
 NO_BITS: list[Any] = [
     [],
@@ -203,7 +203,7 @@ NO_BITS: list[Any] = [
 
 
 @pytest.mark.parametrize("bad", NO_BITS, ids=repr)
-def test_what_are_no_bits_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_bits_are_refused(bad: Any) -> None:  # noqa: ANN401
     made = RandomizedResponse(epsilon=1)
     refused("bits", lambda: made.release(bad))
     refused("answers", lambda: made.estimate(bad))

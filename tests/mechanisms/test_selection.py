@@ -27,7 +27,7 @@ from tacit.guarantees.events import BoundedRange, PureRelease
 Selector = Exponential | PermuteAndFlip | NoisyMax
 
 R = Fraction(2, 3)
-"""r = e^(-rate) in the exact laws: any rational will do."""
+"""r = e^(-rate) in the exact laws; it may be any rational."""
 
 SCORES = [0, 0, 0, 0, 1, 6]
 DRAWS = 40_000
@@ -152,7 +152,7 @@ def test_choices_among_integers_fit_the_law(kind: Kind) -> None:
 @every_kind
 def test_choices_among_reals_of_a_monotone_score_fit_the_law(kind: Kind) -> None:
     made = kind.make(sensitivity=0.5, epsilon=0.85, monotone=True)
-    step = made._lattice.step if isinstance(made, NoisyMax) else None
+    step = made._grid.step if isinstance(made, NoisyMax) else None
     scores = [0.1, 0.1, 0.2, 0.3, 0.35, 1.65]
     laws = [kind.at(scores, Fraction("1.7") * factor, step) for factor in (1, Fraction(11, 10), Fraction(9, 10))]
     judge(drawn(made, scores), laws[0], laws[1:])
@@ -180,7 +180,7 @@ def test_gaps_beyond_the_floats_still_count_exactly(kind: Kind) -> None:
     assert p_value(counts, oracle.floats(kind.at(scores, rate))) > FALSE_ALARM
 
 
-# Scores may come in several forms.
+# Scores have several forms.
 
 FORMS: list[tuple[Callable[[], Any], set[Any]]] = [
     (lambda: {"a": 3, "b": 8}, {"a", "b"}),
@@ -202,7 +202,7 @@ def test_a_choice_is_a_candidate_or_its_position(kind: Kind, form: Callable[[], 
     assert {made.choose(form()) for _ in range(200)} == names
 
 
-# The error is honest, and for_error is its inverse.
+# The error bound holds, and for_error is its inverse.
 
 
 @every_kind
@@ -246,7 +246,7 @@ def test_the_error_is_the_documented_bound(kind: Kind, candidates: int, confiden
 
 def test_the_error_of_reals_covers_their_rounding() -> None:
     whole, real = NoisyMax(sensitivity=2, epsilon=1), NoisyMax(sensitivity=2.0, epsilon=1)
-    step = float(real._lattice.step)
+    step = float(real._grid.step)
     assert real.error(candidates=3) == pytest.approx(whole.error(candidates=3) + step, rel=1e-15)
 
 
@@ -278,7 +278,7 @@ def test_permute_and_flip_is_never_worse_than_the_exponential() -> None:
         assert means[0] <= means[1]
 
 
-# Nothing else tells who was best: not the object, and not the clock.
+# Neither the object nor the time reveals the best candidate.
 
 
 @every_kind
@@ -291,7 +291,7 @@ def test_a_choice_leaves_no_trace_in_the_mechanism(kind: Kind) -> None:
 
 
 def durations(mechanism: Selector, rounds: int) -> tuple[list[int], list[int]]:
-    """Time the choice of candidate 0 where it is the best and where it is not, in random order."""
+    """Time the choice of candidate 0 if it is the best and if it is not, in random order."""
     best, times = [], []
     for first in np.random.default_rng().integers(0, 2, rounds).tolist():
         scores = [first, 1 - first]

@@ -1,4 +1,4 @@
-"""What the selection mechanisms refuse, and what they say when they do."""
+"""Invalid input of the selection mechanisms, and their messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_SCORES: list[Any] = [
 @every_kind
 @pytest.mark.parametrize("scores", NO_SCORES, ids=repr)
 @pytest.mark.parametrize("sensitivity", [1, 1.0])
-def test_what_is_no_ballot_is_refused(kind: Kind, sensitivity: float, scores: Any) -> None:  # noqa: ANN401
+def test_values_other_than_scores_are_refused(kind: Kind, sensitivity: float, scores: Any) -> None:  # noqa: ANN401
     refused("scores", lambda: kind(sensitivity=sensitivity, epsilon=1).choose(scores))
 
 

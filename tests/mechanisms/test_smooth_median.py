@@ -1,4 +1,4 @@
-"""The smooth median: its lemma by exact divergences, its releases end to end, its grid, its error and its clock."""
+"""The smooth median: its lemma by exact divergences, its releases end to end, its grid, its error and its time."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def test_half_the_smoothness_would_break_the_promise(epsilon: float, delta: floa
     assert max(hockey_stick(p, q, real(epsilon)) for p, q in found) > delta
 
 
-# End to end: the centre and the scale that a release really uses.
+# End to end: the centre and the scale that a release uses.
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a release asked of the sampler, and what it would be without noise."""
+    """The parameters that a release passed to the sampler, and its value without noise."""
 
     centre: float
     scale: float
@@ -110,7 +110,7 @@ class Drawn:
 
 
 class Watched:
-    """A SmoothMedian whose noise is zero and whose scales are seen."""
+    """A SmoothMedian that records its scales and adds no noise."""
 
     def __init__(self, made: SmoothMedian) -> None:
         self.made = made
@@ -177,7 +177,7 @@ def watched(epsilon: float, delta: float, column: tuple[int, ...]) -> Shifted:
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.05, 0.5), (20, 1e-3)])
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_the_releases_of_neighbours_are_as_close_as_promised(epsilon: float, delta: float, n: int) -> None:
-    """All data sets of n rows out of seven values; clamping is left out, which only makes it harder."""
+    """All data sets of n rows out of seven values; without clipping, which only makes the test harder."""
     compared = set()
     for column in combinations_with_replacement(POINTS, n):
         for other in oracles_order.neighbours(column, POINTS):
@@ -208,13 +208,13 @@ def test_any_neighbours_have_close_scales_and_centres(
 
 
 def size_p_value(noise: npt.NDArray[np.int64], scale: float) -> float:
-    """Test Σ|K|/s, which tells a Laplace scale best; it is gamma of shape n up to a relative 1/s² ≤ 1e-11."""
+    """Test Σ|K|/s, the best test of a Laplace scale; it is gamma of shape n up to a relative 1/s² ≤ 1e-11."""
     total = float(np.abs(noise).sum()) / scale
     return float(2 * min(gamma.cdf(total, noise.size), gamma.sf(total, noise.size)))
 
 
 def size_miss(size: int, factor: float) -> float:
-    """Return the chance that `size_p_value` takes a scale for one `factor` times as large."""
+    """Return the chance that `size_p_value` accepts a scale as one that is `factor` times as large."""
     low, high = gamma.ppf(FALSE_ALARM / 2, size), gamma.isf(FALSE_ALARM / 2, size)
     return float(gamma.sf(factor * low, size) if factor > 1 else gamma.cdf(factor * high, size))
 
@@ -231,7 +231,7 @@ def test_releases_fit_the_law() -> None:
         assert size_p_value(noise, scale * factor) < FALSE_ALARM
 
 
-# The error is honest, and for_error is its inverse.
+# The error bound holds, and for_error is its inverse.
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -304,7 +304,7 @@ def test_values_outside_the_bounds_are_clamped_and_never_an_error() -> None:
     assert one.release([-1e300] * 50 + [0.5] * 99 + [np.inf] * 50) == pytest.approx(0.5, abs=1e-6)
 
 
-# Nothing tells the smooth sensitivity.
+# Neither caches nor time reveal the smooth sensitivity.
 
 
 def cached() -> dict[str, Any]:
@@ -333,7 +333,7 @@ def test_a_release_leaves_no_trace() -> None:
 
 
 def columns(n: int) -> list[npt.NDArray[np.float64]]:
-    """Data sets of one size whose smooth sensitivities lie between a few steps and the whole range."""
+    """Return data sets of one size with smooth sensitivities from a few steps to the whole range."""
     rng = np.random.default_rng(7)
     return [
         np.full(n, 2.0**24),
@@ -365,7 +365,7 @@ def correlation(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float
 def test_the_time_of_a_release_does_not_tell_the_smooth_sensitivity(epsilon: float) -> None:
     """Rank correlation within ±0.1; the null's deviation at 8,000 releases is 0.0112, a false alarm below 1e-17.
 
-    A delay of half the durations' interquartile range for the more sensitive data would be seen.
+    A delay of half the durations' interquartile range for the more sensitive data would be detected.
     """
     smooth, times = timed(made(epsilon), 1600)
     assert abs(correlation(smooth, times)) < 0.1
@@ -373,7 +373,7 @@ def test_the_time_of_a_release_does_not_tell_the_smooth_sensitivity(epsilon: flo
     assert abs(correlation(smooth, slower)) > 0.1
 
 
-# What is promised and what is refused.
+# Guarantees and invalid input.
 
 
 def test_the_promise_is_recorded() -> None:
@@ -387,7 +387,7 @@ def test_a_huge_epsilon_gives_the_median_on_the_grid() -> None:
 
 
 @pytest.mark.parametrize("bad", [*NOT_A_COLUMN, [np.nan, SECRET]], ids=repr)
-def test_what_is_no_column_of_numbers_is_refused(bad: Any) -> None:  # noqa: ANN401
+def test_values_other_than_columns_of_numbers_are_refused(bad: Any) -> None:  # noqa: ANN401
     one = made()
     refused("values", lambda: one.release(bad))
 
@@ -407,7 +407,7 @@ def test_delta_is_at_most_a_half(bad: Any) -> None:  # noqa: ANN401
     assert made(1, 0.5).guarantee.delta == 0.5
 
 
-def test_a_delta_that_is_as_good_as_none_is_refused() -> None:
+def test_a_delta_too_small_for_floats_is_refused() -> None:
     refused("delta", lambda: made(1, 1e-310))
     assert 0 <= made(1, 1e-100).release([3, 4]) <= WIDTH
 

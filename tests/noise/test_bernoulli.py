@@ -88,7 +88,7 @@ def test_every_word_near_a_float_threshold_falls_on_its_true_side(gamma: Fractio
 
 @pytest.mark.parametrize("error", [-(2.0**-49), 2.0**-49])
 @pytest.mark.parametrize("gamma", GAMMAS)
-def test_a_float_exponent_may_be_off_by_what_is_allowed(gamma: Fraction, error: float) -> None:
+def test_a_float_exponent_may_have_the_documented_error(gamma: Fraction, error: float) -> None:
     truth = oracles.exp_neg(gamma, POINT)
     words = around(truth, reach=[1 << i for i in range(40)])
     source = Scripted(words64(*words), endless(THIRD))
@@ -142,7 +142,7 @@ def test_the_callers_error_state_changes_nothing() -> None:
     assert shown.tolist() == [True, True, False, False]
 
 
-def test_nothing_asked_gives_nothing() -> None:
+def test_zero_draws_give_an_empty_array() -> None:
     assert bernoulli(rational(Fraction(1, 2)), 0).size == 0
     assert bernoulli_exp(np.array([]), lambda _: Fraction(0)).size == 0
 
@@ -155,7 +155,7 @@ def test_the_threshold_is_a_word_at_most_two_below(p: Fraction) -> None:
 
 
 def test_the_platforms_exponential_is_within_four_units_in_the_last_place() -> None:
-    """What `settle_float` and `choose_exp` stand on."""
+    """Check the error of np.exp that `settle_float` and `choose_exp` assume."""
     x = np.concatenate([np.random.default_rng(2).uniform(-64, 0, 20_000), -np.exp2(np.arange(-60.0, 7))])
     got, mp = np.exp(x), oracles.context(128)
     for at, value in zip(x.tolist(), got.tolist(), strict=True):

@@ -24,7 +24,7 @@ class Stale(SystemBits):
 
 
 class Rewound(SystemBits):
-    """A mutant that never moves on in its block."""
+    """A mutant that returns the start of its block again and again."""
 
     def take(self, count: int) -> bytes:
         taken = super().take(count)
@@ -33,7 +33,7 @@ class Rewound(SystemBits):
 
 
 def taken_in_a_child(source: SystemBits, count: int) -> bytes:
-    """Fork, let the child take, and read what it took."""
+    """Fork, let the child draw, and read its bytes."""
     ours, theirs = os.pipe()
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # other threads may run
         child = os.fork()
@@ -91,7 +91,7 @@ def test_a_thread_leaves_the_block_of_another_alone() -> None:
 
 
 class Interrupting(int):
-    """A count whose addition is interrupted by another draw, as a signal handler would."""
+    """A count whose addition draws in between, as a signal handler would."""
 
     source: SystemBits
     drawn: list[bytes]
@@ -148,7 +148,7 @@ def test_small_takes_walk_through_one_block_and_drop_its_end() -> None:
 
 
 @pytest.mark.parametrize(("size", "blocks"), [(1, 1), (8192, 1), (262144, 1), (262145, 2), (600_000, 3)])
-def test_every_block_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, size: int, blocks: int) -> None:
+def test_every_block_has_a_separate_key(monkeypatch: pytest.MonkeyPatch, size: int, blocks: int) -> None:
     keys = []
     system = os.urandom
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import oracles
 from evidence import FALSE_ALARM, miss, p_value
 from scripted import THIRD, Scripted, endless, seeded
+from tacit.arrays import Floats, Words
 from tacit.noise import SYSTEM, BitSource, Real, choice, choose_exp, rational
-from tacit.noise.bernoulli import Floats, Words
 
 Scores = list[Fraction]
 
@@ -41,7 +41,7 @@ def softmax(scores: Scores, times: float = 1) -> list[float]:
 
 
 class Watched:
-    """Stand between `choose_exp` and its parts: say where the uniform integer falls, and let every coin accept."""
+    """Replace the parts of `choose_exp`: fix the uniform integer, and let every coin accept."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.total, self.place, self.chance = 0, 0, 0.0
@@ -62,7 +62,7 @@ class Watched:
         return choose(scores)
 
     def weight(self, scores: Scores, start: int, index: int) -> int:
-        """Count the places from a start that propose a candidate."""
+        """Count the integers from a start on that propose a candidate."""
         low, high = start, self.total
         while high - low > 1:
             middle = (low + high) // 2
@@ -74,7 +74,7 @@ class Watched:
 def test_proposals_by_weight_and_coins_multiply_to_the_exponentials(
     monkeypatch: pytest.MonkeyPatch, scores: Scores
 ) -> None:
-    """Walk the proposals: W_i places in a row are candidate i's, and its coin's chance is 2^k·e^(a_i)/W_i ≤ 1."""
+    """Enumerate the proposals: W_i integers in a row propose candidate i, whose coin has chance 2^k·e^(a_i)/W_i ≤ 1."""
     watched, place, shift = Watched(monkeypatch), 0, 61 - len(scores).bit_length()
     for index, score in enumerate(scores[:40]):
         assert watched.choose(scores, place) == index
@@ -108,7 +108,7 @@ def test_the_coin_is_the_exponential_over_the_weight(score: Fraction, shift: int
 
 
 def test_a_refused_candidate_is_followed_by_a_fresh_one() -> None:
-    refused = b"\x01" * 16 + b"\xff" * 8  # a place, and a coin above 1 - 2^-39
+    refused = b"\x01" * 16 + b"\xff" * 8  # a proposal, and a coin above 1 - 2^-39
     for seed in range(20):
         fresh = choose(SCORES["equal"], Scripted(rest=seeded(seed)))
         source = Scripted(refused, seeded(seed))
@@ -134,7 +134,7 @@ def test_choices_have_the_stated_law(scores: Scores) -> None:
 
 
 def test_scores_off_by_two_in_a_hundred_are_seen() -> None:
-    """One candidate at 0 against 1100 at -7, in four heaps: a score's variance is what tells."""
+    """One candidate at 0 against 1100 at -7, in four groups: the variance of a score decides."""
     scores, size = SCORES["many"], 1 << 16
 
     def heaps(chances: npt.ArrayLike) -> list[float]:

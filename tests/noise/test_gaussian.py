@@ -32,13 +32,13 @@ Draw = Callable[[Fraction, int], Sample]
 
 
 def by_small_calls(variance: Fraction, size: int) -> Sample:
-    """Draw by calls that compare in full, over coarse blocks."""
+    """Draw in calls that compare in full, over coarse blocks."""
     parts = [discrete_gaussian(variance, min(SMALL - 1, size - at)) for at in range(0, size, SMALL - 1)]
     return np.concatenate(parts).astype(np.int64)
 
 
 def by_one_call(variance: Fraction, size: int) -> Sample:
-    """Draw by one call that uses the guide and the squeeze, over fine blocks."""
+    """Draw in one call that uses the guide and the squeeze, over fine blocks."""
     return discrete_gaussian(variance, size).astype(np.int64)
 
 
@@ -108,7 +108,7 @@ def test_a_block_is_the_narrowest_that_the_resolution_allows(variance: Fraction,
 @pytest.mark.parametrize("variance", [Fraction(v) for v in ("1e-12", "1/3", "65/4", "64", "4096")], ids=str)
 @pytest.mark.parametrize("n", [64, 128])
 def test_tails_are_enclosed_with_all_that_is_left_out(variance: Fraction, n: int) -> None:
-    """T_i = Σ_{i' ≥ i} e^(-i'²/2σ²), times the 2^m that T_0 - T_1 = 1 tells."""
+    """Return T_i = Σ_{i' ≥ i} e^(-i'²/2σ²), times the factor 2^m that follows from T_0 - T_1 = 1."""
     tails = _tails(variance, n)
     m = (tails[0][0] - tails[1][0]).bit_length() - 1
     weights = oracles.gaussian_weights(variance, m + 64)
@@ -118,13 +118,13 @@ def test_tails_are_enclosed_with_all_that_is_left_out(variance: Fraction, n: int
 
 
 def chance(blocks: _Blocks, index: int, offset: int, point: int) -> int:
-    """The chance to accept offset v in block i: e^(-((iW+v)² - (iW)²)/2σ²), by the oracle."""
+    """Return the chance to accept offset v in block i: e^(-((iW+v)² - (iW)²)/2σ²), by the oracle."""
     start = index << blocks.shift
     return oracles.exp_neg(((start + offset) ** 2 - start**2) / (2 * blocks.variance), point)
 
 
 def drawn_from(blocks: _Blocks, block: int, offset: int) -> list[int]:
-    """What a round returns for a given signed block and offset, when the coin is sure to accept."""
+    """Return the result of a round for a signed block and an offset, with a coin that accepts."""
     at = block - blocks.table.first
     inside = (int(blocks.table.low[at - 1]) + int(blocks.table.low[at])) // 2
     full = words16(offset << 16 - blocks.shift)
@@ -134,7 +134,7 @@ def drawn_from(blocks: _Blocks, block: int, offset: int) -> list[int]:
 
 @pytest.mark.parametrize("variance", [Fraction(65), Fraction(300), Fraction(1000, 3)], ids=str)
 def test_the_blocks_add_up_to_the_law(variance: Fraction) -> None:
-    """Enumeration: the weight of every (block, offset), times its acceptance, by what it gives in the end."""
+    """Enumerate the weight of every (block, offset) times its acceptance, by the resulting integer."""
     blocks = _Blocks(variance, COARSE)
     first, steps = _steps(variance / (1 << 2 * blocks.shift), twice_zero=True)(192)
     weights: dict[int, int] = {}
@@ -220,7 +220,7 @@ def test_the_far_tail_is_reached_exactly(variance: Fraction, resolution: int, ze
 
 
 def far_bytes(blocks: _Blocks, zeros: int) -> bytes:
-    """Return what `invert` reads after 64 zeros until U = 2^-zeros/3 is decided."""
+    """Return the bytes that `invert` reads after 64 zeros until U = 2^-zeros/3 is decided."""
     source = Scripted(bytes(zeros // 8 - 8), endless(THIRD))
     blocks.table.invert(0, 64, source)
     return bytes(zeros // 8 - 8) + bytes([THIRD]) * (source.taken - zeros // 8 + 8)
@@ -256,7 +256,7 @@ def test_minus_zero_is_never_kept() -> None:
 @pytest.mark.parametrize(("resolution", "least"), [(COARSE, 0.9), (FINE, 0.98)])
 @pytest.mark.parametrize("times", [Fraction(100001, 100000), Fraction(3, 2), Fraction(2)])
 def test_nearly_every_proposal_is_accepted(resolution: int, least: float, times: Fraction) -> None:
-    """The sum of what is accepted over the sum of what is proposed, σ from R·W/2 up to R·W."""
+    """Check the accepted share of all proposals, σ from R·W/2 up to R·W."""
     variance = (resolution * times * (1 << 10)) ** 2
     blocks = _Blocks(variance, resolution)
     weights = oracles.gaussian_weights(variance / (1 << 2 * blocks.shift), 64)

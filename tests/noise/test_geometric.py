@@ -12,8 +12,9 @@ import oracles
 from evidence import FALSE_ALARM, Sample, count_miss, fits, miss, p_value, tail_p_value, window, would_miss
 from laws import Geometric
 from scripted import THIRD, TOP, TWO_THIRDS, Scripted, endless, seeded, uniform, words64
+from tacit.arrays import WideInts
 from tacit.noise import MAX_SCALE, geometric
-from tacit.noise.geometric import Integers, _coin, _thresholds, digits, geometric_of_private_scale, in_chunks
+from tacit.noise.geometric import _coin, _thresholds, digits, geometric_of_private_scale, in_chunks
 
 SIZE = 3 << 19
 MUTANT = Fraction(98, 100)
@@ -21,7 +22,7 @@ POINT = 320
 SCALES = [Fraction(s) for s in (0.5, 5.0, 10_000 / 7, 1e9 / 3, 1e15, 2.0**56)]  # floats, as private scales are
 
 Draw = Callable[[Fraction], Sample]
-Read = Callable[[Fraction, int, Scripted], Integers]
+Read = Callable[[Fraction, int, Scripted], WideInts]
 
 
 def openly(scale: Fraction) -> Sample:
@@ -86,7 +87,7 @@ def pmf(coins: list[int], count: int, k: int) -> Fraction:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(40)], ids=str)
 def test_the_digits_multiply_to_the_law(scale: Fraction) -> None:
-    """Enumeration: the product of the code's own coins is (1-r)·r^k, also above the digits drawn one by one."""
+    """Enumerate: the product of the code's coins is (1-r)·r^k, also above the digits drawn one by one."""
     count = digits(scale)
     coins = [sum(_coin(scale, count, digit)(POINT)) // 2 for digit in range(count + 1)]
     ratio = Fraction(oracles.exp_neg(1 / scale, POINT), 1 << POINT)
@@ -103,11 +104,11 @@ def test_the_digits_are_as_few_as_they_may_be(scale: Fraction) -> None:
     assert (1 << count) - 1 < 2**62
 
 
-def of_open_scale(scale: Fraction, size: int, source: Scripted) -> Integers:
+def of_open_scale(scale: Fraction, size: int, source: Scripted) -> WideInts:
     return geometric(scale, size, source)
 
 
-def of_private_scale(scale: Fraction, size: int, source: Scripted) -> Integers:
+def of_private_scale(scale: Fraction, size: int, source: Scripted) -> WideInts:
     return geometric_of_private_scale(float(scale), digits(scale), size, source)
 
 
@@ -115,7 +116,7 @@ either_scale = pytest.mark.parametrize("draw", [of_open_scale, of_private_scale]
 
 
 def chances(scale: Fraction) -> list[int]:
-    """The chance of each digit and of the rest, by the oracle."""
+    """Return the chance of each digit and of the rest, by the oracle."""
     count = digits(scale)
     coins = [oracles.logistic((1 << i) / scale, POINT) for i in range(count)]
     return [*coins, oracles.exp_neg((1 << count) / scale, POINT)]
@@ -174,7 +175,7 @@ def test_the_digits_above_are_drawn_when_their_coin_shows(draw: Read, scale: Fra
 
 @pytest.mark.parametrize("count", [0, 1, 3, 6, 12])
 def test_any_number_of_private_digits_gives_the_law(count: int) -> None:
-    """Too few digits leave more to the coin of the rest, too many are zeros; the law is the same."""
+    """Too few digits leave more to the coin of the rest, and surplus digits are zeros; the law is the same."""
     scale, size = Fraction(3, 2), 1 << 14
     parts = [geometric_of_private_scale(1.5, count, 64) for _ in range(size >> 6)]
     sample, law, other = np.concatenate(parts).astype(np.int64), Geometric(scale), Geometric(scale * Fraction(8, 10))
@@ -184,14 +185,14 @@ def test_any_number_of_private_digits_gives_the_law(count: int) -> None:
 
 
 @given(scale=st.floats(0.01, 2.0**56), seed=st.integers(0, 10**6))
-def test_a_private_scale_draws_what_an_open_one_does(scale: float, seed: int) -> None:
+def test_a_private_scale_draws_the_same_as_a_public_one(scale: float, seed: int) -> None:
     ours = geometric(Fraction(scale), 5, Scripted(rest=seeded(seed)))
     private = geometric_of_private_scale(scale, digits(Fraction(scale)), 5, Scripted(rest=seeded(seed)))
     assert ours.tolist() == private.tolist()
 
 
 @given(scale=st.floats(1e-6, 2.0**56))
-def test_a_private_scale_takes_as_many_bytes_whatever_it_is(scale: float) -> None:
+def test_every_private_scale_takes_the_same_number_of_bytes(scale: float) -> None:
     source = Scripted(rest=seeded(8))
     geometric_of_private_scale(scale, 62, 3, source)
     assert source.taken == 3 * 63 * 8
@@ -209,7 +210,7 @@ def test_one_far_draw_turns_all_chunks_into_whole_numbers(far: int) -> None:
     chunks[far] = chunks[far].astype(object) << 80
     asked: list[int] = []
 
-    def draw(some: int) -> Integers:
+    def draw(some: int) -> WideInts:
         asked.append(some)
         return chunks[len(asked) - 1]
 

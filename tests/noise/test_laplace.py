@@ -35,13 +35,13 @@ Draw = Callable[[Fraction, int], Sample]
 
 
 def by_digits(scale: Fraction, size: int) -> Sample:
-    """Draw by calls so small that they take the digits one by one."""
+    """Draw in small calls, which use the digits one by one."""
     parts = [discrete_laplace(scale, min(SMALL - 1, size - at)) for at in range(0, size, SMALL - 1)]
     return np.concatenate(parts).astype(np.int64)
 
 
 def by_groups(scale: Fraction, size: int) -> Sample:
-    """Draw by one call so large that it takes the digits in groups."""
+    """Draw in one large call, which uses the digits in groups."""
     return discrete_laplace(scale, size).astype(np.int64)
 
 
@@ -128,7 +128,7 @@ def pmf(steps: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("scale", [Fraction(65), Fraction(1000, 3), Fraction(1000)], ids=str)
 def test_the_groups_convolve_to_the_law(scale: Fraction) -> None:
-    """Enumeration: K = D + B·K' over the code's own tables, at 192 bits, one group."""
+    """Enumerate K = D + B·K' over the code's tables, at 192 bits, one group."""
     groups, width = _grouping(scale)
     assert groups == 1
     first_d, low = _difference_steps(scale, 1 << width)(192)
@@ -171,7 +171,7 @@ def test_small_arrays_are_differences_of_two_geometric_ones(scale: Fraction, see
 
 @cache
 def grouped_oracles(scale: Fraction) -> list[tuple[oracles.Inverse, int]]:
-    """The tail's law and the groups' from the top down, each with the bits it stands above."""
+    """Return the law of the tail and of the groups from the top down, each with the number of bits below it."""
     groups, width = _grouping(scale)
     tail = oracles.laplace(scale / (1 << groups * width), POINT)
     parts = [oracles.difference(scale / (1 << g * width), 1 << width, POINT) for g in range(groups)]
@@ -184,7 +184,7 @@ def grouped_oracles(scale: Fraction) -> list[tuple[oracles.Inverse, int]]:
     "scale", [Fraction(5, 3), Fraction(65), Fraction(10**6, 3), Fraction(10**15), MAX_SCALE], ids=str
 )
 def test_known_words_give_the_sum_of_their_groups(scale: Fraction, cell: int, byte: int) -> None:
-    """One cell for all tables; where it does not decide, 48 bits more of one pattern."""
+    """Use one cell for all tables; if it does not decide, 48 more bits of one pattern."""
     u = uniform(cell << 48 | int.from_bytes(bytes([byte]) * 6, "big"), byte, POINT)
     expected = sum(law.outcome(u) << above for law, above in grouped_oracles(scale))
     script = b"".join(group_words(scale, cell, byte))
@@ -194,7 +194,7 @@ def test_known_words_give_the_sum_of_their_groups(scale: Fraction, cell: int, by
 
 
 def group_words(scale: Fraction, cell: int, byte: int) -> list[bytes]:
-    """What each table reads: a cell, and eight bytes more where the cell is not clear."""
+    """Return the bytes that each table reads: a cell, and eight more if the cell does not decide."""
     groups, width = _grouping(scale)
     tables = [_tail_table(scale / (1 << groups * width))]
     tables += [_group_table(scale / (1 << g * width), width) for g in reversed(range(groups))]
@@ -230,7 +230,7 @@ def test_chunks_are_not_copies() -> None:
 
 
 def test_far_draws_of_either_way_add_as_whole_numbers() -> None:
-    """A plus far out and a minus of zero: more than 64 bits hold."""
+    """A plus far out and a minus of zero: more than fits into 64 bits."""
     count = digits(MAX_SCALE)
     far, zero = [0] * (count + 1), [(1 << 64) - 1] * (count + 1)
     source = Scripted(words64(*far, *zero) + bytes(8) + b"\xff" * 8)

@@ -13,7 +13,7 @@ SIZES = [2, 3, 7, 255, 256, 257, 1000, 10**9 + 7, 2**64 - 1, 2**64, 2**64 + 1, 3
 
 
 def width(n: int) -> int:
-    """How many bytes one try takes: at least 64 bits more than n has."""
+    """Return the number of bytes of one try: at least 64 bits more than n has."""
     return (n.bit_length() + 71) // 8
 
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from tacit.errors import InternalError
 from tacit.query.evaluate import choose, evaluate, evaluate_output, evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy
@@ -51,14 +52,14 @@ def test_parts_that_are_shared_are_computed_once() -> None:
     assert evaluate(expression, {}) == 1
 
 
-def test_a_part_may_stand_in_for_what_is_below_it() -> None:
+def test_a_part_may_replace_its_operands() -> None:
     over = Call("greater", (AGE, Constant(17, "integer")), "boolean")
     run = evaluator(Call("not", (over,), "boolean"), [over])
     assert [run([truth]) for truth in (True, False, None)] == [False, True, None]
 
 
-def test_a_column_without_a_value_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(LookupError, match="age"):
+def test_a_column_without_a_value_is_an_internal_error() -> None:
+    with pytest.raises(InternalError, match="age"):
         evaluator(Call("negate", (AGE,), "integer"), [])([])
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.geometric import Integers
+from tacit.arrays import WideInts
 from tacit.query.histograms import WORD, Histograms, Packed, in_blocks, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
 
@@ -53,7 +53,7 @@ def test_blocks_add_up_exactly_and_the_last_may_be_shorter(
 class Scripted(NoiseLaw):
     """Noise that is known."""
 
-    def drawn(self, size: int, bits: object = None) -> Integers:
+    def draw_array(self, size: int, bits: object = None) -> WideInts:
         del bits
         return np.array(self.script[:size], dtype=self.kind)
 
@@ -73,7 +73,7 @@ def test_noise_is_added_without_a_bit_lost(noise: int, count: int) -> None:
 
 
 def test_noise_is_fresh_for_each_count_and_each_time() -> None:
-    """Of scale 1,000: that two thousand draws have fewer than ten different values is less likely than 1e-1000."""
+    """With scale 1,000, two thousand draws have fewer than ten different values with probability below 1e-1000."""
     counts = np.zeros(2000, dtype=np.int64)
     one, two = with_noise(counts, LAW), with_noise(counts, LAW)
     assert len(set(one.tolist())) > 10

@@ -1,4 +1,4 @@
-# ruff: noqa: S608 - questions are text
+# ruff: noqa: S608 - queries are text
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.errors import InvalidError, RefusedError, TacitError
-from tacit.query.parse import parse
+from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, TacitError
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.price import price
+from tacit.query.pricing.price import Cost, price
+from tacit.query.sql.parse import parse
 
 SURVEY = TablePolicy(
     name="survey",
@@ -34,8 +34,8 @@ SURVEY = TablePolicy(
 OTHER = TablePolicy(name="other", unit=None, max_groups=1, max_rows=1, neighbours="add/remove")
 
 
-def ask(sql: str) -> None:
-    price(parse(sql, {"survey": SURVEY, "other": OTHER}), epsilon=1)
+def plan_query(sql: str) -> None:
+    price(parse(sql, {"survey": SURVEY, "other": OTHER}), Cost(epsilon=1))
 
 
 def refuse(sql: str, *phrases: str) -> tuple[str, tuple[str, ...]]:
@@ -44,28 +44,28 @@ def refuse(sql: str, *phrases: str) -> tuple[str, tuple[str, ...]]:
 
 REFUSED = [
     # rows themselves
-    refuse("SELECT * FROM survey", "rows themselves"),
-    refuse("SELECT income FROM survey", "rows themselves"),
-    refuse("SELECT 1 FROM survey", "rows themselves"),
+    refuse("SELECT * FROM survey", "selects rows"),
+    refuse("SELECT income FROM survey", "selects rows"),
+    refuse("SELECT 1 FROM survey", "selects rows"),
     refuse("SELECT survey FROM survey", "rows"),
-    refuse("SELECT survey.* FROM survey", "rows themselves"),
-    refuse("SELECT *, count(*) FROM survey", "rows themselves"),
-    refuse("FROM survey", "rows themselves"),
+    refuse("SELECT survey.* FROM survey", "selects rows"),
+    refuse("SELECT *, count(*) FROM survey", "selects rows"),
+    refuse("FROM survey", "selects rows"),
     refuse("TABLE survey", "Only SELECT"),
-    refuse("SELECT income, count(*) FROM survey", "'income' stands outside an aggregate"),
-    refuse("SELECT region, income, count(*) FROM survey GROUP BY region", "'income' stands outside"),
-    refuse("SELECT region, count(*) FROM survey GROUP BY region ORDER BY income", "'income' stands outside"),
-    refuse("SELECT region, count(*) FROM survey GROUP BY region HAVING income > 5", "'income' stands outside"),
+    refuse("SELECT income, count(*) FROM survey", "'income' is outside an aggregate"),
+    refuse("SELECT region, income, count(*) FROM survey GROUP BY region", "'income' is outside"),
+    refuse("SELECT region, count(*) FROM survey GROUP BY region ORDER BY income", "'income' is outside"),
+    refuse("SELECT region, count(*) FROM survey GROUP BY region HAVING income > 5", "'income' is outside"),
     refuse("SELECT survey, count(*) FROM survey", "whole rows"),
     refuse("SELECT count(survey) FROM survey", "whole rows"),
     refuse("SELECT count(survey.*) FROM survey", "stands for rows", "count(*)"),
     refuse("SELECT count(* EXCLUDE (age)) FROM survey", "stands for rows"),
-    refuse("SELECT region FROM survey GROUP BY region", "asks nothing of the data"),
+    refuse("SELECT region FROM survey GROUP BY region", "reads nothing from the data"),
     # the unit
     refuse("SELECT person_id, count(*) FROM survey GROUP BY person_id", "unit column", "single units"),
     refuse("SELECT person_id % 2, count(*) FROM survey GROUP BY 1", "unit column"),
     refuse("SELECT p, count(*) FROM (SELECT person_id AS p FROM survey) GROUP BY p", "unit column"),
-    refuse("SELECT person_id, count(*) FROM survey", "unit column", "never shown"),
+    refuse("SELECT person_id, count(*) FROM survey", "unit column", "never released"),
     refuse("SELECT count(person_id) FROM survey", "unit column", "count(DISTINCT person_id)"),
     refuse("SELECT sum(clamp(person_id, 0, 9)) FROM survey", "unit column"),
     refuse("SELECT count(CASE WHEN person_id = 1 THEN 1 END) FROM survey", "unit column", "WHERE may name"),
@@ -82,20 +82,20 @@ REFUSED = [
     refuse("SELECT covar_pop(age, region) FROM survey", "covar_pop takes numbers", "CAST"),
     refuse("SELECT corr(age, avg(age)) FROM survey", "inside an aggregate"),
     refuse("SELECT corr(age, clamp(income, 3, 3)) FROM survey", "have no width"),
-    refuse("SELECT count(*) FROM survey WHERE var_pop(age) > 3", "the value of one row"),
+    refuse("SELECT count(*) FROM survey WHERE var_pop(age) > 3", "the value of one row is needed"),
     refuse("SELECT regr_slope(age, age) FROM survey", "The aggregate"),
     refuse("SELECT sum(DISTINCT age) FROM survey", "DISTINCT inside sum"),
     refuse("SELECT avg(DISTINCT age) FROM survey", "DISTINCT inside avg"),
     # hidden columns, anywhere
-    refuse("SELECT name, count(*) FROM survey GROUP BY name", "'name' is hidden"),
-    refuse("SELECT count(name) FROM survey", "'name' is hidden"),
-    refuse("SELECT count(*) FROM survey WHERE NAME = 'x'", "hidden"),
-    refuse("SELECT count(*) FROM survey WHERE survey.name IS NULL", "hidden"),
-    refuse("SELECT count(*) FROM (SELECT name FROM survey)", "hidden"),
-    refuse("SELECT count(*) FROM (SELECT * EXCLUDE (name) FROM survey)", "hidden"),
-    refuse("SELECT count(*) FROM survey ORDER BY name", "hidden"),
+    refuse("SELECT name, count(*) FROM survey GROUP BY name", "hides the column 'name'"),
+    refuse("SELECT count(name) FROM survey", "hides the column 'name'"),
+    refuse("SELECT count(*) FROM survey WHERE NAME = 'x'", "policy hides"),
+    refuse("SELECT count(*) FROM survey WHERE survey.name IS NULL", "policy hides"),
+    refuse("SELECT count(*) FROM (SELECT name FROM survey)", "policy hides"),
+    refuse("SELECT count(*) FROM (SELECT * EXCLUDE (name) FROM survey)", "policy hides"),
+    refuse("SELECT count(*) FROM survey ORDER BY name", "policy hides"),
     refuse("SELECT count(*) AS n FROM survey HAVING max_name > name", "max_name"),
-    refuse("SELECT sum(CASE WHEN name LIKE 'a%' THEN 1 ELSE 0 END) FROM survey", "hidden"),
+    refuse("SELECT sum(CASE WHEN name LIKE 'a%' THEN 1 ELSE 0 END) FROM survey", "policy hides"),
     # windows, sets, joins
     refuse("SELECT region, count(*) OVER () FROM survey GROUP BY region", "Window functions"),
     refuse("SELECT row_number() OVER (ORDER BY income) FROM survey", "Window functions"),
@@ -106,7 +106,7 @@ REFUSED = [
     refuse("SELECT count(*) FROM survey INTERSECT SELECT 1", "Set operations"),
     refuse("SELECT count(*) FROM survey EXCEPT SELECT 1", "Set operations"),
     refuse("SELECT count(*) FROM (SELECT age FROM survey UNION ALL SELECT age FROM survey)", "Set operations"),
-    refuse("SELECT count(*) FROM survey JOIN other ON true", "a unit of its own"),
+    refuse("SELECT count(*) FROM survey JOIN other ON true", "'other' is a unit"),
     refuse("SELECT count(*) FROM survey, other", "Joins without a condition"),
     refuse("SELECT count(*) FROM survey CROSS JOIN survey AS b", "CROSS joins"),
     refuse("SELECT count(*) FROM survey NATURAL JOIN other", "NATURAL joins", "USING"),
@@ -160,11 +160,11 @@ REFUSED = [
     refuse("WITH c AS (SELECT 1) INSERT INTO survey SELECT * FROM c", "INSERT"),
     refuse("SELECT count(*) INTO x FROM survey", "SELECT INTO"),
     # tables that are not tables
-    refuse("SELECT count(*) FROM 'x.parquet'", "Files and addresses are not read", "survey"),
-    refuse('SELECT count(*) FROM "data/x.csv"', "Files and addresses"),
-    refuse("SELECT count(*) FROM read_csv('x.csv')", "Functions that give tables"),
-    refuse("SELECT count(*) FROM range(10)", "Functions that give tables"),
-    refuse("SELECT count(*) FROM duckdb_tables()", "Functions that give tables"),
+    refuse("SELECT count(*) FROM 'x.parquet'", "Files and URLs in FROM", "survey"),
+    refuse('SELECT count(*) FROM "data/x.csv"', "Files and URLs"),
+    refuse("SELECT count(*) FROM read_csv('x.csv')", "Table functions"),
+    refuse("SELECT count(*) FROM range(10)", "Table functions"),
+    refuse("SELECT count(*) FROM duckdb_tables()", "Table functions"),
     refuse("SELECT count(*) FROM unnest([1, 2])", "UNNEST"),
     refuse("SELECT count(*) FROM (VALUES (1)) AS v(a)", "VALUES"),
     refuse("SELECT count(*) FROM main.survey", "schema or a database"),
@@ -184,8 +184,8 @@ REFUSED = [
     refuse("SELECT region, count(*) FROM survey GROUP BY CUBE (region)", "CUBE"),
     refuse("SELECT region, count(*) FROM survey GROUP BY GROUPING SETS ((region), ())", "GROUPING SETS"),
     refuse("SELECT region, count(*) FROM survey GROUP BY (region, urban)", "several values"),
-    refuse("SELECT region, count(*) FROM survey GROUP BY 2", "An aggregate stands where"),
-    refuse("SELECT 'x', count(*) FROM survey GROUP BY 'x'", "constant is nothing to group by"),
+    refuse("SELECT region, count(*) FROM survey GROUP BY 2", "the value of one row is needed"),
+    refuse("SELECT 'x', count(*) FROM survey GROUP BY 'x'", "GROUP BY a constant"),
     refuse("SELECT note, count(*) FROM survey GROUP BY note", "not public", "keys={'note': [...]}", "Or give delta"),
     refuse("SELECT score, count(*) FROM survey GROUP BY score", "not public", "bins"),
     refuse(
@@ -200,8 +200,8 @@ REFUSED = [
     refuse("SELECT count(*) FROM survey FETCH FIRST 3 ROWS ONLY", "FETCH"),
     refuse("SELECT count(*) AS n FROM survey HAVING n", "HAVING takes a condition"),
     refuse("SELECT count(*) FROM survey WHERE age", "WHERE takes a condition"),
-    refuse("SELECT count(*) FROM survey WHERE count(*) > 5", "An aggregate stands where", "HAVING"),
-    refuse("SELECT count(*) FROM survey WHERE mean(age) > 5", "An aggregate stands where"),
+    refuse("SELECT count(*) FROM survey WHERE count(*) > 5", "the value of one row is needed", "HAVING"),
+    refuse("SELECT count(*) FROM survey WHERE mean(age) > 5", "the value of one row is needed"),
     # aggregates
     refuse("SELECT mode(income) FROM survey", "The aggregate mode", "count, sum, avg, median"),
     refuse("SELECT skewness(income) FROM survey", "The aggregate skewness"),
@@ -226,7 +226,7 @@ REFUSED = [
     refuse("SELECT sum(income * visits) FROM survey", "visits has no bounds"),
     refuse(
         "SELECT sum(income / age) FROM survey",
-        "range of what is computed from age, income cannot be proved",
+        "range of a value computed from age, income cannot be proved",
         "clamp(x, low, high)",
     ),
     refuse("SELECT sum(CAST(note AS INTEGER)) FROM survey", "cannot be proved"),
@@ -238,12 +238,12 @@ REFUSED = [
     refuse("SELECT sum(clamp(score, age, 100)) FROM survey", "Argument 2 of clamp must be a constant"),
     refuse("SELECT sum(clamp(score, 0)) FROM survey", "clamp does not take 2 arguments"),
     # functions and expressions
-    refuse("SELECT count(my_udf(age)) FROM survey", "'my_udf' is not answered", "listed functions"),
+    refuse("SELECT count(my_udf(age)) FROM survey", "'my_udf' is not supported", "listed functions"),
     refuse("SELECT count(main.my_udf(age)) FROM survey", "with a dot"),
     refuse("SELECT sum(clmp(age, 0, 1)) FROM survey", "'clmp'", "Did you mean clamp?"),
-    refuse("SELECT avg(income), random() FROM survey", "not the same each time"),
-    refuse("SELECT count(*) FROM survey WHERE day = current_date", "The clock"),
-    refuse("SELECT count(*) FROM survey WHERE at < now()", "The clock"),
+    refuse("SELECT avg(income), random() FROM survey", "Random functions"),
+    refuse("SELECT count(*) FROM survey WHERE day = current_date", "the clock"),
+    refuse("SELECT count(*) FROM survey WHERE at < now()", "the clock"),
     refuse("SELECT count(*) FROM survey WHERE day + INTERVAL 1 DAY > '2024-01-01'", "Intervals"),
     refuse("SELECT count(*) FROM survey WHERE day + 1 > '2024-01-01'", "one kind"),
     refuse("SELECT sum(income.field) FROM survey", "Fields inside a column", "income.field"),
@@ -268,29 +268,29 @@ REFUSED = [
     refuse("SELECT count(*) FROM survey WHERE age BETWEEN SYMMETRIC 5 AND 1", "SYMMETRIC"),
     refuse("SELECT count(*) FROM survey WHERE ltrim(note) = 'a'", "trim(x)"),
     refuse("SELECT count(*) FROM survey WHERE trim(note, 'x') = 'a'", "trim with expression"),
-    refuse("SELECT count(*) FROM survey WHERE substring(note, 0, 2) = 'a'", "places from 1 on"),
+    refuse("SELECT count(*) FROM survey WHERE substring(note, 0, 2) = 'a'", "positions ≥ 1"),
     refuse("SELECT count(*) FROM survey WHERE substring(note, age, 2) = 'a'", "constant whole numbers"),
-    refuse("SELECT count(*) FROM survey WHERE left(note, -1) = 'a'", "lengths from 0 on"),
+    refuse("SELECT count(*) FROM survey WHERE left(note, -1) = 'a'", "lengths ≥ 0"),
     refuse("SELECT count(*) FROM survey WHERE round(income, age) = 1", "constant number of digits"),
     refuse("SELECT count(*) FROM survey WHERE round(income, 99) = 1", "-15 to 15"),
     refuse("SELECT count(*) FROM survey WHERE floor(income, 2) = 1", "floor with decimals"),
     refuse("SELECT count(*) FROM survey WHERE date_trunc('hour', day) = '2024-01-01'", "date_trunc of a date"),
     refuse("SELECT count(*) FROM survey WHERE date_trunc('eon', at) = '2024-01-01'", "date_trunc of a timestamp"),
-    refuse("SELECT count(*) FROM survey WHERE extract(epoch FROM at) > 5", "Of dates year"),
+    refuse("SELECT count(*) FROM survey WHERE extract(epoch FROM at) > 5", "part of a date", "year"),
     refuse("SELECT count(*) FROM survey WHERE year(note) = 2024", "year takes dates", "CAST"),
     refuse("SELECT count(*) FROM survey WHERE note > 5", "integer and text", "CAST"),
     refuse("SELECT count(*) FROM survey WHERE urban = 'true'", "= takes values of one kind, not boolean and text"),
     refuse("SELECT count(*) FROM survey WHERE coalesce(age, 'x') = 1", "coalesce takes values of one kind"),
     refuse(
-        "SELECT count(*) FROM survey WHERE regexp_extract(note, 'a') = 'a'", "function regexp_extract is not answered"
+        "SELECT count(*) FROM survey WHERE regexp_extract(note, 'a') = 'a'", "function regexp_extract is not supported"
     ),
     refuse("SELECT count(*) FROM survey WHERE note + 1 > 2", "+ takes values of one kind"),
-    refuse("SELECT string_agg(note, ',') FROM survey", "nothing was spent"),
-    refuse("SELECT approx_count_distinct(note) FROM survey", "The aggregate approx_count_distinct is not answered"),
+    refuse("SELECT string_agg(note, ',') FROM survey", "is not supported"),
+    refuse("SELECT approx_count_distinct(note) FROM survey", "The aggregate approx_count_distinct is not supported"),
     refuse(
         f"SELECT count(*) FROM survey WHERE age IN ({', '.join(map(str, range(9001)))})",
         "IN has 9,001 values",
-        "more than 9,000",
+        "the limit is 9,000",
     ),
     refuse("SELECT count(*) FROM survey WHERE urban = 1", "boolean and integer"),
     refuse("SELECT count(*) FROM survey WHERE lower(age) = 'a'", "lower takes text, not integer"),
@@ -302,24 +302,22 @@ REFUSED = [
     refuse("SELECT count(*) FROM survey WHERE CAST(note AS DECIMAL(10, 2)) = 1", "DECIMAL"),
     refuse("SELECT count(*) FROM survey WHERE CAST(note AS BLOB) = 'a'", "cast to"),
     refuse("SELECT count(*) FROM survey WHERE CAST(note AS INTEGER[]) = 1", "A cast to ARRAY"),
-    refuse("SELECT count(*) FROM survey WHERE TRY(age / 0) = 1", "TRY is not needed"),
+    refuse("SELECT count(*) FROM survey WHERE TRY(age / 0) = 1", "TRY is not supported"),
     refuse("SELECT count(*) FROM survey WHERE age IS 5", "IS takes NULL"),
     refuse("SELECT count(*) FROM survey WHERE typeof(age) = 'a'", "The function"),
-    refuse("SELECT count(*) FROM survey WHERE error('x') IS NULL", "'error' is not answered"),
+    refuse("SELECT count(*) FROM survey WHERE error('x') IS NULL", "'error' is not supported"),
     refuse("SELECT region AS (a, b), count(*) FROM survey GROUP BY 1", "Several aliases"),
 ]
 
 
 @pytest.mark.parametrize(("sql", "phrases"), REFUSED)
-def test_a_question_is_refused_with_its_reason_and_nothing_is_spent(sql: str, phrases: tuple[str, ...]) -> None:
+def test_a_query_is_refused_with_its_reason(sql: str, phrases: tuple[str, ...]) -> None:
     with pytest.raises(TacitError) as refusal:
-        ask(sql)
+        plan_query(sql)
     message = str(refusal.value)
     for phrase in phrases:
         assert phrase in message
-    assert "nothing was" in message
-    if "max_name" not in sql:
-        assert isinstance(refusal.value, RefusedError)
+    assert isinstance(refusal.value, ColumnNotFoundError if "max_name" in sql else RefusedError)
 
 
 @pytest.mark.parametrize(
@@ -327,50 +325,51 @@ def test_a_question_is_refused_with_its_reason_and_nothing_is_spent(sql: str, ph
     [
         ("", "no statement"),
         ("  ;; ", "no statement"),
-        ("selct count(*) FROM survey", "did you mean SELECT?"),
-        ("SELECT count(*) FROM survey WHERE age = 'five'", "writes a whole number"),
-        ("SELECT count(*) FROM survey WHERE age IN (1, 'a')", "writes a whole number"),
+        ("selct count(*) FROM survey", "Did you mean SELECT?"),
+        ("SELECT count(*) FROM survey WHERE age = 'five'", "is not a whole number"),
+        ("SELECT count(*) FROM survey WHERE age IN (1, 'a')", "is not a whole number"),
         ("-- nothing", "no statement"),
-        ("SELECT count(* FROM survey", "parentheses that do not match"),
-        ("SELECT count(*)) FROM survey", "parentheses that do not match"),
-        ("SELECT count(*) FROM survey WHERE trim(note = 'x'", "parentheses that do not match"),
+        ("SELECT count(* FROM survey", "parentheses do not match"),
+        ("SELECT count(*)) FROM survey", "parentheses do not match"),
+        ("SELECT count(*) FROM survey WHERE trim(note = 'x'", "parentheses do not match"),
         ("SELECT count(*) FROM survey WHERE", "line 1"),
         ("SELECT count(*)\nFROM survey\nGROUP region", "line 3"),
         ("SELECT count(*) FROM survey WHERE note = 'x", "ends inside a quotation"),
         ("SELECT count(*) FROM survey /* x", "ends inside a quotation or a comment"),
         ("SELECT count(*) FROM survey WHERE note = 'a\0b'", "NUL"),
-        ("SELECT count(*) FROM survey WHERE note = '\ud800'", "half a character"),
-        ("SELECT count(*) FROM survey WHERE note = '" + "x" * 100_000 + "'", "100,000 characters"),
-        ("SELECT count(*) FROM servey", "did you mean survey?"),
-        ("SELECT count(*) FROM clients", "unknown table 'clients'"),
-        ("SELECT avg(incme) FROM survey", "did you mean income?"),
-        ("SELECT avg(SURVEY.incme) FROM survey", "did you mean income?"),
-        ("SELECT avg(zzz) FROM survey", "unknown column 'zzz'"),
-        ("SELECT avg(s.income) FROM survey", "unknown table 's'"),
-        ("SELECT avg(survey.income) FROM survey AS s", "unknown table 'survey'"),
-        ("SELECT count(*) FROM survey GROUP BY 5", "places from 1 to 1"),
-        ("SELECT count(*) FROM survey ORDER BY 0", "places from 1 to 1"),
-        ("SELECT count(*) FROM survey GROUP BY 1.5", "places from 1 to 1"),
+        ("SELECT count(*) FROM survey WHERE note = '\ud800'", "half a surrogate pair"),
+        ("SELECT count(*) FROM survey WHERE note = '" + "x" * 100_000 + "'", "the limit is 100,000"),
+        ("SELECT count(*) FROM servey", "Did you mean 'survey'?"),
+        ("SELECT count(*) FROM clients", "Unknown table 'clients'"),
+        ("SELECT avg(incme) FROM survey", "Did you mean 'income'?"),
+        ("SELECT avg(SURVEY.incme) FROM survey", "Did you mean 'income'?"),
+        ("SELECT avg(zzz) FROM survey", "Unknown column 'zzz'"),
+        ("SELECT avg(s.income) FROM survey", "Unknown table 's'"),
+        ("SELECT avg(survey.income) FROM survey AS s", "Unknown table 'survey'"),
+        ("SELECT count(*) FROM survey GROUP BY 5", "position from 1 to 1"),
+        ("SELECT count(*) FROM survey ORDER BY 0", "position from 1 to 1"),
+        ("SELECT count(*) FROM survey GROUP BY 1.5", "position from 1 to 1"),
         ("SELECT count(*) FROM survey WHERE day > '2024-13-01'", "YYYY-MM-DD"),
         ("SELECT count(*) FROM survey WHERE day = DATE '2023-02-29'", "YYYY-MM-DD"),
         ("SELECT count(*) FROM survey WHERE at = '10:00'", "HH:MM:SS"),
         ("SELECT count(*) FROM survey WHERE score > 1e999", "1e308"),
-        ("SELECT sum(clamp(score, 10, 1)) FROM survey", "lower end above its upper end"),
-        ("SELECT count(*) FROM (SELECT * REPLACE (age + 1) FROM survey)", "without all its parts"),
-        ("SELECT count(*) FROM (SELECT * EXCLUDE (agee) FROM survey)", "did you mean age?"),
+        ("SELECT sum(clamp(score, 10, 1)) FROM survey", "lower end of clamp is above"),
+        ("SELECT count(*) FROM (SELECT * REPLACE (age + 1) FROM survey)", "is incomplete"),
+        ("SELECT count(*) FROM (SELECT * EXCLUDE (agee) FROM survey)", "Did you mean 'age'?"),
     ],
 )
 def test_a_mistake_is_named(sql: str, phrase: str) -> None:
-    with pytest.raises(InvalidError, match="nothing was drawn, released or spent") as mistake:
-        ask(sql)
+    with pytest.raises(InvalidError) as mistake:
+        plan_query(sql)
     assert phrase in str(mistake.value)
+    assert mistake.value.argument == "sql"
     assert len(str(mistake.value)) < 400
 
 
 @pytest.mark.parametrize("sql", [None, 5, b"SELECT 1", ["SELECT 1"]])
-def test_only_text_is_a_question(sql: object) -> None:
+def test_a_query_must_be_text(sql: object) -> None:
     with pytest.raises(InvalidError, match="text"):
-        ask(sql)  # type: ignore[arg-type]
+        plan_query(sql)  # type: ignore[arg-type]
 
 
 DEEP: dict[str, Callable[[int], str]] = {
@@ -390,11 +389,11 @@ def doublings(n: int) -> str:
 
 
 @pytest.mark.parametrize("form", DEEP)
-def test_nesting_is_answered_up_to_a_depth_and_then_refused_clearly(form: str) -> None:
-    ask(DEEP[form](10))
+def test_nesting_is_supported_up_to_a_depth_and_then_refused(form: str) -> None:
+    plan_query(DEEP[form](10))
     for depth in (200, 1000):
         with pytest.raises(RefusedError, match=r"nested too deep|the limit is 10,000"):
-            ask(DEEP[form](depth))
+            plan_query(DEEP[form](depth))
 
 
 LONG = "x" * 5000
@@ -414,7 +413,7 @@ LONG = "x" * 5000
         f"{LONG} survey",
     ],
 )
-def test_a_message_never_repeats_a_long_question(sql: str) -> None:
+def test_a_message_never_repeats_a_long_query(sql: str) -> None:
     with pytest.raises(TacitError) as refusal:
-        ask(sql)
+        plan_query(sql)
     assert len(str(refusal.value)) < 500

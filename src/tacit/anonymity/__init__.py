@@ -1,4 +1,4 @@
-"""Microdata: rows of people, published so that nobody is known by them.
+"""Anonymous microdata: check, recode and attack tables of rows.
 
 >>> import tacit as tc
 >>> rows = {"zip": ["47677", "47602", "47678", "47905", "47909", "47906"], "disease": ["O", "O", "P", "Flu", "H", "H"]}
@@ -11,13 +11,13 @@
 from tacit.anonymity.attacks import Attack, attack
 from tacit.anonymity.drafts import draft, load, save
 from tacit.anonymity.hierarchies import Hierarchy, hierarchy
-from tacit.anonymity.models import KAnonymity, LDiversity, NTCloseness, TCloseness
+from tacit.anonymity.hierarchy_rules import dates, intervals, mask, ordered, suppress
 from tacit.anonymity.outcome import Anonymized, transform
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
-from tacit.anonymity.rules import dates, intervals, mask, ordered, suppress
 from tacit.anonymity.search import anonymize
-from tacit.anonymity.usefulness import Accuracy, Losses, accuracy, loss_by_k
+from tacit.anonymity.utility import Accuracy, Losses, accuracy, loss_by_k
 
 __all__ = [
     "Accuracy",
@@ -47,3 +47,8 @@ __all__ = [
     "suppress",
     "transform",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names, without the modules of the package."""
+    return __all__

@@ -1,24 +1,30 @@
 """Classes of rows that share their quasi-identifiers, and which of them fail a requirement.
 
-Vectors of floats decide what is far from a tie; what is near one is decided by integers (`exact`, `distances`).
+Floats decide a requirement if the result is far from a tie. Integers decide the others exactly, here and in
+`distances`: a class that meets a requirement exactly meets it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
 from itertools import combinations
+from math import exp, gcd, log
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.anonymity.distances import Ground, ground
-from tacit.anonymity.exact import entropy_at_least, recursive_holds
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
-from tacit.anonymity.tables import Column, Floats, Longs, Texts
+from tacit.anonymity.distances import GroundDistance, ground_distance
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.anonymity.tables import CodedColumn, Texts
+from tacit.arrays import Bools, Floats, Ints
 from tacit.errors import InvalidError
 
-Flags = npt.NDArray[np.bool_]
+_DIGITS = 60
+_SMALL = 20_000
 _NEAR, _CELLS, _WIDE, _KEY = 1e-9, 4_000_000, 10, 2**62
 
 
@@ -26,20 +32,19 @@ _NEAR, _CELLS, _WIDE, _KEY = 1e-9, 4_000_000, 10, 2**62
 class Classes:
     """For each row its class; for each class its size and the codes that its rows share."""
 
-    ids: Longs
-    sizes: Longs
-    shared: npt.NDArray[np.int64]  # classes × quasi-identifiers
+    ids: Ints
+    sizes: Ints
+    shared: Ints  # classes × quasi-identifiers
 
     def __len__(self) -> int:
         """Return the number of classes."""
         return len(self.sizes)
 
 
-def group(columns: Sequence[npt.NDArray[np.integer]], rows: int, weights: Longs | None = None) -> Classes:
-    """Return the classes of rows that agree in all columns; without a column there is one class.
+def group(columns: Sequence[npt.NDArray[np.integer]], rows: int, weights: Ints | None = None) -> Classes:
+    """Return the classes of rows that agree in all columns; without columns there is one class.
 
-    Keys are packed into 62 bits and numbered anew before they would overflow. Each row stands for as many as its
-    weight says.
+    Keys are packed into 62 bits, and renumbered before they would overflow. A row counts as many times as its weight.
     """
     ids, reach = np.zeros(rows, dtype=np.int64), 1
     for codes in columns:
@@ -51,61 +56,63 @@ def group(columns: Sequence[npt.NDArray[np.integer]], rows: int, weights: Longs 
     _, first, ids, sizes = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
     shared = np.array([codes[first] for codes in columns], dtype=np.int64).reshape(len(columns), len(sizes)).T
     if weights is not None:
-        sizes = _summed(ids.reshape(-1), weights, len(sizes))
+        sizes = _weight_sums(ids.reshape(-1), weights, len(sizes))
     return Classes(ids.reshape(-1).astype(np.int64), sizes.astype(np.int64), shared)
 
 
-def _summed(places: npt.NDArray[np.integer], weights: Longs, many: int) -> Longs:
-    """Return the sum of the weights at every place, in integers."""
+def _weight_sums(ids: npt.NDArray[np.integer], weights: Ints, many: int) -> Ints:
+    """Return the sum of the weights of each id, in integers."""
     sums = np.zeros(many, dtype=np.int64)
-    np.add.at(sums, places, weights)
+    np.add.at(sums, ids, weights)
     return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
-    """How the values of one column fall into classes: sorted triples of class, value and count; and the whole."""
+class ClassCounts:
+    """Counts of the values of one column by class: sorted triples (class_of, value, count), and the whole column."""
 
     name: str
     values: Texts
-    of: Longs
-    value: Longs
-    count: Longs
-    whole: Longs
+    class_of: Ints
+    value: Ints
+    count: Ints
+    whole: Ints
     classes: int
 
     @property
-    def different(self) -> Longs:
-        """How many different values each class has."""
-        return np.bincount(self.of, minlength=self.classes).astype(np.int64)
+    def different(self) -> Ints:
+        """The number of different values of each class."""
+        return np.bincount(self.class_of, minlength=self.classes).astype(np.int64)
 
-    def starts(self) -> Longs:
-        """Return where each class begins in the triples, and the end."""
-        return np.searchsorted(self.of, np.arange(self.classes + 1))
+    def starts(self) -> Ints:
+        """Return the index of the first triple of each class, and the number of triples."""
+        return np.searchsorted(self.class_of, np.arange(self.classes + 1))
 
-    def counts(self, which: int) -> list[int]:
+    def of_class(self, which: int) -> list[int]:
         """Return the counts of one class."""
-        low, high = np.searchsorted(self.of, [which, which + 1])
+        low, high = np.searchsorted(self.class_of, [which, which + 1])
         return [int(count) for count in self.count[low:high]]
 
-    def dense(self, low: int, high: int) -> Longs:
+    def dense(self, low: int, high: int) -> Ints:
         """Return the counts of classes low to high, a row for each and a column for each value."""
         table = np.zeros((high - low, len(self.whole)), dtype=np.int64)
-        a, b = np.searchsorted(self.of, [low, high])
-        table[self.of[a:b] - low, self.value[a:b]] = self.count[a:b]
+        a, b = np.searchsorted(self.class_of, [low, high])
+        table[self.class_of[a:b] - low, self.value[a:b]] = self.count[a:b]
         return table
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Return ranges of classes that are small enough to be written out."""
+        """Return ranges of classes whose dense table fits into memory."""
         step = max(1, _CELLS // max(1, len(self.whole)))
         for low in range(0, self.classes, step):
             yield low, min(low + step, self.classes)
 
 
-def spread(classes: Classes, column: Column, whole: Column | None = None, weights: Longs | None = None) -> Spread:
-    """Return how a column falls into classes, beside the whole of another table's column where one is given.
+def count_values(
+    classes: Classes, column: CodedColumn, whole: CodedColumn | None = None, weights: Ints | None = None
+) -> ClassCounts:
+    """Return the counts of a column by class, beside the whole of another table's column if one is given.
 
-    Each row of the column stands for as many as its weight says.
+    A row of the column counts as many times as its weight.
 
     Raises:
         InvalidError: the column has a value that the whole lacks.
@@ -113,112 +120,118 @@ def spread(classes: Classes, column: Column, whole: Column | None = None, weight
     texts, codes = column.texts, column.codes.astype(np.int64)
     base = column if whole is None else whole
     if whole is not None:
-        place = {value: code for code, value in enumerate(whole.texts)}
-        absent = [value for value in texts if value not in place]
+        code_of = {value: code for code, value in enumerate(whole.texts)}
+        absent = [value for value in texts if value not in code_of]
         if absent:
             raise InvalidError(
-                f"the reference's column {column.name}", f"none of {absent[0]!r}", "one with every value"
+                f"Column {column.name!r} of the reference lacks the value {absent[0]!r}.",
+                argument=f"the reference's column {column.name}",
+                hint="Give a reference with every value of the column.",
             )
-        codes = np.array([place[value] for value in texts], dtype=np.int64)[codes] if texts else codes
+        codes = np.array([code_of[value] for value in texts], dtype=np.int64)[codes] if texts else codes
         texts = whole.texts
     width = max(1, len(texts))
-    keys, places, count = np.unique(classes.ids * width + codes, return_inverse=True, return_counts=True)
+    keys, ids, count = np.unique(classes.ids * width + codes, return_inverse=True, return_counts=True)
     total = np.bincount(base.codes, minlength=width).astype(np.int64)
     if weights is not None:
-        count = _summed(places.reshape(-1), weights, len(keys))
-        total = _summed(codes, weights, width) if whole is None else total
-    return Spread(column.name, texts, keys // width, keys % width, count.astype(np.int64), total, len(classes))
+        count = _weight_sums(ids.reshape(-1), weights, len(keys))
+        total = _weight_sums(codes, weights, width) if whole is None else total
+    return ClassCounts(column.name, texts, keys // width, keys % width, count.astype(np.int64), total, len(classes))
 
 
-def failing(model: Model, classes: Classes, spreads: Sequence[Spread], persons: Longs | None = None) -> Flags:
+def failing(model: Model, classes: Classes, columns: Sequence[ClassCounts], persons: Ints | None = None) -> Bools:
     """Return which classes fail a requirement, decided exactly.
 
     Args:
         model: the requirement.
         classes: the classes.
-        spreads: the sensitive columns that the requirement speaks of.
-        persons: how many there are in each class, where one may have several rows.
+        columns: the sensitive columns of the requirement.
+        persons: the number of persons in each class, if a person may have several rows.
     """
     if isinstance(model, KAnonymity):
         return np.asarray((classes.sizes if persons is None else persons) < model.k)
     failed = np.zeros(len(classes), dtype=bool)
-    for one in spreads:
+    for counts in columns:
         match model:
             case LDiversity(kind="distinct"):
-                failed |= np.bincount(one.of, minlength=len(classes)) < model.l
+                failed |= counts.different < model.l
             case LDiversity(kind="entropy"):
-                failed |= _low_entropy(model, classes, one)
+                failed |= _low_entropy(model, classes, counts)
             case LDiversity():
-                failed |= _skewed(model, one)
+                failed |= _not_recursive(model, counts)
             case TCloseness():
-                failed |= far(model, one)
+                failed |= _far(model, counts)
             case NTCloseness():
-                failed |= _far_from_supersets(model, classes, one)
+                failed |= _far_from_all_supersets(model, classes, counts)
+            case _:
+                assert_never(model)
     return failed
 
 
-def _settle(slack: Floats, scale: Floats | float, exact: Callable[[int], bool]) -> Flags:
-    """Return where slack < 0, asking the exact test where slack is within 1e-9 of the scale."""
+def _decide(slack: Floats, scale: Floats | float, exact: Callable[[int], bool]) -> Bools:
+    """Return where slack < 0; the exact test decides where slack is within 1e-9 of the scale."""
     failed = np.asarray(slack < 0)
     for which in np.flatnonzero(np.abs(slack) <= _NEAR * scale):
         failed[which] = not exact(int(which))
     return failed
 
 
-def entropies(one: Spread, sizes: Longs) -> Floats:
+def entropies(counts: ClassCounts, sizes: Ints) -> Floats:
     """Return the entropy of every class, in nats."""
-    sums = np.bincount(one.of, weights=one.count * np.log(one.count), minlength=one.classes)
+    sums = np.bincount(counts.class_of, weights=counts.count * np.log(counts.count), minlength=counts.classes)
     return np.asarray(np.log(sizes) - sums / sizes)
 
 
-def _low_entropy(model: LDiversity, classes: Classes, one: Spread) -> Flags:
-    slack = entropies(one, classes.sizes) - np.log(float(model.level))
-    return _settle(slack, 1.0, lambda which: entropy_at_least(one.counts(which), model.level))
+def _low_entropy(model: LDiversity, classes: Classes, counts: ClassCounts) -> Bools:
+    slack = entropies(counts, classes.sizes) - np.log(float(model.level))
+    return _decide(slack, 1.0, lambda which: entropy_at_least(counts.of_class(which), model.level))
 
 
-def tops_and_tails(one: Spread, places: int) -> tuple[Longs, Longs]:
+def tops_and_tails(counts: ClassCounts, l: int) -> tuple[Ints, Ints]:  # noqa: E741 - the literature's letter
     """Return r₁ and r_l + … + r_m of every class."""
-    order = np.lexsort((-one.count, one.of))
-    starts = one.starts()
-    falling = one.count[order]
+    order = np.lexsort((-counts.count, counts.class_of))
+    starts = counts.starts()
+    falling = counts.count[order]
     sums = np.append(0, np.cumsum(falling))
-    late = np.minimum(starts[:-1] + places - 1, starts[1:])
+    late = np.minimum(starts[:-1] + l - 1, starts[1:])
     return falling[starts[:-1]], sums[starts[1:]] - sums[late]
 
 
-def _skewed(model: LDiversity, one: Spread) -> Flags:
-    most, tail = tops_and_tails(one, int(model.l))
+def _not_recursive(model: LDiversity, counts: ClassCounts) -> Bools:
+    most, tail = tops_and_tails(counts, int(model.l))
     slack = np.asarray(float(model.share) * tail - most, dtype=np.float64)
     scale = np.asarray(1.0 + most, dtype=np.float64)
-    return _settle(slack, scale, lambda which: recursive_holds(one.counts(which), model.share, int(model.l)))
+    return _decide(slack, scale, lambda which: recursive_holds(counts.of_class(which), model.share, int(model.l)))
 
 
-def far(model: TCloseness, one: Spread) -> Flags:
+def _far(model: TCloseness, counts: ClassCounts) -> Bools:
     """Return which classes are further than t from the whole."""
-    measure = ground(model.distance, one.values, model.hierarchy, one.name)
+    distance = ground_distance(model.distance, counts.values, model.hierarchy, counts.name)
     failed = []
-    for low, high in one.blocks():
-        table = one.dense(low, high)
+    for low, high in counts.blocks():
+        table = counts.dense(low, high)
 
-        def exact(which: int, table: Longs = table) -> bool:
-            return measure.emd(table[which], one.whole) <= model.bound
+        def exact(which: int, table: Ints = table) -> bool:
+            return distance.emd(table[which], counts.whole) <= model.bound
 
-        failed.append(_settle(float(model.bound) - measure.emds(table, one.whole), 1.0, exact))
+        failed.append(_decide(float(model.bound) - distance.emds(table, counts.whole), 1.0, exact))
     return np.concatenate(failed) if failed else np.zeros(0, dtype=bool)
 
 
-def _far_from_supersets(model: NTCloseness, classes: Classes, one: Spread) -> Flags:
-    measure = ground(model.distance, one.values, model.hierarchy, one.name)
-    table, failed = one.dense(0, len(classes)), np.ones(len(classes), dtype=bool)
+def _far_from_all_supersets(model: NTCloseness, classes: Classes, counts: ClassCounts) -> Bools:
+    distance = ground_distance(model.distance, counts.values, model.hierarchy, counts.name)
+    table, failed = counts.dense(0, len(classes)), np.ones(len(classes), dtype=bool)
     columns = np.arange(table.shape[1])
-    small: list[set[int]] = []  # selections under which no class that is left has n rows: nor has it under more columns
+    small: list[
+        set[int]
+    ] = []  # selections with fewer than n rows for every class left; so have selections of more columns
     for kept in selections(_varying(classes)):
         left = np.flatnonzero(failed)
         if not left.size:
             break
-        if any(one.issubset(kept) for one in small):
+        if any(selection.issubset(kept) for selection in small):
             continue
-        wider = group([classes.shared[:, place] for place in kept], len(classes))
+        wider = group([classes.shared[:, column] for column in kept], len(classes))
         enough = np.bincount(wider.ids, weights=classes.sizes) >= model.n
         left = left[enough[wider.ids[left]]]
         if not left.size:
@@ -227,17 +240,17 @@ def _far_from_supersets(model: NTCloseness, classes: Classes, one: Spread) -> Fl
             cells = wider.ids[:, None] * len(columns) + columns
             sums = np.bincount(cells.reshape(-1), weights=table.reshape(-1), minlength=len(wider) * len(columns))
             whole = sums.astype(np.int64).reshape(len(wider), len(columns))  # exact: far below 2⁵³
-            failed[left] = _far_from_own(model, measure, table[left], whole[wider.ids[left]])
+            failed[left] = _far_from_superset(model, distance, table[left], whole[wider.ids[left]])
     return failed
 
 
-def _far_from_own(model: NTCloseness, measure: Ground, table: Longs, whole: Longs) -> Flags:
-    slack = float(model.bound) - measure.emds(table, whole)
-    return _settle(slack, 1.0, lambda which: measure.emd(table[which], whole[which]) <= model.bound)
+def _far_from_superset(model: NTCloseness, distance: GroundDistance, table: Ints, whole: Ints) -> Bools:
+    slack = float(model.bound) - distance.emds(table, whole)
+    return _decide(slack, 1.0, lambda which: distance.emd(table[which], whole[which]) <= model.bound)
 
 
 def _varying(classes: Classes) -> tuple[int, ...]:
-    """Return the quasi-identifiers in which classes differ: agreement in the others says nothing."""
+    """Return the quasi-identifiers in which classes differ; all classes agree in the others."""
     shared = classes.shared
     return tuple(int(column) for column in np.flatnonzero((shared != shared[:1]).any(axis=0)))
 
@@ -245,8 +258,85 @@ def _varying(classes: Classes) -> tuple[int, ...]:
 def selections(columns: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Return the selections of quasi-identifiers whose agreement makes a natural superset, the smallest first.
 
-    Of more than ten columns, only those that keep or drop at most two: fewer supersets are a stricter requirement.
+    Of more than ten columns, only selections that keep or drop at most two columns are used. Fewer supersets are a
+    stricter requirement.
     """
     for kept in range(len(columns) + 1):
         if len(columns) <= _WIDE or min(kept, len(columns) - kept) <= 2:  # noqa: PLR2004 - at most two
             yield from combinations(columns, kept)
+
+
+def entropy_at_least(counts: Iterable[int], level: Fraction) -> bool:
+    """Return whether the entropy of counts is at least ln(level), decided exactly.
+
+    With m = Σcᵢ: H = ln m - Σcᵢ·ln(cᵢ)/m ≥ ln(a/b) if and only if bᵐ·mᵐ ≥ aᵐ·Πcᵢ^cᵢ. Counts may be divided by their
+    greatest common divisor first, since H depends on shares alone. Floats decide if the result is far from a tie;
+    otherwise 60 digits decide, and then the integers.
+
+    >>> entropy_at_least([5, 5, 5], Fraction(3)), entropy_at_least([4, 1, 1, 1, 1], Fraction(4))
+    (True, True)
+    >>> entropy_at_least([5, 5, 4], Fraction(3))
+    False
+    """
+    positive = [count for count in counts if count]
+    if not positive:
+        return False
+    shared = gcd(*positive)
+    positive = [count // shared for count in positive]
+    total = sum(positive)
+    spare = total * log(total) - sum(c * log(c) for c in positive) - total * log(level)
+    if abs(spare) > 1e-9 * total * (1 + log(total)):
+        return spare > 0
+    if total > _SMALL:
+        wide = Context(prec=_DIGITS)
+        far = wide.subtract(_xlogx(total, wide), sum((_xlogx(c, wide) for c in positive), Decimal(0)))
+        far -= total * (Decimal(level.numerator).ln(wide) - Decimal(level.denominator).ln(wide))
+        if abs(far) > Decimal(10) ** -(_DIGITS // 2):
+            return far > 0
+    product = level.numerator**total
+    for count in positive:
+        product *= count**count
+    return bool((level.denominator * total) ** total >= product)
+
+
+def _xlogx(x: int, wide: Context) -> Decimal:
+    return wide.multiply(Decimal(x), Decimal(x).ln(wide))
+
+
+def entropy_level(counts: Iterable[int]) -> float:
+    """Return e^H: the number of equally likely values with the same entropy; an integer if it is exactly one.
+
+    >>> entropy_level([7, 7, 7]), round(entropy_level([2, 1]), 4)
+    (3.0, 1.8899)
+    """
+    positive = [count for count in counts if count]
+    if not positive:
+        return 0.0
+    total = sum(positive)
+    level = exp(log(total) - sum(c * log(c) for c in positive) / total)
+    near = Fraction(round(level))
+    tied = abs(level - near) < 1e-9  # noqa: PLR2004 - far above the error of floats, far under any gap that matters
+    return float(near) if tied and entropy_at_least(positive, near) and not _exceeds(positive, near) else level
+
+
+def _exceeds(counts: list[int], level: Fraction) -> bool:
+    """Return whether the entropy is strictly more than ln(level): at least, and not equal."""
+    shared = gcd(*counts)
+    positive = [count // shared for count in counts]
+    total = sum(positive)
+    if total > _SMALL:
+        return False
+    product = level.numerator**total
+    for count in positive:
+        product *= count**count
+    return bool((level.denominator * total) ** total > product)
+
+
+def recursive_holds(counts: Iterable[int], c: Fraction, l: int) -> bool:  # noqa: E741 - the literature's letter
+    """Return whether r₁ < c·(r_l + … + r_m), the counts r in falling order.
+
+    >>> recursive_holds([2, 2, 1], Fraction(2), 2), recursive_holds([3, 1, 1], Fraction(3, 2), 2)
+    (True, False)
+    """
+    falling = sorted((count for count in counts if count), reverse=True)
+    return bool(falling) and falling[0] < c * sum(falling[l - 1 :])

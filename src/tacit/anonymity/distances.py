@@ -8,9 +8,9 @@ With p = c/m the shares of the class, q = Q/n those of the whole, and e = n·c -
 | ordered | steps between them / (v - 1) | Σ abs(e₁ + … + eᵢ) / (v - 1) |
 | hierarchical | level of their lowest common group / H | Σ abs(e of a group) / 2H, over all levels under the top |
 
-The third is the sum of Li, Li and Venkatasubramanian (ICDE 2007, section 4.2): a group's flow to its parent is the
-excess that it cannot settle inside. All three are Σ abs(a sum of e) over a fixed family of sets of values, divided by
-one integer, so one routine serves all.
+The third is the sum of Li, Li and Venkatasubramanian (ICDE 2007, section 4.2): the flow of a group to its parent is
+the excess that does not cancel inside the group. All three are Σ abs(a sum of e) over a fixed family of sets of values,
+divided by one integer, so one routine computes all of them.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from typing import cast
 
 import numpy as np
 
-from tacit.anonymity.cells import text
-from tacit.anonymity.hierarchies import Hierarchy, Rule, hierarchy
-from tacit.anonymity.numerals import number
-from tacit.anonymity.tables import Floats, Ints, Longs, Texts
-from tacit.errors import InvalidError, show
+from tacit.anonymity.cell_values import parse_number, to_text
+from tacit.anonymity.hierarchies import Hierarchy, HierarchyRule, hierarchy
+from tacit.anonymity.tables import Texts
+from tacit.arrays import Codes, Floats, Ints
+from tacit.errors import ColumnValueError, InvalidError, bad_value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
-    """A ground distance over v values: for each family the part that a value falls into; prefixes if ordered."""
+class GroundDistance:
+    """A ground distance over v values: for each family the part that holds a value; prefixes if ordered."""
 
-    families: tuple[Ints, ...]
+    families: tuple[Codes, ...]
     ordered: bool
     divisor: int
 
-    def emd(self, counts: Longs, whole: Longs) -> Fraction:
+    def emd(self, counts: Ints, whole: Ints) -> Fraction:
         """Return the distance between two lists of counts, exactly.
 
-        >>> equal_ground(2).emd(np.array([1, 1]), np.array([1, 99]))
+        >>> equal_distance(2).emd(np.array([1, 1]), np.array([1, 99]))
         Fraction(49, 100)
         """
         m, n = int(counts.sum()), int(whole.sum())
@@ -51,23 +51,23 @@ class Ground:
         moved = 0
         for family in self.families:
             parts = [0] * (int(family.max()) + 1)
-            for part, one in zip(family.tolist(), excess, strict=True):
-                parts[part] += one
+            for part, amount in zip(family.tolist(), excess, strict=True):
+                parts[part] += amount
             moved += sum(map(abs, _prefixes(parts) if self.ordered else parts))
         return moved
 
-    def emds(self, counts: Longs, whole: Longs) -> Floats:
-        """Return the distance of every row of counts to the whole, or to its own: floats that err by less than 1e-9."""
+    def emds(self, counts: Ints, whole: Ints) -> Floats:
+        """Return the distance of every row of counts to the whole, or to its row of the whole; error below 1e-9."""
         shares = counts / counts.sum(axis=1, keepdims=True) - whole / whole.sum(axis=-1, keepdims=True)
         moved = np.zeros(len(counts))
         for family in self.families:
-            parts = _summed(shares, family)
+            parts = _family_sums(shares, family)
             moved += np.abs(np.cumsum(parts, axis=1) if self.ordered else parts).sum(axis=1)
         return np.asarray(moved / self.divisor)
 
 
-def _summed(shares: Floats, family: Ints) -> Floats:
-    """Return the sums of columns over the parts of a family."""
+def _family_sums(shares: Floats, family: Codes) -> Floats:
+    """Return the sums of the columns over each part of a family."""
     if np.array_equal(family, np.arange(len(family))):
         return shares
     used, first = np.unique(np.sort(family), return_index=True)
@@ -84,59 +84,67 @@ def _prefixes(parts: list[int]) -> list[int]:
     return sums
 
 
-def equal_ground(values: int) -> Ground:
+def equal_distance(values: int) -> GroundDistance:
     """Return the distance that is 1 between any two values."""
-    return Ground((np.arange(values, dtype=np.int32),), ordered=False, divisor=2)
+    return GroundDistance((np.arange(values, dtype=np.int32),), ordered=False, divisor=2)
 
 
-def ordered_ground(values: Texts, order: Rule | Sequence[object] | None, column: str) -> Ground:
-    """Return the distance by steps in an order: the given one, or that of the numbers; missing comes last.
+def ordered_distance(values: Texts, order: HierarchyRule | Sequence[object] | None, column: str) -> GroundDistance:
+    """Return the distance by steps in an order: the given one, or the order of the numbers; missing is last.
 
     Raises:
-        InvalidError: there is no order, or it lacks a value.
+        InvalidError: the values have no order, or the order lacks a value.
     """
     line = _line(values, order, column)
     if len(set(line)) < len(line):
-        raise InvalidError(f"the order of {column}", "a value twice", "an order that names every value once")
-    place = {value: step for step, value in enumerate(line)}
-    absent = [value for value in values if value not in place]
+        raise InvalidError(f"The order of column {column!r} has a value twice.", argument=f"the order of {column}")
+    steps = {value: step for step, value in enumerate(line)}
+    absent = [value for value in values if value not in steps]
     if absent:
-        raise InvalidError(f"the order of {column}", f"none of {absent[0]!r}", "an order of all its values")
-    steps = np.array([place[value] for value in values], dtype=np.int32)
-    return Ground((steps,), ordered=True, divisor=max(1, len(line) - 1))
+        raise InvalidError(
+            f"The order of column {column!r} lacks the value {absent[0]!r}.",
+            argument=f"the order of {column}",
+            hint="Give all values of the column, from low to high.",
+        )
+    step_of = np.array([steps[value] for value in values], dtype=np.int32)
+    return GroundDistance((step_of,), ordered=True, divisor=max(1, len(line) - 1))
 
 
-def hierarchical_ground(tree: Hierarchy, values: Texts) -> Ground:
+def hierarchical_distance(tree: Hierarchy, values: Texts) -> GroundDistance:
     """Return the distance by the lowest common group of a hierarchy over these values."""
-    place = {value: row for row, value in enumerate(tree.values)}
-    rows = [place[value] for value in values]
+    row_of = {value: row for row, value in enumerate(tree.values)}
+    rows = [row_of[value] for value in values]
     families = tuple(tree.groups(level)[rows] for level in range(tree.height - 1))
-    return Ground(families, ordered=False, divisor=2 * (tree.height - 1))
+    return GroundDistance(families, ordered=False, divisor=2 * (tree.height - 1))
 
 
-def _line(values: Texts, order: Rule | Sequence[object] | None, column: str) -> list[str | None]:
+def _line(values: Texts, order: HierarchyRule | Sequence[object] | None, column: str) -> list[str | None]:
     line: list[str | None]
     if order is None:
-        try:
-            numbers = {value: number(value, column) for value in values if value is not None}
-        except InvalidError:
-            want = "given hierarchy=[its values from low to high]"
-            raise InvalidError(f"the ordered distance over {column}", "values that are no numbers", want) from None
-        line = [value for value, _ in sorted(numbers.items(), key=lambda pair: pair[1])]
+        numbers = {value: parse_number(value) for value in values if value is not None}
+        if None in numbers.values():
+            raise ColumnValueError(
+                column,
+                "has values that are not numbers, so the ordered distance needs their order.",
+                hint="Give hierarchy=[its values from low to high].",
+            )
+        line = [value for value, _ in sorted(numbers.items(), key=lambda pair: pair[1] or 0)]
+    elif isinstance(order, str) or not (hasattr(order, "over") or isinstance(order, Iterable)):
+        raise bad_value(f"the order of {column}", order, "a list of its values from low to high")
     else:
-        if not hasattr(order, "over") and (isinstance(order, str) or not isinstance(order, Iterable)):
-            raise InvalidError(f"the order of {column}", show(order), "a list of its values from low to high")
-        line = list(order.over(values, column).values) if hasattr(order, "over") else [text(value) for value in order]
+        line = list(order.over(values, column).values) if hasattr(order, "over") else list(map(to_text, order))
     return [value for value in line if value is not None] + [None] * (None in values)
 
 
-def ground(distance: str, values: Texts, tree: Rule | Sequence[object] | None, column: str) -> Ground:
+def ground_distance(
+    distance: str, values: Texts, tree: HierarchyRule | Sequence[object] | None, column: str
+) -> GroundDistance:
     """Return the ground distance that a requirement names, over the values of a column."""
     if distance == "equal":
-        return equal_ground(len(values))
+        return equal_distance(len(values))
     if distance == "ordered":
-        return ordered_ground(values, tree, column)
-    shape: Rule = (
+        return ordered_distance(values, tree, column)
+    shape: HierarchyRule = (
         tree if tree is not None and hasattr(tree, "over") else hierarchy(cast("Sequence[Sequence[object]]", tree))
     )
-    return hierarchical_ground(shape.over(values, column), values)
+    return hierarchical_distance(shape.over(values, column), values)

@@ -1,11 +1,11 @@
 """Generalisation hierarchies: from a raw value, level by level, to "*".
 
-A rule (see `rules`) becomes a hierarchy once it meets the values of a column; an explicit one (`hierarchy`) lists its
-values itself. Level 0 is the value as it is; every level joins whole groups of the level below (they nest, and that is
-checked); the last one is one group for all.
+A rule (see `hierarchy_rules`) becomes a hierarchy when it is applied to the values of a column. An explicit hierarchy
+(`hierarchy`) lists its values. Level 0 is the raw value. Every level joins whole groups of the level below; tacit
+checks that they nest. The last level is one group for all values.
 
-A missing value is a value of its own: where a hierarchy does not name it, it stays missing up to the last level. An
-empty label is a missing one.
+A missing value is a separate value. If a hierarchy does not name it, it stays missing up to the last level. An empty
+label is a missing label.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.cells import text
-from tacit.anonymity.files import called, is_there
-from tacit.anonymity.tables import Ints, Texts, coded
-from tacit.errors import InvalidError, show
+from tacit.anonymity.cell_values import to_text
+from tacit.anonymity.table_files import exists, to_path
+from tacit.anonymity.tables import Texts, encode
+from tacit.arrays import Codes, Floats
+from tacit.errors import InvalidError, UnreadableFileError, bad_value
 
 ALL, TALLEST = "*", 1_000
-_SHOWN = 5
+_MOST_SHOWN = 5
 
 
-class Rule(Protocol):
-    """What can become a hierarchy over the values of a column."""
+class HierarchyRule(Protocol):
+    """A rule that makes a hierarchy over the values of a column."""
 
     def over(self, values: Texts, column: str = ...) -> Hierarchy:
         """Return the hierarchy over these values."""
@@ -38,7 +39,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hierarchy:
-    """A table of labels: row v is a raw value, column l what it is called at level l; None is missing.
+    """A table of labels: row v is a raw value, and column l its label at level l; None is missing.
 
     >>> h = Hierarchy((("Flu", "lung", "*"), ("Bronchitis", "lung", "*"), ("Ulcer", "stomach", "*")))
     >>> h.height, h.shares(1).tolist()
@@ -47,24 +48,24 @@ class Hierarchy:
 
     rows: tuple[tuple[str | None, ...], ...]
     column: str = "a column"
-    _maps: tuple[Ints, ...] = field(init=False, repr=False, compare=False)
+    _maps: tuple[Codes, ...] = field(init=False, repr=False, compare=False)
     _labels: tuple[Texts, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check that it is a table of nested groups, and number the groups of every level."""
+        """Check that the rows are nested groups, and number the groups of every level."""
         widths = {len(row) for row in self.rows}
         if not self.rows or len(widths) != 1:
-            got = "rows of different lengths" if self.rows else "no row"
-            raise InvalidError(f"the hierarchy of {self.column}", got, "one row for each value, all of one length")
+            problem = "has rows of different lengths" if self.rows else "has no rows"
+            raise hierarchy_error(self.column, f"{problem}.", "Give one row for each value, all of one length.")
         if len(self.rows[0]) > TALLEST:
-            raise InvalidError(f"the hierarchy of {self.column}", f"{len(self.rows[0])} levels", f"at most {TALLEST}")
+            raise hierarchy_error(self.column, f"has {len(self.rows[0]):,} levels; at most {TALLEST:,} are supported.")
         raw = [row[0] for row in self.rows]
         if len(set(raw)) < len(raw):
             twice = next(value for value in raw if raw.count(value) > 1)
-            raise InvalidError(f"the hierarchy of {self.column}", f"{twice!r} twice", "one row for each value")
+            raise hierarchy_error(self.column, f"has two rows for {twice!r}.", "Give one row for each value.")
         if len({row[-1] for row in self.rows}) > 1:
             object.__setattr__(self, "rows", tuple((*row, ALL) for row in self.rows))
-        levels = [coded("", level) for level in zip(*self.rows, strict=True)]
+        levels = [encode("", level) for level in zip(*self.rows, strict=True)]
         object.__setattr__(self, "_maps", tuple(level.codes for level in levels))
         object.__setattr__(self, "_labels", tuple(level.texts for level in levels))
         self._require_nested()
@@ -77,13 +78,14 @@ class Hierarchy:
             if wrong.size:
                 label = self.rows[wrong[0]][level]
                 above = sorted({str(row[level + 1]) for row in self.rows if row[level] == label})
-                want = f"nested: every group of level {level} inside one group of level {level + 1}"
-                raise InvalidError(
-                    f"the hierarchy of {self.column}", f"{label!r} under {' and '.join(map(repr, above))}", want
+                raise hierarchy_error(
+                    self.column,
+                    f"is not nested: {label!r} of level {level} is under {' and '.join(map(repr, above))}.",
+                    f"Put every group of level {level} into one group of level {level + 1}.",
                 )
 
     def __repr__(self) -> str:
-        """Return how large it is, and its first row."""
+        """Return the size of the hierarchy and its first row."""
         return f"Hierarchy of {len(self.rows):,} values and {self.height} levels, the first {self.rows[0]!r}"
 
     @property
@@ -93,23 +95,23 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """The number of levels, the raw one among them."""
+        """The number of levels, including the raw level."""
         return len(self._maps)
 
-    def groups(self, level: int) -> Ints:
+    def groups(self, level: int) -> Codes:
         """Return the group of every raw value at a level, numbered from 0."""
         return self._maps[level]
 
     def labels(self, level: int) -> Texts:
-        """Return what the groups of a level are called."""
+        """Return the labels of the groups of a level."""
         return self._labels[level]
 
-    def shares(self, level: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Return for each group of a level which part of the raw values it holds."""
+    def shares(self, level: int) -> Floats:
+        """Return the share of the raw values that each group of a level holds."""
         return np.bincount(self._maps[level]) / len(self.rows)
 
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
-        """Return this hierarchy, with a row for missing values where they occur and it has none.
+        """Return this hierarchy, with a row for missing values if they occur and it lacks one.
 
         Raises:
             InvalidError: a value has no row.
@@ -117,15 +119,20 @@ class Hierarchy:
         known = set(self.values)
         absent = [value for value in values if value is not None and value not in known]
         if absent:
-            more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-            got = f"{', '.join(map(repr, absent[:_SHOWN]))}{more}, which it lacks"
-            raise InvalidError(f"the hierarchy of {column}", got, "one with a row for every value of the column")
+            more = f" and {len(absent) - _MOST_SHOWN} more" if len(absent) > _MOST_SHOWN else ""
+            names = ", ".join(map(repr, absent[:_MOST_SHOWN]))
+            raise hierarchy_error(column, f"lacks {names}{more}.", "Add a row for every value of the column.")
         extra = () if None in known or None not in values else ((None,) * (self.height - 1) + (self.rows[0][-1],),)
         return Hierarchy((*self.rows, *extra), column)
 
 
-def built(values: Texts, column: str, levels: Sequence[Mapping[str, str]]) -> Hierarchy:
-    """Return the hierarchy whose level l calls a value levels[l - 1][value]; "*" comes last."""
+def hierarchy_error(column: str, problem: str, hint: str | None = None) -> InvalidError:
+    """Return the error for the hierarchy of a column; `problem` completes "The hierarchy of age …"."""
+    return InvalidError(f"The hierarchy of {column} {problem}", argument=f"the hierarchy of {column}", hint=hint)
+
+
+def build_hierarchy(values: Texts, column: str, levels: Sequence[Mapping[str, str]]) -> Hierarchy:
+    """Return the hierarchy in which the label of a value at level l is levels[l - 1][value]; the last level is "*"."""
     rows = [(value, *(None if value is None else level[value] for level in levels), ALL) for value in values]
     return Hierarchy(tuple(rows) or ((None, ALL),), column)
 
@@ -138,35 +145,39 @@ def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -
 
     Args:
         source: the rows, or the path of a file of them, as ARX writes it.
-        sep: what separates the cells of the file.
+        sep: the separator of the cells of the file.
 
     Raises:
-        InvalidError: there is no such file, or its groups do not nest.
+        InvalidError: the groups do not nest.
+        UnreadableFileError: the file does not exist or cannot be parsed.
     """
     if not isinstance(source, (str, Path)):
         if not is_list(source) or not all(map(is_list, source)):
-            raise InvalidError("the hierarchy", show(source), "rows of labels, or the path of a file of them")
-        return Hierarchy(tuple(tuple(map(text, row)) for row in source))
-    if not is_there(Path(source)):
-        raise InvalidError("the hierarchy", f"{called(source)}, which does not exist", "a file")
+            raise bad_value("the hierarchy", source, "rows of labels, or the path of a file of them")
+        return Hierarchy(tuple(tuple(map(to_text, row)) for row in source))
+    path = to_path(source, "the hierarchy")
+    if not exists(path):
+        raise UnreadableFileError(source, "it does not exist.", argument="the hierarchy")
     try:
-        with Path(source).open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell or None for cell in row) for row in csv.reader(file, delimiter=sep) if row]
     except (OSError, UnicodeDecodeError, TypeError, csv.Error):
-        raise InvalidError(
-            "the hierarchy", f"{str(source)!r}, which cannot be read", "a text file, cells apart by one character"
+        raise UnreadableFileError(
+            source,
+            "it is not a text file in UTF-8 with cells separated by one character.",
+            argument="the hierarchy",
         ) from None
-    return Hierarchy(tuple(rows), Path(source).name)
+    return Hierarchy(tuple(rows), path.name)
 
 
-def is_list(given: object) -> bool:
-    """Say whether something is a list of things, and no text."""
-    return isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+def is_list(value: object) -> bool:
+    """Return whether a value is iterable, and not text."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
-Quasi: TypeAlias = "Rule | str | Path | Sequence[Sequence[object]]"
+HierarchySource: TypeAlias = "HierarchyRule | str | Path | Sequence[Sequence[object]]"
 
 
-def rule(given: Quasi) -> Rule:
-    """Return what a user gives for a column as a rule: a rule itself, a file or rows."""
-    return given if hasattr(given, "over") else hierarchy(given)
+def to_rule(source: HierarchySource) -> HierarchyRule:
+    """Return a rule, a file or rows of labels as a rule."""
+    return source if hasattr(source, "over") else hierarchy(source)

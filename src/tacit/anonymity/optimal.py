@@ -1,40 +1,63 @@
-"""The best full-domain generalisation with a suppression limit, and a certificate that it is."""
+"""The best full-domain generalisation with a suppression limit, and a certificate of what was proved about it.
+
+`search` walks the lattice of levels. `search_supersets` does so with (n, t)-closeness, which depends on more than one
+class:
+
+* t-closeness to the whole table implies (n, t)-closeness if n rows are kept. That search gives a first node to score.
+* The loss of a node without (n, t)-closeness is a lower bound of its loss, because (n, t)-closeness only suppresses
+  more rows. So the compiled walk lists all nodes whose bound is below the loss of the first node. They are scored by
+  rising bound until no other node can be better, or the time is over.
+* A node is scored by suppressing all classes that fail, together, and repeating. Suppressing only some of them may make
+  others pass. So if a class is suppressed for (n, t)-closeness, the proved bound of the node is its bound, not its
+  score. The certificate claims no more: its `lower` is then below the loss, unless nothing may be suppressed.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.problems import Coded, Problem, coded_requirements
-from tacit.anonymity.tables import Floats, Ints, Longs
+from tacit.anonymity.classes import count_values, failing, group
+from tacit.anonymity.loss import average
+from tacit.anonymity.privacy_models import KAnonymity, Model, NTCloseness, TCloseness
+from tacit.anonymity.problem import Problem
+from tacit.anonymity.search_arrays import (
+    WalkTerms,
+    encode_requirements,
+    lattice_of,
+    new_answers,
+    new_progress,
+    new_space,
+    rests_of,
+)
 
 _STEPS = 2_000
-_TIES = 16
 _LISTED = 200_000
+_PATIENCE = 60.0
 Node: TypeAlias = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What was proved about an answer: nothing in the lattice has a loss below `lower`.
+    """The proof of a search: no node of the lattice has a loss below `lower`.
 
     Attributes:
         loss: of the answer.
         lower: a proved lower bound on the loss of every node that meets the requirements, whichever of its classes are
             suppressed.
         lattice: the number of nodes.
-        bounded: nodes of the walk for which a bound was computed; a full node's bound is its loss.
+        bounded: nodes of the walk for which a bound was computed; the bound of a full node is its loss.
         full: full nodes that were scored and not worse than the best at that time.
-        cut: nodes that were cut off with all that lies under them.
+        cut: nodes that were cut off, with all nodes below them.
         ties: full nodes with the same loss, up to 1e-10.
         tied: the levels of at most 16 of them.
         undecided: classes so near a tie of entropies that they were counted as failing.
-        seconds: of the search.
+        seconds: the duration of the search.
     """
 
     loss: float
@@ -50,97 +73,22 @@ class Certificate:
 
     @property
     def optimal(self) -> bool:
-        """Whether the answer is proved to be the best."""
+        """True if the answer is proved to be the best."""
         return self.lower >= self.loss - 1e-9 and not self.undecided
 
     @property
     def gap(self) -> float:
-        """How much better an answer might be at most."""
+        """The most by which another answer could be better."""
         return max(0.0, self.loss - self.lower)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The answer of a search: levels, rows suppressed, certificate; no levels where nothing meets the requirements."""
+class SearchResult:
+    """The levels, the rows suppressed, and the certificate; levels is None if no node meets the requirements."""
 
     levels: tuple[int, ...] | None
     suppressed: int
     certificate: Certificate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lattice:
-    """Levels, groups and costs of all columns as flat arrays, in the order of the walk."""
-
-    heights: Longs
-    starts: Longs
-    maps: Ints
-    widths: Longs
-    costs: Floats
-    base: Floats
-
-
-def _lattice(problem: Problem, order: list[int]) -> _Lattice:
-    tallest = max(problem.trees[j].height for j in order)
-    starts, widths = np.zeros((len(order), tallest), np.int64), np.ones((len(order), tallest), np.int64)
-    base, maps, costs, at = np.zeros((len(order), tallest)), [], [], 0
-    for place, j in enumerate(order):
-        tree, many = problem.trees[j], np.bincount(problem.codes[j], minlength=len(problem.trees[j].rows))
-        for level in range(tree.height):
-            groups, cost = tree.groups(level), problem.costs(j, level)
-            starts[place, level], widths[place, level] = at, len(cost)
-            base[place, level] = float(many @ cost[groups]) / problem.rows
-            maps.append(groups)
-            costs.append(np.append(cost, np.zeros(len(groups) - len(cost))))
-            at += len(groups)
-    heights = np.array([problem.trees[j].height for j in order], dtype=np.int64)
-    return _Lattice(heights, starts, np.concatenate(maps), widths, np.concatenate(costs), base)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rests:
-    """Raw rows as chains: rest r of column j is (head[j, r], rest tail[j, r] of column j + 1)."""
-
-    head: Ints
-    tail: Ints
-    many: Longs
-    sensitive: Ints
-    counts: Ints
-
-
-def _rests(problem: Problem, order: list[int], coded: Coded) -> _Rests:
-    from tacit.anonymity.kernels import number_pairs  # noqa: PLC0415 - compiled on first use
-
-    rows, q = problem.rows, len(order)
-    keys, values = _hash_space(rows)
-    columns = [column.codes for column in coded.columns]
-    ids, found = np.zeros(rows, dtype=np.int32), 1
-    many, firsts, chains = np.ones(q + 1, dtype=np.int64), [], []
-    for codes in [*columns, *(problem.codes[j] for j in reversed(order))]:
-        out = np.empty(rows, dtype=np.int32)
-        wide = int(codes.max(initial=0)) + 1
-        found = number_pairs(ids, codes, wide, rows, keys, values, out)
-        first = np.empty(found, dtype=np.int64)
-        first[out[::-1]] = np.arange(rows - 1, -1, -1)
-        chains.append((codes[first], ids[first]))
-        firsts.append(first)
-        ids = out
-    spare = len(columns)
-    head, tail = np.zeros((q, found), np.int32), np.zeros((q, found), np.int32)
-    sensitive = np.zeros((q, max(1, spare), found), dtype=np.int32)
-    for place in range(q):
-        at = spare + q - 1 - place
-        many[place] = len(firsts[at])
-        head[place, : many[place]], tail[place, : many[place]] = chains[at]
-        for s, codes in enumerate(columns):
-            sensitive[place, s, : many[place]] = codes[firsts[at]]
-    many[q] = len(firsts[spare - 1]) if spare else 1
-    return _Rests(head, tail, many, sensitive, np.bincount(ids, minlength=found).astype(np.int32))
-
-
-def _hash_space(rows: int) -> tuple[Longs, Ints]:
-    size = 1 << (max(16, 4 * rows) - 1).bit_length()
-    return np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32)
 
 
 def search(
@@ -149,155 +97,212 @@ def search(
     *,
     seconds: float = inf,
     progress: Callable[[float], None] | None = None,
-) -> Found:
+) -> SearchResult:
     """Return the node of least loss that meets the requirements with at most `limit` rows suppressed.
 
     Args:
         problem: the table, its hierarchies and the requirements.
         limit: how many rows may be suppressed.
-        seconds: when to stop; then the certificate says how much better an answer might be.
-        progress: called now and then with the part of the lattice that is done.
+        seconds: when to stop. The certificate then has a gap.
+        progress: called from time to time with the part of the lattice that is done.
     """
-    from tacit.anonymity import kernels, lattice  # noqa: PLC0415 - numba is slow to import
+    from tacit.anonymity import class_kernels, lattice_kernels  # noqa: PLC0415 - numba is slow to import
 
-    began = time.perf_counter()
-    order = sorted(range(len(problem.trees)), key=lambda j: -_spread(problem, j))
-    walk = Walk(problem, order, limit)
-    with kernels.announced(lattice.walk):
-        while not walk.go(_STEPS):
+    start = time.perf_counter()
+    walk = Walk(problem, _walk_order(problem), limit)
+    with class_kernels.announce_compilation(lattice_kernels.walk):
+        while not walk.advance(_STEPS):
             if progress:
                 progress(walk.done())
-            if time.perf_counter() - began > seconds:
+            if time.perf_counter() - start > seconds:
                 break
-    return walk.found(time.perf_counter() - began)
+    return walk.result(time.perf_counter() - start)
 
 
-def listing(problem: Problem, limit: int, ceiling: float, until: float) -> tuple[list[Node], float]:
-    """Return all nodes that meet the requirements and lose at most the ceiling, the least loss first.
+def list_nodes(problem: Problem, limit: int, ceiling: float, until: float) -> tuple[list[Node], float]:
+    """Return all nodes that meet the requirements with a loss of at most the ceiling, the least loss first.
 
-    Also a bound: no node that is not in the list loses less. It is infinite where the list is complete.
+    Also return a lower bound on the loss of every node that is not in the list; infinity if the list is complete.
     """
-    order = sorted(range(len(problem.trees)), key=lambda j: -_spread(problem, j))
+    order = _walk_order(problem)
     lattice = prod(tree.height for tree in problem.trees)
     walk = Walk(problem, order, limit, room=min(lattice, _LISTED), ceiling=ceiling)
-    done = walk.go(_STEPS)
+    done = walk.advance(_STEPS)
     while not done and time.perf_counter() < until:
-        done = walk.go(_STEPS)
-    back, many = np.argsort(order), int(walk.state[6])
+        done = walk.advance(_STEPS)
+    back, many = np.argsort(order), int(walk.progress["listed"][0])
     nodes = [
-        (float(score), tuple(int(level) for level in row[back]))
-        for score, row in zip(walk.listed_scores[:many], walk.listed[:many], strict=True)
+        (float(loss), tuple(int(level) for level in levels[back]))
+        for loss, levels in zip(walk.answers.listed_losses[:many], walk.answers.listed[:many], strict=True)
     ]
     if many > len(nodes):
         return sorted(nodes), 0.0
     return sorted(nodes), inf if done else walk.lower()
 
 
-def _spread(problem: Problem, j: int) -> float:
-    return float(np.count_nonzero(np.bincount(problem.codes[j])))
+def _walk_order(problem: Problem) -> list[int]:
+    """Return the columns, those with the most different values first."""
+    different = [int(np.count_nonzero(np.bincount(codes))) for codes in problem.codes]
+    return sorted(range(len(problem.trees)), key=lambda j: -different[j])
 
 
 class Walk:
-    """A walk through the lattice that can be stopped and gone on with."""
+    """A walk through the lattice that can be interrupted and continued."""
 
     def __init__(self, problem: Problem, order: list[int], limit: int, *, room: int = 0, ceiling: float = inf) -> None:
-        """Lay out all arrays that the compiled loops work in; with room, every node up to the ceiling is listed."""
-        coded = coded_requirements(problem)
+        """Allocate all arrays of the compiled loops; with room, the walk lists every node up to the ceiling."""
+        encoded = encode_requirements(problem)
         self.problem, self.order, self.limit = problem, order, limit
-        self.lattice, rests = _lattice(problem, order), _rests(problem, order, coded)
-        q, rows = len(order), len(rests.counts)
-        self.state = np.array([0, 0, 0, 0, 0, problem.rows + 1, 0], dtype=np.int64)
-        self.listed, self.listed_scores = np.zeros((room, q), dtype=np.int64), np.zeros(room)
-        self.scores, self.best = np.array([ceiling]), np.zeros(q, dtype=np.int64)
-        self.tied, self.levels = np.zeros((_TIES, q), dtype=np.int64), np.zeros(q, dtype=np.int64)
-        tallest = int(self.lattice.heights.max())
-        self.candidates = (*(np.zeros(q + 1, np.int64) for _ in range(3)), np.zeros((q + 1, tallest), np.int64))
-        self.bounds = np.full((q + 1, tallest), inf)
-        self.doubts = np.zeros(1, dtype=np.int64)
-        wide = int(max(coded.wholes.shape[1], 1)) + 1
-        work = (np.empty(rows + 2, np.int64), np.empty(rows, np.int32), np.zeros(wide, np.int64),
-                np.empty(wide, np.int64), np.empty(coded.room, np.int64), self.doubts)  # fmt: skip
-        self._rest = (rests.head, rests.tail, rests.many, rests.sensitive, coded.arrays(), *_space(q, rests), work)
+        self.lattice = lattice_of(problem, order)
+        self.rests, counts = rests_of(problem, order, encoded.columns)
+        self.terms = WalkTerms(problem.rows, float(limit), problem.k, problem.mean == "geometric")
+        self.progress, self.answers = new_progress(problem.rows, ceiling), new_answers(len(order), room)
+        self.space = new_space(len(order), int(self.lattice.heights.max()), counts)
+        self.requirements, self.scratch = encoded.compiled, encoded.scratch()
 
-    def go(self, steps: int) -> bool:
-        """Go on for so many steps; return whether all is done."""
-        from tacit.anonymity.lattice import walk  # noqa: PLC0415 - compiled on first use
+    def advance(self, steps: int) -> bool:
+        """Walk for a number of steps; return whether the walk has ended."""
+        from tacit.anonymity.lattice_kernels import walk  # noqa: PLC0415 - compiled on first use
 
-        head, tail, many, sensitive, coded, table, classes, up, buffers, work = self._rest
-        lattice = self.lattice
         return bool(
-            walk(steps, self.state, self.scores, self.best, self.tied, self.levels, lattice.heights, lattice.starts,
-                 lattice.maps, lattice.widths, lattice.costs, lattice.base, self.problem.rows, float(self.limit),
-                 self.problem.mean == "geometric", self.problem.k, head, tail, many, sensitive, coded, table,
-                 classes, up, self.candidates, self.bounds, buffers, work, self.listed,
-                 self.listed_scores)
+            walk(
+                steps, self.progress, self.terms, self.lattice, self.rests, self.requirements, self.scratch, self.space,
+                self.answers,
+            )
         )  # fmt: skip
 
     def done(self) -> float:
-        """Return about which part of the walk is behind."""
-        place, many, _, _ = self.candidates
+        """Return about which part of the walk is done."""
+        candidates = self.space.candidates
         part, width = 0.0, 1.0
-        for depth in range(min(4, int(self.state[0]) + 1)):
-            width /= max(1, int(many[depth]))
-            part += width * max(0, int(place[depth]) - 1)
+        for depth in range(min(4, int(self.progress["depth"][0]) + 1)):
+            width /= max(1, int(candidates.many[depth]))
+            part += width * max(0, int(candidates.next[depth]) - 1)
         return min(1.0, part)
 
-    def found(self, seconds: float) -> Found:
+    def result(self, seconds: float) -> SearchResult:
         """Return the best answer so far with its certificate."""
-        loss, back = float(self.scores[0]), np.argsort(self.order)
-        lower = min(loss, self.lower())
-        ties = int(self.state[4])
+        progress, back = self.progress[0], np.argsort(self.order)
+        loss, ties = float(progress["loss"]), int(progress["ties"])
         certificate = Certificate(
-            loss,
-            lower,
-            prod(tree.height for tree in self.problem.trees),
-            int(self.state[1]),
-            int(self.state[3]),
-            int(self.state[2]),
-            ties,
-            tuple(tuple(int(level) for level in row[back]) for row in self.tied[: min(ties, _TIES)]),
-            int(self.doubts[0]),
-            seconds,
+            loss=loss,
+            lower=min(loss, self.lower()),
+            lattice=prod(tree.height for tree in self.problem.trees),
+            bounded=int(progress["bounded"]),
+            full=int(progress["full"]),
+            cut=int(progress["cut"]),
+            ties=ties,
+            tied=tuple(tuple(int(level) for level in levels[back]) for levels in self.answers.tied[:ties]),
+            undecided=int(self.scratch.doubts[0]),
+            seconds=seconds,
         )
-        levels = None if loss == inf else tuple(int(level) for level in self.best[back])
-        return Found(levels, int(self.state[5]) if levels else 0, certificate)
+        levels = None if loss == inf else tuple(int(level) for level in self.answers.best[back])
+        return SearchResult(levels, int(progress["suppressed"]) if levels else 0, certificate)
 
     def lower(self) -> float:
-        """Return a bound below the loss of every node that the walk has not come to, infinity at its end."""
-        return min((bound for depth in range(int(self.state[0]) + 1) for bound in self._open(depth)), default=inf)
+        """Return a lower bound on the loss of every node that the walk has not reached; infinity at its end."""
+        depths = range(int(self.progress["depth"][0]) + 1)
+        return min((bound for depth in depths for bound in self._open(depth)), default=inf)
 
     def _open(self, depth: int) -> list[float]:
-        """Return the bounds of what is still open at a depth.
+        """Return the bounds of the nodes that are open at a depth.
 
-        Where the walk has come down to a depth but not looked there yet, that is the bound of the node it came from.
+        If the walk has descended to a depth but not scored its levels, return the bound of the node above.
         """
-        place, many, opened, _ = self.candidates
-        if opened[depth]:
-            return [float(bound) for bound in self.bounds[depth, place[depth] : many[depth]]]
-        return [float(self.bounds[depth - 1, place[depth - 1] - 1])] if depth else [0.0]
+        candidates = self.space.candidates
+        if candidates.scored[depth]:
+            return [float(bound) for bound in candidates.bounds[depth, candidates.next[depth] : candidates.many[depth]]]
+        return [float(candidates.bounds[depth - 1, candidates.next[depth - 1] - 1])] if depth else [0.0]
 
 
-def _space(q: int, rests: _Rests) -> tuple[tuple[object, ...], ...]:
-    """Return the working arrays: tables and classes of every depth, and buffers; pages are touched only when used."""
-    rows = len(rests.counts)
+class _BestNode:
+    """The best node that was scored so far."""
 
-    def ints(*shape: int) -> Ints:
-        return np.empty(shape, dtype=np.int32)
+    def __init__(self, loss: float, levels: tuple[int, ...] | None, suppressed: int) -> None:
+        self.loss, self.levels, self.suppressed = loss, levels, suppressed
 
-    table = (ints(q + 1, rows), ints(q + 1, rows), ints(q + 1, rows), np.zeros(q + 1, dtype=np.int64))
-    table[0][0], table[1][0], table[2][0], table[3][0] = 0, np.arange(rows), rests.counts, rows
-    classes = (*(ints(q + 1, rows) for _ in range(4)), np.zeros(q + 1, dtype=np.int64))
-    up = (np.zeros((q + 1, rows), np.int32), np.zeros((q + 1, rows), np.int32), np.ones(q + 1, dtype=np.int64))
-    keys, values = _hash_space(rows)
-    buffers = (
-        keys,
-        values,
-        ints(rows),
-        ints(rows),
-        ints(3, rows),
-        np.empty(rows),
-        np.empty((2, rows)),
-        np.empty(q),
-        ints(rows),
-    )
-    return table, classes, up, buffers
+
+def search_supersets(problem: Problem, limit: int, *, seconds: float = inf) -> SearchResult:
+    """Return the best node that was found within the time (by default a minute), with its certificate."""
+    start = time.perf_counter()
+    until = start + (_PATIENCE if seconds == inf else seconds)
+    strict: list[Model] = []
+    loose: list[Model] = []
+    for model in problem.require:
+        if isinstance(model, NTCloseness):
+            if model.n <= problem.rows:
+                strict.append(TCloseness(model.t, model.distance, model.hierarchy, model.column))
+        else:
+            loose.append(model)
+            strict.append(model)
+    relaxed_problem = replace(problem, require=tuple(loose) or (KAnonymity(1),))
+    relaxed = search(relaxed_problem, limit, seconds=until - time.perf_counter())
+    if relaxed.certificate.lower == inf:  # the other requirements cannot be met
+        return relaxed
+    first = search(replace(problem, require=tuple(strict)), limit, seconds=until - time.perf_counter())
+    best = _BestNode(inf, None, 0)
+    if first.levels is not None:
+        _score(problem, limit, first.levels, best)
+    lower, scored = _improve(problem, relaxed_problem, limit, best, until)
+    lower = max(lower, relaxed.certificate.lower)
+    certificate = replace(
+        first.certificate, loss=best.loss, lower=min(lower, best.loss), bounded=relaxed.certificate.bounded + scored,
+        full=scored, ties=1, tied=() if best.levels is None else (best.levels,), seconds=time.perf_counter() - start,
+    )  # fmt: skip
+    return SearchResult(best.levels, best.suppressed, certificate)
+
+
+def _improve(problem: Problem, relaxed: Problem, limit: int, best: _BestNode, until: float) -> tuple[float, int]:
+    """Score nodes by rising bound; return the bound that is proved, and how many were scored."""
+    nodes, rest = list_nodes(relaxed, limit, best.loss, until)
+    for scored, (bound, levels) in enumerate(nodes):
+        if bound >= best.loss:
+            return min(best.loss, rest), scored
+        if time.perf_counter() > until:
+            return min(bound, rest), scored
+        if not _score(problem, limit, levels, best):  # its loss may be its bound
+            rest = min(rest, bound)
+    return min(best.loss, rest), len(nodes)
+
+
+def _score(problem: Problem, limit: int, levels: tuple[int, ...], best: _BestNode) -> bool:
+    """Suppress failing classes, repeatedly because supersets shrink, and keep the node if it is better.
+
+    Return whether the loss is proved to be the least of the node: if no class was suppressed for (n, t)-closeness.
+    """
+    codes = [tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)]
+    kept, proved = np.ones(problem.rows, dtype=bool), True
+    while kept.any():
+        at = np.flatnonzero(kept)
+        if problem.rows - len(at) > limit:
+            return proved
+        classes = group([column[at] for column in codes], len(at))
+        persons = None
+        if problem.unit is not None:
+            persons = count_values(classes, replace(problem.unit, codes=problem.unit.codes[at])).different
+        wrong = np.zeros(len(classes), dtype=bool)
+        for model in sorted(problem.require, key=lambda model: isinstance(model, NTCloseness)):
+            if int(classes.sizes[wrong].sum()) + problem.rows - len(at) > limit:
+                return proved
+            counts = [
+                count_values(classes, replace(column, codes=column.codes[at]), column)
+                for column in problem.columns_of(model)
+            ]
+            fails = failing(model, classes, counts, persons) & ~wrong
+            if fails.any() and limit and isinstance(model, NTCloseness):
+                proved = False
+            wrong |= fails
+        if not wrong.any():
+            break
+        kept[at[wrong[classes.ids]]] = False
+    suppressed = int((~kept).sum())
+    if suppressed > limit:
+        return proved
+    losses = [
+        (float(problem.costs(j, level)[column[kept]].sum()) + suppressed) / problem.rows
+        for j, (level, column) in enumerate(zip(levels, codes, strict=True))
+    ]
+    loss = average(losses, problem.mean)
+    if loss < best.loss:
+        best.loss, best.levels, best.suppressed = loss, levels, suppressed
+    return proved

@@ -1,4 +1,4 @@
-"""What `anonymize` hands back."""
+"""The result of `anonymize`, and recodings applied to other rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tacit import plots
-from tacit.anonymity.handed import build, for_spreadsheet, write
-from tacit.anonymity.loss import Measures
-from tacit.anonymity.models import KAnonymity, Model, TCloseness, models_of, say
+from tacit.anonymity.classes import ClassCounts, Classes, count_values, failing, group
+from tacit.anonymity.loss import Measures, average, column_losses, measure
 from tacit.anonymity.optimal import Certificate
-from tacit.anonymity.published import Published
-from tacit.anonymity.recoding import Recoding
-from tacit.anonymity.report import Report, check, names_of
-from tacit.anonymity.tables import Column, Longs, Table, coded, of_columns, picked, read, shuffled
-from tacit.errors import InvalidError, show
+from tacit.anonymity.privacy_models import (
+    KAnonymity,
+    Model,
+    NTCloseness,
+    TCloseness,
+    column_of,
+    describe,
+    models_of,
+)
+from tacit.anonymity.recoding import RecodedTable, Recoding
+from tacit.anonymity.report import Report, check
+from tacit.anonymity.roles import Roles, check_roles, column_names
+from tacit.anonymity.tables import CodedColumn, CodedTable, encode, from_coded_columns, pick, random_order, read
+from tacit.anonymity.write_table import for_spreadsheet, to_frame, write
+from tacit.arrays import Ints
+from tacit.errors import InternalError, InvalidError, bad_value
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -28,19 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Anonymized:
-    """A published table with what is proved and measured of it; `print` shows that.
+    """A published table with its report, its loss and the proof of the search; `print` shows them.
 
     Attributes:
-        table: the rows that are kept, recoded, in a random order and without an index; of the kind that came in.
-        report: what `check` says of it, t measured against the rows that came in; where rows are suppressed and t is
-            required, a note says what t is against the published rows alone.
-        loss: by the objective and mean that were asked for.
-        levels: the level of every column, where each has one; else None.
+        table: the published rows, recoded, in a random order and without an index; a frame of the input's type.
+        report: the result of `check`, with t measured against all input rows. If rows are suppressed and t is required,
+            a note states whether t is also met if measured against the published rows alone.
+        loss: by the objective and the mean of the call.
+        levels: the level of every column, if each column has one; else None.
         suppressed: rows that are not published.
         certificate: of the optimal search; None for the other methods.
         measures: every measure of loss.
-        method: that found it.
-        recoding: to be saved, and applied to other rows.
+        method: the method of the search.
+        recoding: to save, and to apply to other rows.
     """
 
     table: Any
@@ -53,17 +63,17 @@ class Anonymized:
     method: str
     recoding: Recoding = field(repr=False)
     before: Report = field(repr=False)
-    _columns: Mapping[str, Column] = field(repr=False)
+    _columns: Mapping[str, CodedColumn] = field(repr=False)
     _require: tuple[Model, ...] = field(repr=False)
-    _roles: Mapping[str, Any] = field(repr=False)
+    _roles: Roles = field(repr=False)
 
     def write(self, path: str | Path, *, spreadsheet: bool = False) -> None:
         """Write the table to a CSV or Parquet file.
 
         Args:
-            path: of the file, which says by its ending what it is.
-            spreadsheet: of CSV: write an apostrophe before each text that a spreadsheet would take for a formula. By
-                default every value is written as it is, for programs that read the file back.
+            path: of the file; its suffix selects the format.
+            spreadsheet: for CSV: write an apostrophe before each text that a spreadsheet would read as a formula. By
+                default every value is written unchanged, for programs that read the file.
         """
         write(self._columns, path, spreadsheet=spreadsheet)
 
@@ -75,42 +85,46 @@ class Anonymized:
             spreadsheet: as for `write`.
         """
         if not hasattr(stream, "write"):
-            raise InvalidError("stream", show(stream), "a stream open for text; `write(path)` writes a file")
-        lines = _Lines(stream)  # \r\n, so that the writer quotes a cell with either of them
+            raise bad_value("stream", stream, "a stream open for text", hint="`write(path)` writes a file.")
+        lines = _Lines(stream)  # with \r\n the writer quotes a cell that contains either of them
         if spreadsheet:  # some programs also split cells at ;
             writer = csv.writer(lines, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
         else:
             writer = csv.writer(lines, lineterminator="\r\n")
         columns = for_spreadsheet(self._columns) if spreadsheet else self._columns
         writer.writerow(columns)
-        writer.writerows(zip(*(picked(_cells(one), one.codes) for one in columns.values()), strict=True))
+        writer.writerows(zip(*(pick(_cells(column), column.codes) for column in columns.values()), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Save the recoding, to be applied to other rows: `tc.anonymity.Recoding.load(path)`."""
+        """Save the recoding; `tc.anonymity.Recoding.load(path)` loads it."""
         self.recoding.save(path)
 
     def transform(self, table: object, *, sep: str | None = None) -> Anonymized:
-        """Return other rows recoded the same way: classes that fail the requirements are not published."""
-        return transform(table, self.recoding, require=self._require, sep=sep, **self._roles)
+        """Return other rows recoded the same way; classes that fail the requirements are not published."""
+        roles = self._roles
+        return transform(
+            table, self.recoding, require=self._require, sensitive=roles.sensitive, unit=roles.unit, keep=roles.keep,
+            sep=sep,
+        )  # fmt: skip
 
     def plot(self) -> alt.LayerChart:
-        """Draw the risk of rows before and after."""
+        """Draw the risk of the rows before and after."""
         return plots.risk_before_after(_risks(self.before), _risks(self.report))
 
     def __str__(self) -> str:
-        """Return what was done as lines of text."""
+        """Return the result as lines of text."""
         rows = self.report.rows + self.suppressed
         lines = [
             f"{self.report.rows:,} of {rows:,} rows published, {self.suppressed:,} suppressed; method {self.method}",
-            f"meets {', '.join(map(say, self._require))}; loss {self.loss:.6f}",
+            f"meets {', '.join(map(describe, self._require))}; loss {self.loss:.6f}",
         ]
         if not self.report.rows:
-            lines[1] = f"nothing is published: every row fails {', '.join(map(say, self._require))}"
+            lines[1] = f"nothing is published: every row fails {', '.join(map(describe, self._require))}"
         if self.levels is not None:
             lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in self.levels.items()))
         if self.certificate is not None:
             c = self.certificate
-            proved = "proved best" if c.optimal else f"at least {c.lower:.6f} is needed, gap {c.gap:.6f}"
+            proved = "proved best" if c.optimal else f"lower bound {c.lower:.6f}, gap {c.gap:.6f}"
             lines.append(
                 f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
             )
@@ -118,7 +132,7 @@ class Anonymized:
 
     def __repr__(self) -> str:
         """Return the headline on one line."""
-        met = ", ".join(map(say, self._require))
+        met = ", ".join(map(describe, self._require))
         return (
             f"Anonymized(rows={self.report.rows}, suppressed={self.suppressed}, method={self.method!r}, "
             f"k={self.report.k}, loss={self.loss:.6f}, meets={met!r})"
@@ -127,7 +141,7 @@ class Anonymized:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A stream whose rows of CSV end in a line feed alone."""
+    """A stream on which the rows of CSV end in a line feed."""
 
     stream: TextIO
 
@@ -136,101 +150,129 @@ class _Lines:
         return self.stream.write(row.removesuffix("\r\n") + "\n")
 
 
-def _cells(column: Column) -> list[str]:
-    return ["" if written is None else written for written in column.texts]
+def _cells(column: CodedColumn) -> list[str]:
+    return ["" if text is None else text for text in column.texts]
 
 
 def _risks(report: Report) -> list[tuple[float, int]]:
-    """Return the chance to name whose row it is, by the size of a class, with how many rows have it; see `Risk`."""
+    """Return the risk of the rows of each class size, and the number of rows; see `Risk`."""
     sizes = report.groups.sizes if report.persons is None else report.persons
     different, which = np.unique(sizes, return_inverse=True)
     rows = np.bincount(which.reshape(-1), weights=report.groups.sizes, minlength=len(different))
     return [(1 / int(size), int(many)) for size, many in zip(different, rows, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which column plays which part in what is published."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Solution:
+    """A recoded table that should meet the requirements, and what is known about it."""
 
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    unit: str | None
-    keep: tuple[str, ...]
+    recoded: RecodedTable
+    recoding: Recoding
+    loss: float
+    levels: dict[str, int] | None
+    certificate: Certificate | None
+    measures: Measures
+    method: str
 
 
-def finish(
-    rows: Table,
-    roles: Roles,
-    out: Published,
-    recoding: Recoding,
-    require: tuple[Model, ...],
-    **known: Any,  # noqa: ANN401 - the rest of the outcome's fields
-) -> Anonymized:
-    """Write the published table in a random order, and check it against the requirements once more.
+def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution: Solution) -> Anonymized:
+    """Return the published table, in a random order, after checking the requirements once more.
 
     Raises:
-        InvalidError: it fails a requirement, which would be a bug of a search: nothing is handed out.
+        InternalError: the table fails a requirement, which is a bug in a search; nothing is published.
     """
-    kept = np.flatnonzero(out.kept)
-    order = kept[shuffled(len(kept))]
-    columns = _published(rows, roles, out, order)
-    persons = {} if roles.unit is None else {roles.unit: _ordered(rows.column(roles.unit), order)}
+    recoded = solution.recoded
+    kept = np.flatnonzero(recoded.kept)
+    order = kept[random_order(len(kept))]
+    columns = _published_columns(rows, roles, recoded, order)
+    persons = {} if roles.unit is None else {roles.unit: _reorder(rows.column(roles.unit), order)}
     report = check(
-        of_columns({**columns, **persons}, rows.backend),
+        from_coded_columns({**columns, **persons}, rows.backend),
         quasi=roles.quasi,
         sensitive=roles.sensitive,
         unit=roles.unit,
         reference=rows if roles.sensitive else None,
     )
-    broken = [say(model) for model in require if report.failing(model)]
-    if broken:
-        raise InvalidError("the published table", f"one that fails {broken[0]}", "one that meets every requirement")
+    failed = [describe(model) for model in require if report.failing(model)]
+    if failed:
+        raise InternalError(f"the search returned a table that fails {failed[0]}. Nothing was published.")
     if report.rows < rows.rows and any(isinstance(model, TCloseness) for model in require):
-        report = _note_own(report, require)
-    before = check(rows, quasi=roles.quasi, unit=roles.unit)
+        report = _note_published_t(report, require)
     return Anonymized(
-        table=build({name: columns[name] for name in rows.names if name in columns}, rows.backend),
+        table=to_frame({name: columns[name] for name in rows.names if name in columns}, rows.backend),
         report=report,
-        suppressed=int((~out.kept).sum()),
-        recoding=recoding,
-        before=before,
+        loss=solution.loss,
+        levels=solution.levels,
+        suppressed=int((~recoded.kept).sum()),
+        certificate=solution.certificate,
+        measures=solution.measures,
+        method=solution.method,
+        recoding=solution.recoding,
+        before=check(rows, quasi=roles.quasi, unit=roles.unit),
         _columns=columns,
         _require=require,
-        _roles={"sensitive": roles.sensitive, "unit": roles.unit, "keep": roles.keep},
-        **known,
+        _roles=roles,
     )
 
 
-def _note_own(report: Report, require: tuple[Model, ...]) -> Report:
-    """Return a report that also says whether t holds against the published rows alone, as any reader measures it."""
-    own = {}
-    for name, one in report.sensitive.items():
-        kept = np.bincount(one.spread.value, weights=one.spread.count, minlength=len(one.spread.whole))
-        own[name] = replace(one, spread=replace(one.spread, whole=kept.astype(np.int64)))
-    alone = replace(report, sensitive=own)
+def _note_published_t(report: Report, require: tuple[Model, ...]) -> Report:
+    """Add a note if t is not met against the published rows alone, as a reader of the table measures it."""
+    published = {}
+    for name, column in report.sensitive.items():
+        counts = column.counts
+        whole = np.bincount(counts.value, weights=counts.count, minlength=len(counts.whole)).astype(np.int64)
+        published[name] = replace(column, counts=replace(counts, whole=whole))
+    alone = replace(report, sensitive=published)
     notes = [
-        f"{say(model)} holds against the {report.reference:,} rows that came in; against the {report.rows:,} published"
-        f" alone {many:,} of {len(report.groups):,} classes are further away"
+        f"{describe(model)} is met against the {report.reference:,} input rows; against the {report.rows:,} published"
+        f" rows alone, {many:,} of {len(report.groups):,} classes are further away"
         for model in require
         if isinstance(model, TCloseness) and (many := alone.failing(model))
     ]
     return replace(report, notes=(*report.notes, *notes))
 
 
-def _published(rows: Table, roles: Roles, out: Published, order: Longs) -> dict[str, Column]:
-    """Return what is published, in its new order; labels that are written alike are one value."""
-    columns: dict[str, Column] = {}
-    for cover, codes in zip(out.covers, out.codes, strict=True):
-        if (cover.level == 0).all():  # as it came
-            columns[cover.name] = _ordered(rows.column(cover.name), order)
+def _published_columns(rows: CodedTable, roles: Roles, recoded: RecodedTable, order: Ints) -> dict[str, CodedColumn]:
+    """Return the published columns, in their new order; labels with the same text are one value."""
+    columns: dict[str, CodedColumn] = {}
+    for cover, codes in zip(recoded.covers, recoded.codes, strict=True):
+        if (cover.level == 0).all():  # unchanged
+            columns[cover.name] = _reorder(rows.column(cover.name), order)
         else:
-            labels = coded(cover.name, cover.labels)
+            labels = encode(cover.name, cover.labels)
             columns[cover.name] = replace(labels, codes=labels.codes[codes[order]])
-    return columns | {name: _ordered(rows.column(name), order) for name in (*roles.sensitive, *roles.keep)}
+    return columns | {name: _reorder(rows.column(name), order) for name in (*roles.sensitive, *roles.keep)}
 
 
-def _ordered(column: Column, order: Longs) -> Column:
+def _reorder(column: CodedColumn, order: Ints) -> CodedColumn:
     return replace(column, codes=column.codes[order])
+
+
+def suppress_failing(rows: CodedTable, roles: Roles, recoded: RecodedTable, require: tuple[Model, ...]) -> RecodedTable:
+    """Return a recoded table without the classes that fail a requirement; t is measured against all rows.
+
+    Natural supersets shrink when classes are suppressed, so this repeats until no class fails.
+    """
+    kept = recoded.kept.copy()
+    while True:
+        at = np.flatnonzero(kept)
+        classes = group([codes[at] for codes in recoded.codes], len(at))
+        wrong = np.zeros(len(classes), dtype=bool)
+        persons = None if roles.unit is None else _counts_of(rows, roles.unit, at, classes).different
+        columns = {name: _counts_of(rows, name, at, classes) for name in roles.sensitive}
+        for model in require:
+            counts = [column for name, column in columns.items() if column_of(model) in {None, name}]
+            wrong |= failing(model, classes, counts, persons)
+        if not wrong.any():
+            return replace(recoded, kept=kept)
+        kept[at[wrong[classes.ids]]] = False
+        if not any(isinstance(model, NTCloseness) for model in require):
+            return replace(recoded, kept=kept)
+
+
+def _counts_of(rows: CodedTable, name: str, at: Ints, classes: Classes) -> ClassCounts:
+    column = rows.column(name)
+    return count_values(classes, replace(column, codes=column.codes[at]), column)
 
 
 def transform(
@@ -243,37 +285,37 @@ def transform(
     keep: Sequence[str] = (),
     sep: str | None = None,
 ) -> Anonymized:
-    """Apply a recoding to other rows, leave out the classes that fail the requirements, and check the rest.
+    """Apply a recoding to other rows, suppress the classes that fail the requirements, and check the rest.
 
-    t is measured against the rows that come in now.
+    t is measured against the new rows.
 
     Raises:
-        InvalidError: a column is missing, or has a value that its hierarchy lacks.
+        InvalidError: a column does not exist, or has a value that its hierarchy lacks.
     """
-    from tacit.anonymity.loss import averaged, column_losses, measure  # noqa: PLC0415 - beside its only use
-    from tacit.anonymity.report import roles as check_roles  # noqa: PLC0415 - beside its only use
-    from tacit.anonymity.search import suppress_failing  # noqa: PLC0415 - it imports this module
-
     rows = read(table, sep=sep)
     if not isinstance(recoding, Recoding):
-        raise InvalidError("recoding", show(recoding), "a recoding: `out.recoding`, or one that was loaded")
-    roles = Roles(
-        tuple(cover.name for cover in recoding.covers),
-        names_of(sensitive, "sensitive"),
-        unit,
-        names_of(keep, "keep"),
-    )
+        raise bad_value("recoding", recoding, "a recoding: `out.recoding`, or one that was loaded")
+    quasi = tuple(cover.name for cover in recoding.covers)
+    roles = Roles(quasi, column_names(sensitive, "sensitive"), unit, column_names(keep, "keep"))
     check_roles(rows, roles.quasi, roles.sensitive, roles.unit)
     models = models_of(require)
     if not roles.sensitive and not all(isinstance(model, KAnonymity) for model in models):
-        raise InvalidError("sensitive", "none", "given, since a requirement is about sensitive values")
-    raw_too = [name for name in roles.keep if name in (*roles.quasi, roles.unit)]
-    if raw_too:
-        raise InvalidError("keep", ", ".join(raw_too), "columns that are neither quasi-identifying nor the unit")
-    out, raw = recoding.apply(rows)
-    out = suppress_failing(rows, roles, out, models)
+        raise InvalidError(
+            "A requirement needs a sensitive column.", argument="sensitive", hint="Name the column in sensitive=."
+        )
+    unprotected = [name for name in roles.keep if name in (*roles.quasi, roles.unit)]
+    if unprotected:
+        raise InvalidError(
+            f"keep would publish {', '.join(unprotected)} unchanged.",
+            argument="keep",
+            hint="Name columns that are neither quasi-identifying nor the unit.",
+        )
+    recoded, raw = recoding.apply(rows)
+    recoded = suppress_failing(rows, roles, recoded, models)
     levels = None if recoding.levels is None else dict(zip(roles.quasi, recoding.levels, strict=True))
-    return finish(
-        rows, roles, out, recoding, models, loss=averaged(column_losses(out, "loss"), "geometric"),
-        levels=levels, certificate=None, measures=measure(out, raw), method="transform",
+    loss = average(column_losses(recoded, "loss"), "geometric")
+    solution = Solution(
+        recoded=recoded, recoding=recoding, loss=loss, levels=levels, certificate=None, measures=measure(recoded, raw),
+        method="transform",
     )  # fmt: skip
+    return publish(rows, roles, models, solution)

@@ -1,6 +1,6 @@
-"""Tables in: pandas, polars, Arrow, CSV, Parquet or a dictionary of columns, as integer codes.
+"""Tables as integer codes, read from pandas, polars, Arrow, CSV, Parquet or a dictionary of columns.
 
-What is missing, and which values are one, is said in `cells`. How they come out is in `handed`.
+`cell_values` defines which values are missing and which are equal. `write_table` writes tables.
 """
 
 from __future__ import annotations
@@ -19,192 +19,205 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from tacit.anonymity import moments
-from tacit.anonymity.cells import text
-from tacit.anonymity.files import called, is_hidden, is_there, read_columns
-from tacit.anonymity.moments import unpacked
-from tacit.engines.sources import home_of
-from tacit.errors import InvalidError, show
+from tacit.anonymity.cell_values import datetime_cells, decode_arrow, is_temporal, temporal_cells, to_text
+from tacit.anonymity.table_files import exists, is_secret, read_columns, show_path
+from tacit.arrays import Codes, Ints
+from tacit.errors import ColumnNotFoundError, ColumnValueError, InvalidError, bad_value, show
 
-Ints: TypeAlias = npt.NDArray[np.int32]
-Longs: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Texts: TypeAlias = "tuple[str | None, ...]"
 
 _IN_MEMORY = (
-    "a table in memory, or a CSV or Parquet file: read the columns that are needed from the database first, and give "
-    "those (a table to be checked may stay in a database; one to be anonymized or attacked, a population and a "
-    "reference may not)"
+    "Read the columns that are needed from the database first, and pass those. Only `check` can leave its table in a "
+    "database; a population and a reference must be in memory or in a file."
 )
+_TYPES = "Use numbers, text, dates or truth values."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """A column as codes: row i holds `values[codes[i]]`, which is written `texts[codes[i]]`; None is missing."""
+class CodedColumn:
+    """A column as codes: row i holds `values[codes[i]]`, whose text is `texts[codes[i]]`; None is missing."""
 
     name: str
     texts: Texts
     values: tuple[object, ...]
-    codes: Ints
+    codes: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """A table whose columns are coded when they are asked for."""
+class CodedTable:
+    """A table whose columns are coded on first use."""
 
     names: tuple[str, ...]
     rows: int
     backend: str
-    _column: Callable[[str], Column]
-    weights: Longs | None = None
-    """As many rows as each stands for; None: one."""
+    _column: Callable[[str], CodedColumn]
+    weights: Ints | None = None
+    """How many rows each row stands for; None means one."""
 
     @property
-    def stands_for(self) -> int:
-        """How many rows there are, those that others stand for among them."""
+    def total(self) -> int:
+        """The number of rows, counted with their weights."""
         return self.rows if self.weights is None else int(self.weights.sum())
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> CodedColumn:
         """Return one column as codes.
 
         Raises:
-            InvalidError: there is no such column.
+            ColumnNotFoundError: the table has no such column.
         """
-        if name not in self.names:
-            raise InvalidError("a column", repr(name), f"one of the table's: {', '.join(map(repr, self.names))}")
+        self.require(name)
         return self._column(name)
 
+    def require(self, name: str) -> None:
+        """Check that the table has a column.
 
-def coded(name: str, values: Sequence[object]) -> Column:
-    """Return values as a column of codes, in the order in which they first appear.
+        Raises:
+            ColumnNotFoundError: it does not.
+        """
+        if name not in self.names:
+            raise ColumnNotFoundError(str(name), self.names, argument="a column")
 
-    >>> coded("age", [39, None, 39.0, float("nan")]).codes.tolist()
+
+def encode(name: str, values: Sequence[object]) -> CodedColumn:
+    """Return values as a column of codes, numbered by first appearance.
+
+    >>> encode("age", [39, None, 39.0, float("nan")]).codes.tolist()
     [0, 1, 0, 1]
     """
     try:
-        first = list(dict.fromkeys(values))
-    except (TypeError, ValueError):  # no hash, or none that can be compared
-        raise InvalidError(
-            f"the column {name}", "cells that are lists or the like", "of numbers, texts, days or truth values"
-        ) from None
+        distinct = list(dict.fromkeys(values))
+    except (TypeError, ValueError):  # cells that cannot be hashed or compared
+        raise ColumnValueError(name, "has cells that are lists or similar.", hint=_TYPES) from None
     keys: Sequence[object] = values
-    held = dict(zip(first, first, strict=True))
-    if _written_apart(values, first):
-        keys, held = list(map(text, values)), {}
+    value_of = dict(zip(distinct, distinct, strict=True))
+    if _may_differ_as_text(values, distinct):
+        keys, value_of = list(map(to_text, values)), {}
         for key, value in zip(keys, values, strict=True):
-            held.setdefault(key, value)
-    places: dict[str | None, int] = {}
-    shown: list[object] = []
-    place_of: dict[object, int] = {}
-    for key, value in held.items():
-        written = text(value)
-        if written not in places:
-            places[written] = len(places)
-            shown.append(None if written is None else value)
-        place_of[key] = places[written]
-    codes = np.fromiter(map(place_of.__getitem__, keys), dtype=np.int32, count=len(values))
-    return Column(name, tuple(places), tuple(shown), codes)
+            value_of.setdefault(key, value)
+    codes_by_text: dict[str | None, int] = {}
+    first_values: list[object] = []
+    code_of: dict[object, int] = {}
+    for key, value in value_of.items():
+        text = to_text(value)
+        if text not in codes_by_text:
+            codes_by_text[text] = len(codes_by_text)
+            first_values.append(None if text is None else value)
+        code_of[key] = codes_by_text[text]
+    codes = np.fromiter(map(code_of.__getitem__, keys), dtype=np.int32, count=len(values))
+    return CodedColumn(name, tuple(codes_by_text), tuple(first_values), codes)
 
 
-def _written_apart(values: Sequence[object], first: Sequence[object]) -> bool:
-    """Return whether values that Python calls equal may be written differently: True and 1, one moment in two zones."""
+def _may_differ_as_text(values: Sequence[object], distinct: Sequence[object]) -> bool:
+    """Return whether equal values may have different texts: True and 1, or one instant in two time zones."""
     kinds = {*map(type, values)} - {type(None)}
     truths = len(kinds) > 1 and not kinds.isdisjoint({bool, np.bool_})
-    return truths or any(isinstance(value, datetime) and value.tzinfo is not None for value in first)
+    return truths or any(isinstance(value, datetime) and value.tzinfo is not None for value in distinct)
 
 
-def _coded_numbers(name: str, numbers: npt.NDArray[Any]) -> Column:
+def _encode_numbers(name: str, numbers: npt.NDArray[Any]) -> CodedColumn:
     """Return an array of numbers as a column; NaN is missing."""
     distinct, codes = np.unique(numbers, return_inverse=True)
-    short = coded(name, distinct.tolist())
-    return Column(name, short.texts, short.values, short.codes[codes.reshape(-1)])
+    short = encode(name, distinct.tolist())
+    return CodedColumn(name, short.texts, short.values, short.codes[codes.reshape(-1)])
 
 
-def read(source: object, *, sep: str | None = None, argument: str = "the table") -> Table:
-    """Return any table as one of ours.
+def read(source: object, *, sep: str | None = None, argument: str = "the table") -> CodedTable:
+    """Return any table as a table of codes.
 
     Args:
         source: a pandas or polars frame, an Arrow table, a dictionary of columns, or the path of a CSV or Parquet file.
-        sep: what separates the cells of a CSV file; found out where it is not given.
-        argument: what a message calls it.
+        sep: the separator of the cells of a CSV file; detected if it is not given.
+        argument: the argument that messages name.
 
     Raises:
-        InvalidError: it is none of these, or has two columns of one name.
+        InvalidError: it is not a table, or it has two columns of one name.
     """
-    if isinstance(source, Table):
+    if isinstance(source, CodedTable):
         return source
-    if home_of(source) != "duckdb" or _is_location(source):
-        got = called(source) if isinstance(source, (str, PathLike)) else show(source)
-        raise InvalidError(argument, got, _IN_MEMORY)
+    if _is_in_database(source):
+        description = show_path(source) if isinstance(source, (str, PathLike)) else show(source)
+        raise InvalidError(
+            f"{argument} must be in memory, or a CSV or Parquet file, not {description}.",
+            argument=argument,
+            hint=_IN_MEMORY,
+        )
     if isinstance(source, (str, Path)):
         return _from_columns(read_columns(Path(source), sep), _backend())
     if isinstance(source, Mapping):
         return _from_columns({str(name): _cells(str(name), values) for name, values in source.items()}, _backend())
+    return _from_frame(source, argument)
+
+
+def _from_frame(source: object, argument: str) -> CodedTable:
     try:
-        frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]  # what is no frame is refused below
+        frame = nw.from_native(source, eager_only=True)  # type: ignore[call-overload]  # other objects raise TypeError
     except TypeError:
-        wanted = "a frame of pandas or polars, an Arrow table, columns by name, or the path of a CSV or Parquet file"
-        raise InvalidError(argument, show(source), wanted) from None
+        requirement = "a pandas or polars frame, an Arrow table, columns by name, or the path of a CSV or Parquet file"
+        raise bad_value(argument, source, requirement) from None
     except nw.exceptions.DuplicateError:
-        raise InvalidError(
-            "the table", "two columns of one name", "a table whose columns have different names"
-        ) from None
+        raise InvalidError("The table has two columns of one name.", argument="the table") from None
     names = tuple(frame.columns)
     if not all(isinstance(name, str) for name in names):
-        raise InvalidError("the table", "a column whose name is no text", "a table whose columns are named by texts")
-    return Table(names, len(frame), str(frame.implementation), cache(lambda name: from_series(name, frame[name])))
+        raise InvalidError(
+            "The name of a column is not text.", argument="the table", hint="Rename the columns of the frame."
+        )
+    return CodedTable(names, len(frame), str(frame.implementation), cache(lambda name: from_series(name, frame[name])))
 
 
-def _is_location(source: object) -> bool:
-    """Return whether a text says where a database is, and is no file."""
-    return isinstance(source, (str, Path)) and is_hidden(source) and not is_there(Path(source))
+def _is_in_database(source: object) -> bool:
+    """Return whether a source is a database, or a text that says where one is and does not name a file."""
+    if isinstance(source, Mapping):
+        return False
+    if isinstance(source, (str, Path)) and is_secret(source) and not exists(Path(source)):
+        return True
+    from tacit.engines.sources import home_of  # noqa: PLC0415 - loads the engines
+
+    return home_of(source) != "duckdb"
 
 
 def _cells(name: str, values: object) -> Sequence[object] | npt.NDArray[Any]:
-    """Return what is given for a column as a list, or as the array that it is."""
+    """Return the cells of a column as a list, or as the array that they are."""
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InvalidError(f"the column {name}", show(values), "a list of cells")
+        raise ColumnValueError(name, f"must be a list of cells, not {show(values)}.")
     return list(values)
 
 
-def from_series(name: str, series: Any) -> Column:  # noqa: ANN401 - narwhals' own type is generic over frames
+def from_series(name: str, series: Any) -> CodedColumn:  # noqa: ANN401 - narwhals' own type is generic over frames
     """Return a column of a frame as codes.
 
     Raises:
-        InvalidError: it has cells that cannot be compared, or that Python cannot read.
+        ColumnValueError: it has cells that cannot be compared, or that Python cannot read.
     """
-    series = moments.decoded(series)
-    wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no kind of array for them
+    series = decode_arrow(series)
+    wide = isinstance(series.dtype, (nw.Decimal, nw.Int128, nw.UInt128))  # no array holds them
     if series.dtype.is_numeric() and not wide and not series.is_null().any():
-        return _coded_numbers(name, series.to_numpy())
+        return _encode_numbers(name, series.to_numpy())
     try:
-        cells = moments.listed(series) if moments.is_moment(series) else series.to_list()
-    except Exception:  # noqa: BLE001 - whatever a package says of values that Python has no kind for
-        raise InvalidError(
-            f"the column {name}", "cells that Python cannot read", "of numbers, texts, days or truth values"
-        ) from None
-    return coded(name, cells)
+        cells = temporal_cells(series) if is_temporal(series) else series.to_list()
+    except Exception:  # noqa: BLE001 - any error of a package for values that Python has no type for
+        raise ColumnValueError(name, "has cells that Python cannot read.", hint=_TYPES) from None
+    return encode(name, cells)
 
 
-def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], backend: str) -> Table:
+def _from_columns(columns: Mapping[str, Sequence[object] | npt.NDArray[Any]], backend: str) -> CodedTable:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) > 1:
-        raise InvalidError("the table", f"columns of {len(lengths)} different lengths", "columns of one length")
+        raise InvalidError(f"The columns have {len(lengths)} different lengths.", argument="the table")
 
-    def column(name: str) -> Column:
+    def column(name: str) -> CodedColumn:
         values = columns[name]
         if isinstance(values, np.ndarray):
             numbers = values.dtype.kind in "iuf" and not np.ma.isMaskedArray(values)
             return (
-                _coded_numbers(name, values)
+                _encode_numbers(name, values)
                 if numbers
-                else coded(name, unpacked(values) if values.dtype.kind in "Mm" else values.tolist())
+                else encode(name, datetime_cells(values) if values.dtype.kind in "Mm" else values.tolist())
             )
-        return coded(name, values)
+        return encode(name, values)
 
-    return Table(tuple(columns), max(lengths, default=0), backend, cache(column))
+    return CodedTable(tuple(columns), max(lengths, default=0), backend, cache(column))
 
 
 def _backend() -> str:
@@ -212,20 +225,20 @@ def _backend() -> str:
     return next((name for name in ("polars", "pandas", "pyarrow") if find_spec(name)), "dict")
 
 
-def shuffled(rows: int) -> Longs:
-    """Return a random order of rows, drawn afresh: the order of a published table must not tell whose row it is."""
+def random_order(rows: int) -> Ints:
+    """Return a new random order of rows: the order of a published table must not reveal whose row it is."""
     return np.random.default_rng(secrets.randbits(256)).permutation(rows)
 
 
-def picked(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
-    """Return values[code] for every code, quickly."""
+def pick(values: Sequence[object], codes: npt.NDArray[Any]) -> list[object]:
+    """Return values[code] for every code, by one lookup in an array."""
     lookup = np.empty(len(values), dtype=object)
     lookup[:] = values
-    found: list[object] = lookup[codes].tolist()
-    return found
+    cells: list[object] = lookup[codes].tolist()
+    return cells
 
 
-def of_columns(columns: Mapping[str, Column], backend: str) -> Table:
+def from_coded_columns(columns: Mapping[str, CodedColumn], backend: str) -> CodedTable:
     """Return coded columns as a table."""
     rows = max((len(column.codes) for column in columns.values()), default=0)
-    return Table(tuple(columns), rows, backend, columns.__getitem__)
+    return CodedTable(tuple(columns), rows, backend, columns.__getitem__)

@@ -1,4 +1,4 @@
-"""The command line: data to stdout, talk to stderr."""
+"""The command line: data on stdout, messages on stderr."""
 
 from tacit.cli.main import main
 

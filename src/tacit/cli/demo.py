@@ -1,4 +1,4 @@
-"""`tacit demo`: the main job from start to finish, on a made-up survey."""
+"""`tacit demo`: a private query from start to finish, on a made-up survey."""
 
 from __future__ import annotations
 
@@ -6,57 +6,80 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tacit import opening, session
-from tacit.cli import charts, survey
-from tacit.cli.show import as_json, console, say, show_answer
-from tacit.guarantees.values import PureDP
-from tacit.query.planned import Planned
-from tacit.query.release import Release
-from tacit.query.words import amounts, spell
-from tacit.safe_text import as_json as to_json
+import numpy as np
 
-QUESTION = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
+from tacit import opening
+from tacit.cli import output_files
+from tacit.cli.output import put_json, say, stderr_console
+from tacit.cli.query import answer_json, put_answer
+from tacit.database import Database
+from tacit.guarantees.values import PureDP
+from tacit.query.formatting import amounts, spell
+from tacit.query.results.quote import Quote
+from tacit.query.results.release import Release
+
+QUERY = "SELECT region, count(*) AS answers, avg(income) AS income FROM survey GROUP BY region"
 EPSILON = 0.5
-CHART = "tacit-demo.svg"
+REGIONS = ("north", "south", "east", "west")
+PEOPLE = 6_000
+_HEADER = "person_id,region,urban,age,income"
 
 
 def run(*, json: bool, chart: str | None = None) -> None:
-    """Plan, ask, show the answer with its error bars and what is left; write a chart if one is asked for."""
-    charts.check(chart)
-    with TemporaryDirectory() as folder, _open(survey.write(Path(folder))) as db:
-        planned = db.plan(QUESTION, epsilon=EPSILON, assume=1_000)
-        answer = db.sql(QUESTION, epsilon=EPSILON)
+    """Plan and charge a query; print the answer with its intervals and the budget left; save a chart on request."""
+    output_files.check_chart(chart)
+    with TemporaryDirectory() as folder, _open(write_survey(Path(folder))) as db:
+        quote = db.plan(QUERY, epsilon=EPSILON, assume=1_000)
+        answer = db.sql(QUERY, epsilon=EPSILON)
         if json:
-            print(to_json({"schema": 1, **as_json(answer), "left": amounts(db.left)}))
+            put_json({**answer_json(answer), "left": amounts(db.left)})
         else:
-            _talk(planned, answer, db)
+            _narrate(quote, answer, db)
         if chart is not None:
-            say(charts.draw(answer, chart))
+            say(output_files.save_chart(answer.plot, chart))
 
 
-def _open(file: Path) -> session.Database:
+def _open(file: Path) -> Database:
     return opening.open(
         file,
         unit="person_id",
         max_groups=1,
         max_rows=2,
         bounds={"income": (0, 200_000)},
-        keys={"region": list(survey.REGIONS)},
+        keys={"region": list(REGIONS)},
         budget=PureDP(epsilon=1),
     )
 
 
-def _talk(planned: Planned, answer: Release, db: session.Database) -> None:
-    talk = console()
-    talk.print("[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n")
-    talk.print(f"  {QUESTION}\n")
-    talk.print(f"Before asking: it costs [bold]ε = {EPSILON}[/bold] of 1. {planned.why} Expected 95 % errors:")
-    for name, error in planned.error.items():
-        talk.print(f"  {name}: ± {error:,.0f}" + (" if a region has 1,000 people" if name == "income" else ""))
-    talk.print("\nThe answer, with 95 % intervals:")
-    show_answer(answer)
-    talk.print(f"\nLeft to spend: {spell(db.left)}. Charged before a row was read, and never given back.")
-    talk.print(
-        "Ask again and the noise is new; no seed brings it back. Next: tacit init yourdata.parquet > policy.toml"
+def _narrate(quote: Quote, answer: Release, db: Database) -> None:
+    console = stderr_console()
+    console.print(
+        "[bold]A survey of 6,000 people, some of whom answered twice.[/bold] Nobody may learn who is in it.\n"
     )
+    console.print(f"  {QUERY}\n")
+    console.print(f"The plan: it costs [bold]ε = {EPSILON}[/bold] of 1. {quote.why} Expected 95 % errors:")
+    for name, error in quote.error.items():
+        console.print(f"  {name}: ± {error:,.0f}" + (" if a region has 1,000 people" if name == "income" else ""))
+    console.print("\nThe answer, with 95 % intervals:")
+    put_answer(answer)
+    console.print(f"\nLeft to spend: {spell(db.left)}. The query was charged before a row was read; a charge is final.")
+    console.print("Every run draws new noise; no seed can repeat it. Next: tacit init yourdata.parquet > policy.toml")
     sys.stdout.flush()
+
+
+def write_survey(folder: Path) -> Path:
+    """Write survey.csv, which always has the same rows: 6,000 made-up people, some of whom answered twice."""
+    rng = np.random.default_rng(2026)
+    answers = rng.choice([1, 2], PEOPLE, p=[0.8, 0.2])
+    person = np.repeat(np.arange(PEOPLE), answers)
+    region = rng.choice(len(REGIONS), PEOPLE, p=[0.4, 0.3, 0.2, 0.1])[person]
+    urban = rng.choice([True, False], PEOPLE, p=[0.66, 0.34])[person]
+    age = rng.integers(18, 95, PEOPLE)[person]
+    income = np.exp(rng.normal(10.4, 0.5, PEOPLE))[person] * (1 + 0.15 * urban) * (1 + 0.1 * (region == 0))
+    lines = [
+        f"{p},{REGIONS[r]},{'true' if u else 'false'},{a},{i:.0f}"
+        for p, r, u, a, i in zip(person, region, urban, age, income, strict=True)
+    ]
+    file = folder / "survey.csv"
+    file.write_text("\n".join([_HEADER, *lines]) + "\n", encoding="utf-8")
+    return file

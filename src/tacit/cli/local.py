@@ -1,128 +1,273 @@
-"""`tacit local`: the local model from a terminal. What each command does is in the files `local_…` beside this one."""
+"""`tacit local choose` and `tacit local simulate`: compare protocols by theory and by simulation."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
 
-import typer
+import numpy as np
 
-app = typer.Typer(
-    name="local",
-    help="People who trust nobody: each device randomises its own answer, the server estimates.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+from tacit.arrays import Floats, Ints
+from tacit.cli import local_files, output_files
+from tacit.cli.local_reports import check_method, make_consistent
+from tacit.cli.output import Advance, counting, make_table, put_json, put_table, say
+from tacit.errors import InvalidError, UnusedOptionError, bad_value
+from tacit.local import Choice, Estimate, Protocol, Warner, plot_errors
+from tacit.local import choose as choose_protocol
+from tacit.local.domain import Domain
+from tacit.local.parameters import ORACLES
+from tacit.mechanisms.validation import count_of
 
-Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of a table; errors too, on stderr.")]
-Parameters = Annotated[str, typer.Argument(help="The public parameters, as `tacit local choose --save` writes them.")]
-Epsilon = Annotated[float, typer.Option(help="ε of each person's report, at most 50.")]
-People = Annotated[int, typer.Option(help="How many people report.")]
-Confidence = Annotated[float, typer.Option(help="How often intervals hold.")]
-Chart = Annotated[str | None, typer.Option(help="Save a chart to this file.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never one that is read.")]
-Consistent = Annotated[
-    str | None, typer.Option(help="Biased: norm-sub, norm-mul, base-cut, simplex or isotonic; often far closer.")
-]
+if TYPE_CHECKING:
+    import altair as alt
+
+SHARES: dict[str, Callable[[Floats], Floats]] = {
+    "zipf": lambda rank: 1 / rank,
+    "geometric": lambda rank: np.exp2(-np.minimum(rank, 1000.0)),
+    "uniform": np.ones_like,
+}
+_EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
+_SIZES = tuple(2**k for k in range(2, 17, 2))
+_CONFIDENCE = 0.95
+_MOST_PEOPLE = 10**8
+_CHUNK, _CHUNK_BYTES = 1 << 16, 1 << 26
 
 
-@app.command()
-def choose(  # noqa: PLR0913 - one for each option
-    *,
-    epsilon: Epsilon,
-    domain: Annotated[
-        str | None, typer.Option(help="A file of values: one text a line, or a JSON list in a .json file.")
-    ] = None,
-    domain_size: Annotated[int | None, typer.Option(help="Instead of a file: the values are 0, 1, …, d-1.")] = None,
-    people: People = 100_000,
-    max_report_bytes: Annotated[int | None, typer.Option(help="The largest report that is acceptable.")] = None,
-    protocol: Annotated[str | None, typer.Option(help="This protocol, whatever would be best.")] = None,
-    save: Annotated[str | None, typer.Option(help="Write the public parameters for all devices to this file.")] = None,
-    against: Annotated[
-        str | None, typer.Option(help="What the chart's variances are drawn against: epsilon (by default) or d.")
-    ] = None,
-    chart: Chart = None,
-    force: Force = False,
-    json: Json = False,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChooseOptions:
+    """The domain, the people and the requirements for which a protocol is chosen."""
+
+    epsilon: float
+    domain: str | None
+    domain_size: int | None
+    people: int
+    max_report_bytes: int | None
+    protocol: str | None
+
+    def values(self) -> object:
+        """Return the values of the domain from its file, or its size."""
+        if (self.domain is None) == (self.domain_size is None):
+            problem = "No domain is given." if self.domain is None else "The domain is given twice."
+            raise InvalidError(problem, argument="--domain", hint="Give one of --domain and --domain-size.")
+        return self.domain_size if self.domain is None else local_files.read_domain(self.domain)
+
+
+def choose(
+    options: ChooseOptions, *, save: str | None, against: str | None, chart: str | None, force: bool, json: bool
 ) -> None:
-    """Compare all protocols by their exact variances, name the best, and write its public parameters."""
-    from tacit.cli import local_choose  # noqa: PLC0415 - heavy
-
-    wanted = local_choose.Wanted(
-        epsilon=epsilon,
-        domain=domain,
-        domain_size=domain_size,
-        people=people,
-        max_report_bytes=max_report_bytes,
-        protocol=protocol,
+    """Print every protocol's error and the choice; write its parameters and a chart on request."""
+    output_files.check_chart(chart)
+    output_files.check({"save": save, "chart": chart}, (options.domain,), force=force)
+    if against not in (None, "epsilon", "d"):
+        raise bad_value("--against", against, "epsilon or d")
+    if against is not None and chart is None:
+        raise UnusedOptionError("--against", "without --chart", hint="Remove it, or add --chart.")
+    values = options.values()
+    d = Domain(values).size
+    choice = choose_protocol(
+        domain_size=d, epsilon=options.epsilon, n=options.people, max_report_bytes=options.max_report_bytes
     )
-    local_choose.choose(wanted, save=save, against=against, chart=chart, force=force, json=json)
+    protocol = _chosen_protocol(options, values, choice)
+    if save is not None:
+        output_files.write_text(save, protocol.parameters())
+    if json:
+        put_json(_choice_json(choice, protocol, options, save))
+    else:
+        _print_choice(choice, protocol, options, save)
+    if chart is not None:
+        say(output_files.save_chart(lambda: _errors_chart(against or "epsilon", d, options.epsilon), chart))
 
 
-@app.command()
-def randomize(
-    parameters: Parameters,
-    values: Annotated[str, typer.Argument(help="A file of values, one a line; - for standard input.")] = "-",
-    *,
-    out: Annotated[
-        str | None, typer.Option(help="A file for the reports: .jsonl, .parquet, or any other name for framed bytes.")
-    ] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Draw one report for each line; every call draws anew and costs each person another ε."""
-    from tacit.cli import local_runs  # noqa: PLC0415 - heavy
-
-    local_runs.randomize(parameters, values, out=out, force=force, json=json)
+def _make_protocol(name: str, values: object, epsilon: float) -> Protocol:
+    """Return the protocol of this name, in upper or lower case, for a domain."""
+    for known, kind in ORACLES.items():
+        if known.lower() == name.lower():
+            return kind(domain=values, epsilon=epsilon)
+    raise bad_value("--protocol", name, f"one of {', '.join(ORACLES)}")
 
 
-@app.command()
-def aggregate(  # noqa: PLR0913 - one for each option
-    parameters: Parameters,
-    reports: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files of reports: .jsonl, .parquet, bytes; .npz are tallies; - for JSON lines on stdin."),
-    ] = None,
-    *,
-    tally: Annotated[str | None, typer.Option(help="Go on with the tally in this file, and save it there.")] = None,
-    confidence: Confidence = 0.95,
-    simultaneous: Annotated[bool, typer.Option("--simultaneous", help="All intervals hold at once.")] = False,
-    consistent: Consistent = None,
-    top: Annotated[int, typer.Option(help="How many of the largest counts are shown.")] = 20,
-    chart: Chart = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Count reports and estimate how many people have each value; what is malformed is counted and dropped."""
-    from tacit.cli import local_runs  # noqa: PLC0415 - heavy
-
-    shown = local_runs.Shown(confidence=confidence, simultaneous=simultaneous, consistent=consistent, top=top)
-    local_runs.aggregate(parameters, reports or (), tally=tally, shown=shown, chart=chart, force=force, json=json)
+def _errors_chart(against: str, d: int, epsilon: float) -> alt.LayerChart:
+    """Draw the variance of every protocol against ε at one d, or against d at one ε."""
+    if against == "epsilon":
+        return plot_errors(epsilons=sorted({*_EPSILONS, epsilon}), domain_size=d)
+    return plot_errors(domain_sizes=sorted({*_SIZES, d}), epsilon=epsilon)
 
 
-@app.command()
-def simulate(  # noqa: PLR0913 - one for each option
-    *,
-    epsilon: Epsilon,
-    domain_size: Annotated[int, typer.Option(help="How many values there are.")] = 128,
-    people: People = 100_000,
-    population: Annotated[str, typer.Option(help="Who has what: zipf, geometric or uniform.")] = "zipf",
-    protocol: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
-    runs: Annotated[int, typer.Option(help="How many times everybody reports.")] = 1,
-    consistent: Consistent = "norm-sub",
-    chart: Chart = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Have a made-up population report, and hold the estimates against the truth and against theory."""
-    from tacit.cli import local_simulate  # noqa: PLC0415 - heavy
+def _chosen_protocol(options: ChooseOptions, values: object, choice: Choice) -> Protocol:
+    name = options.protocol or choice.protocol
+    protocol = _warner(options, values) if name.lower() == "warner" else _make_protocol(name, values, options.epsilon)
+    limit = options.max_report_bytes
+    if limit is not None and protocol.report_bytes > limit:
+        raise InvalidError(
+            f"Reports of {type(protocol).__name__} have {protocol.report_bytes:,} bytes, but --max-report-bytes is "
+            f"{limit:,}.",
+            argument="--protocol",
+            hint="Name a protocol with smaller reports, or leave out --protocol.",
+        )
+    return protocol
 
-    made_up = local_simulate.MadeUp(
-        epsilon=epsilon,
-        domain_size=domain_size,
-        people=people,
-        population=population,
-        protocols=tuple(protocol or ()),
-        runs=runs,
-        consistent=consistent,
+
+def _warner(options: ChooseOptions, values: object) -> Protocol:
+    if values not in (2, [False, True]):
+        raise InvalidError(
+            "Warner's protocol asks yes or no, so it does not fit this domain.",
+            argument="--protocol",
+            hint="Name another protocol.",
+        )
+    return Warner(epsilon=options.epsilon)
+
+
+def _choice_json(choice: Choice, protocol: Protocol, options: ChooseOptions, save: str | None) -> dict[str, object]:
+    rows = [
+        {"protocol": row.protocol, "std": row.std, "report_bytes": row.report_bytes, "server": row.server}
+        for row in choice.table
+    ]
+    return {
+        "protocol": type(protocol).__name__,
+        "best": choice.protocol,
+        "why": choice.why,
+        "epsilon": options.epsilon,
+        "domain_size": protocol.domain_size,
+        "people": options.people,
+        "table": rows,
+        "digest": protocol.digest,
+        "parameters": save,
+    }
+
+
+def _print_choice(choice: Choice, protocol: Protocol, options: ChooseOptions, save: str | None) -> None:
+    rows = [
+        [
+            row.protocol,
+            f"{row.std:,.0f}",
+            f"{100 * row.std / options.people:.3g} %",
+            f"{row.report_bytes:,}",
+            row.server,
+        ]
+        for row in choice.table
+    ]
+    reports = f"{options.people:,} reports of ε = {options.epsilon:g}"
+    say(f"Errors for a value that nobody has, with {reports} over {protocol.domain_size:,} values:")
+    put_table(make_table(["protocol", "standard error", "of all", "bytes a report", "the server"], rows))
+    say(choice.why)
+    if save is not None:
+        name = type(protocol).__name__
+        say(f"Wrote the public parameters of {name} to {save}. Next: tacit local randomize {save} FILE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """A made-up population and the protocols by which it reports."""
+
+    epsilon: float
+    domain_size: int
+    people: int
+    population: str
+    protocols: tuple[str, ...]
+    runs: int
+    consistent: str | None
+
+    def truth(self) -> Ints:
+        """Return how many people have each value: whole numbers in the proportion of the shares, largest first."""
+        if self.population not in SHARES:
+            raise bad_value("--population", self.population, f"one of {', '.join(SHARES)}")
+        share = SHARES[self.population](np.arange(1.0, self.domain_size + 1))
+        cumulative = np.floor(np.cumsum(share) / share.sum() * self.people + 0.5).astype(np.int64)
+        return np.asarray(np.diff(cumulative, prepend=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationRow:
+    """The result of one protocol. Errors are root mean squares over all values and runs, of counts."""
+
+    protocol: str
+    report_bytes: int
+    predicted: float
+    found: float
+    covered: float
+    consistent: float | None
+
+
+def simulate(simulation: Simulation, *, chart: str | None, force: bool, json: bool) -> None:
+    """Simulate everybody's reports, and print the errors of the estimates."""
+    output_files.check_chart(chart)
+    output_files.check({"chart": chart}, (), force=force)
+    if count_of(simulation.people, "people") > _MOST_PEOPLE:
+        raise bad_value("--people", simulation.people, f"at most {_MOST_PEOPLE:,}")
+    count_of(simulation.runs, "runs")
+    check_method(simulation.consistent)
+    names = simulation.protocols or ORACLES
+    protocols = [_make_protocol(name, simulation.domain_size, simulation.epsilon) for name in names]
+    truth = simulation.truth()
+    with counting("Reporting", len(protocols) * simulation.runs) as advance:
+        results = [_simulate(protocol, truth, simulation, advance) for protocol in protocols]
+    rows = [row for row, _ in results]
+    if json:
+        about = {key: value for key, value in asdict(simulation).items() if key not in ("protocols", "consistent")}
+        method = {"consistency": simulation.consistent, "confidence": _CONFIDENCE}
+        put_json({**about, **method, "rows": [asdict(row) for row in rows]})
+    else:
+        _print_simulation(simulation, rows)
+    if chart is not None:
+        estimate = results[0][1] if len(results) == 1 else None
+        say(
+            output_files.save_chart(
+                lambda: estimate.plot() if estimate else _errors_chart("epsilon", truth.size, simulation.epsilon), chart
+            )
+        )
+
+
+def _simulate(
+    protocol: Protocol, truth: Ints, simulation: Simulation, advance: Advance
+) -> tuple[SimulationRow, Estimate]:
+    people = np.repeat(np.arange(truth.size), truth)
+    squares, covered, consistent_squares = [], [], []
+    for _ in range(simulation.runs):
+        estimate = _estimate(protocol, people)
+        squares.append(np.mean((estimate.counts - truth) ** 2))
+        low, high = estimate.interval(confidence=_CONFIDENCE)
+        covered.append(np.mean((low <= truth) & (truth <= high)))
+        consistent = make_consistent(estimate, simulation.consistent)
+        consistent_squares.append(np.mean((consistent.counts - truth) ** 2))
+        advance(1)
+    counts, times = np.unique(truth, return_counts=True)
+    theory = [protocol.variance(n=simulation.people, frequency=count / simulation.people) for count in counts.tolist()]
+    row = SimulationRow(
+        protocol=type(protocol).__name__,
+        report_bytes=protocol.report_bytes,
+        predicted=sqrt(np.average(theory, weights=times)),
+        found=sqrt(np.mean(squares)),
+        covered=float(np.mean(covered)),
+        consistent=None if simulation.consistent is None else sqrt(np.mean(consistent_squares)),
     )
-    local_simulate.run(made_up, chart=chart, force=force, json=json)
+    return row, estimate
+
+
+def _estimate(protocol: Protocol, people: Ints) -> Estimate:
+    """Draw and count everybody's reports, in chunks, so that memory does not grow with the number of reports."""
+    total, size = protocol.aggregator(), max(1, min(_CHUNK, _CHUNK_BYTES // protocol.report_bytes))
+    for start in range(0, people.size, size):
+        total.add(protocol.randomize(people[start : start + size]))
+    return total.estimate()
+
+
+def _print_simulation(simulation: Simulation, rows: list[SimulationRow]) -> None:
+    after = [] if simulation.consistent is None else [f"after {simulation.consistent}"]
+    cells = [
+        [
+            row.protocol,
+            f"{row.report_bytes:,}",
+            f"{row.predicted:,.1f}",
+            f"{row.found:,.1f}",
+            *([] if row.consistent is None else [f"{row.consistent:,.1f}"]),
+            f"{100 * row.covered:.1f} %",
+        ]
+        for row in rows
+    ]
+    headings = ["protocol", "bytes", "error by theory", "found", *after, "95 % intervals hold"]
+    people = f"{simulation.people:,} made-up people, {simulation.population} over {simulation.domain_size:,} values"
+    times = f"{simulation.runs} time{'s' * (simulation.runs > 1)}"
+    say(f"{people}, ε = {simulation.epsilon:g}, {times}. Errors are root mean squared errors of counts.")
+    put_table(make_table(headings, cells))

@@ -1,17 +1,20 @@
-"""The `tacit` command."""
+"""The `tacit` command: its subcommands, and `main`, which runs them.
+
+Each subcommand collects its options here and calls the module of its group: `query`, `ledger`, `local`, `microdata`
+or `demo`. These modules are imported inside the functions, because they are slow to import.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
-from tacit.cli import local, microdata
-from tacit.errors import BudgetError, RefusedError, SourceError, TacitError
-from tacit.safe_text import as_json as to_json
-from tacit.safe_text import visible_lines
+from tacit.cli import options
+from tacit.cli.output import print_abort, print_error, print_usage_error
+from tacit.errors import TacitError
 
 app = typer.Typer(
     name="tacit",
@@ -20,184 +23,12 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
 )
-
-
-_USAGE, _STOPPED = 2, 130
-
-
-def _version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
-    if asked:
-        import tacit  # noqa: PLC0415 - only when asked
-
-        typer.echo(tacit.__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Publish what the data says, not who is in it."""
-
-
-Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of a table; errors too, on stderr.")]
-Policy = Annotated[str, typer.Argument(help="The policy file, as `tacit init` begins it.")]
-Sql = Annotated[str, typer.Argument(help="The question.")]
-Epsilon = Annotated[float | None, typer.Option(help="ε of the whole question.")]
-Delta = Annotated[float, typer.Option(help="δ of the whole question; with some, Gaussian noise where it errs less.")]
-Error = Annotated[
-    float | None, typer.Option(help="Instead of ε: how far off the answer may be; the cheapest ε for it is found.")
-]
-Rho = Annotated[float | None, typer.Option(help="ρ instead of ε, for a budget in zCDP.")]
-Confidence = Annotated[float, typer.Option(help="How often the errors hold.")]
-Assume = Annotated[int | None, typer.Option(help="How many units a group is assumed to have, for averages.")]
-Analyst = Annotated[str, typer.Option(envvar="TACIT_ANALYST", help="Who asks, for the ledger.")]
-Place = Annotated[
-    str | None,
-    typer.Option("--ledger", envvar="TACIT_LEDGER", help="Another ledger than the policy's: a file or a URL."),
-]
-
-
-@app.command()
-def demo(
-    *,
-    json: Json = False,
-    chart: Annotated[str | None, typer.Option(help="Save a chart of the answer to this file.")] = None,
-) -> None:
-    """Do the main job on a made-up survey, start to finish."""
-    from tacit.cli.demo import run  # noqa: PLC0415 - heavy
-
-    run(json=json, chart=chart)
-
-
-@app.command()
-def init(
-    source: Annotated[
-        str, typer.Argument(help="Parquet or CSV files, a DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
-    ],
-    *,
-    table: Annotated[
-        str | None, typer.Option(help="The table's name in a DuckDB file, in PostgreSQL or in Spark.")
-    ] = None,
-) -> None:
-    """Write a policy to fill in, from the schema alone; no row is read."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
-
-    questions.init(source, table)
-
-
-@app.command()
-def plan(  # noqa: PLR0913 - one for each option
-    policy: Policy,
-    sql: Sql,
-    *,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
-    error: Error = None,
-    confidence: Confidence = 0.95,
-    assume: Assume = None,
-    analyst: Analyst = "",
-    place: Place = None,
-    json: Json = False,
-) -> None:
-    """Say what a question costs and how far off its answer will be; spends nothing."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
-
-    asked = questions.Asked(
-        policy=policy,
-        sql=sql,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        error=error,
-        confidence=confidence,
-        assume=assume,
-        analyst=analyst,
-        ledger=place,
-    )
-    questions.plan(asked, json=json)
-
-
-@app.command()
-def query(  # noqa: PLR0913 - one for each option
-    policy: Policy,
-    sql: Sql,
-    *,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
-    error: Error = None,
-    confidence: Confidence = 0.95,
-    assume: Assume = None,
-    analyst: Analyst = "",
-    place: Place = None,
-    request: Annotated[str | None, typer.Option(help="Your own name for this very question; repeats are free.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
-    chart: Annotated[str | None, typer.Option(help="Save a chart of the answer to this file.")] = None,
-    json: Json = False,
-) -> None:
-    """Ask a question and pay for it; on a terminal the plan is shown first."""
-    from tacit.cli import questions  # noqa: PLC0415 - heavy
-
-    asked = questions.Asked(
-        policy=policy,
-        sql=sql,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        error=error,
-        confidence=confidence,
-        assume=assume,
-        analyst=analyst,
-        ledger=place,
-        request=request,
-    )
-    raise typer.Exit(questions.query(asked, json=json, yes=yes, chart=chart))
-
-
-@app.command()
-def ledger(  # noqa: PLR0913 - one for each option
-    policy: Policy,
-    action: Annotated[
-        str,
-        typer.Argument(
-            help="show, verify, export, import, accept (a changed budget, bounds or analyst's limit) or renew."
-        ),
-    ] = "show",
-    file: Annotated[str | None, typer.Argument(help="What to import; - for standard input.")] = None,
-    *,
-    receipt: Annotated[list[str] | None, typer.Option(help="With verify: a receipt that must be in it.")] = None,
-    place: Place = None,
-    disjoint: Annotated[
-        bool, typer.Option("--disjoint-units", help="With renew: no unit was in any version of the data before.")
-    ] = False,
-    delta: Annotated[float | None, typer.Option(help="Show what all would cost as one plan at this δ.")] = None,
-    chart: Annotated[str | None, typer.Option(help="Draw what was left after each question to this file.")] = None,
-    json: Json = False,
-) -> None:
-    """Show what was spent and by whom; check, copy or renew the ledger of a policy."""
-    from tacit.cli import books  # noqa: PLC0415 - heavy
-
-    code = books.run(
-        policy,
-        action,
-        file=file,
-        receipts=receipt or (),
-        ledger=place,
-        disjoint=disjoint,
-        delta=delta,
-        chart=chart,
-        json=json,
-    )
-    raise typer.Exit(code)
-
-
-app.add_typer(local.app)
-microdata.add(app)
+local_app = typer.Typer(
+    name="local",
+    help="Local model: devices randomise, the server estimates.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 def main() -> None:
@@ -212,33 +43,314 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except TacitError as error:
-        _tell(type(error).__name__, _code(error), str(error), as_json=as_json)
+        code = print_error(error, as_json=as_json)
     except typer.Abort:
-        _tell("Abort", _STOPPED, "Stopped.", as_json=as_json)
+        code = print_abort(as_json=as_json)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # typer's errors of usage have one
+        if not hasattr(error, "format_message"):  # only typer's usage errors have it
             raise
-        if as_json:
-            _tell("UsageError", _USAGE, error.format_message(), as_json=True)
-        _show_usage(error)
+        code = print_usage_error(error, as_json=as_json)
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
-def _show_usage(error: Any) -> NoReturn:  # noqa: ANN401 - typer may carry a click of its own
-    """Write an error of usage, which repeats arguments, as a terminal may show it."""
-    text = io.StringIO()
-    error.show(file=text)
-    print(visible_lines(text.getvalue()), end="", file=sys.stderr)
-    raise SystemExit(error.exit_code) from None
+def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer's callback
+    if requested:
+        from tacit.version import VERSION  # noqa: PLC0415 - only for this option
+
+        typer.echo(VERSION)
+        raise typer.Exit
 
 
-def _tell(kind: str, code: int, message: str, *, as_json: bool) -> NoReturn:
-    told = {"schema": 1, "error": {"kind": kind, "code": code, "message": message}}
-    print(to_json(told) if as_json else f"tacit: {message}", file=sys.stderr)
-    raise SystemExit(code) from None
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish what the data says, not who is in it."""
 
 
-def _code(error: TacitError) -> int:
-    if isinstance(error, (RefusedError, BudgetError)):
-        return 3
-    return 4 if isinstance(error, SourceError) else _USAGE
+@app.command()
+def demo(*, json: options.JsonOption = False, chart: options.ChartOption = None) -> None:
+    """Run a private query on a made-up survey."""
+    from tacit.cli import demo  # noqa: PLC0415 - heavy
+
+    demo.run(json=json, chart=chart)
+
+
+@app.command()
+def init(source: options.SourceArgument, *, table: options.SourceTableOption = None) -> None:
+    """Print a policy to fill in. It comes from the schema alone; no row is read."""
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    query.init(source, table)
+
+
+@app.command()
+def plan(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.SqlArgument,
+    *,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    assume: options.AssumeOption = None,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Print the cost of a query and its expected error. Nothing is spent."""
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    query.plan(access, query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume), json=json)
+
+
+@app.command()
+def query(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.SqlArgument,
+    *,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    assume: options.AssumeOption = None,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Charge a query and print the answer. On a terminal, the plan comes first."""
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, request=request)
+    raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
+
+
+@app.command()
+def ledger(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    action: options.ActionArgument = "show",
+    file: options.ImportArgument = None,
+    *,
+    receipt: options.ReceiptOption = None,
+    ledger: options.LedgerOption = None,
+    disjoint: options.DisjointOption = False,
+    delta: options.PlanDeltaOption = None,
+    chart: options.ChartOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Show, verify, copy or renew the ledger of a policy."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    chosen = group.LedgerOptions(
+        file=file, receipts=receipt or (), disjoint=disjoint, delta=delta, chart=chart, json=json
+    )
+    raise typer.Exit(group.run(policy, action, ledger, chosen))
+
+
+@local_app.command()
+def choose(  # noqa: PLR0913 - one for each option
+    *,
+    epsilon: options.ReportEpsilonOption,
+    domain: options.DomainOption = None,
+    domain_size: options.DomainSizeOption = None,
+    people: options.PeopleOption = 100_000,
+    max_report_bytes: options.MaxReportBytesOption = None,
+    protocol: options.ProtocolOption = None,
+    save: options.SaveParametersOption = None,
+    against: options.AgainstOption = None,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Compare protocols by variance, and name the best. Write its public parameters with --save."""
+    from tacit.cli import local  # noqa: PLC0415 - heavy
+
+    chosen = local.ChooseOptions(
+        epsilon=epsilon,
+        domain=domain,
+        domain_size=domain_size,
+        people=people,
+        max_report_bytes=max_report_bytes,
+        protocol=protocol,
+    )
+    local.choose(chosen, save=save, against=against, chart=chart, force=force, json=json)
+
+
+@local_app.command()
+def randomize(
+    parameters: options.ParametersArgument,
+    values: options.ValuesArgument = "-",
+    *,
+    out: options.ReportsOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Draw one report per line. Every call draws new reports and costs each person another ε."""
+    from tacit.cli import local_reports  # noqa: PLC0415 - heavy
+
+    local_reports.randomize(parameters, values, out=out, force=force, json=json)
+
+
+@local_app.command()
+def aggregate(  # noqa: PLR0913 - one for each option
+    parameters: options.ParametersArgument,
+    reports: options.ReportsArgument = None,
+    *,
+    tally: options.TallyOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    simultaneous: options.SimultaneousOption = False,
+    consistent: options.ConsistentOption = None,
+    top: options.TopOption = 20,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count reports and estimate how many people have each value. Malformed reports are counted and dropped."""
+    from tacit.cli import local_reports as group  # noqa: PLC0415 - heavy
+
+    view = group.EstimateOptions(confidence=confidence, simultaneous=simultaneous, consistent=consistent, top=top)
+    group.aggregate(parameters, reports or (), tally=tally, view=view, chart=chart, force=force, json=json)
+
+
+@local_app.command()
+def simulate(  # noqa: PLR0913 - one for each option
+    *,
+    epsilon: options.ReportEpsilonOption,
+    domain_size: options.SimulatedSizeOption = 128,
+    people: options.PeopleOption = 100_000,
+    population: options.PopulationShapeOption = "zipf",
+    protocol: options.ProtocolsOption = None,
+    runs: options.RunsOption = 1,
+    consistent: options.ConsistentOption = "norm-sub",
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Simulate a population, and compare errors with theory."""
+    from tacit.cli import local  # noqa: PLC0415 - heavy
+
+    survey = local.Simulation(
+        epsilon=epsilon,
+        domain_size=domain_size,
+        people=people,
+        population=population,
+        protocols=tuple(protocol or ()),
+        runs=runs,
+        consistent=consistent,
+    )
+    local.simulate(survey, chart=chart, force=force, json=json)
+
+
+app.add_typer(local_app)
+
+
+@app.command()
+def check(  # noqa: PLR0913 - one for each option
+    table: options.TableArgument,
+    *,
+    quasi: options.QuasiOption = None,
+    sensitive: options.SensitiveOption = None,
+    unit: options.UnitOption = None,
+    population: options.PopulationOption = None,
+    sep: options.SepOption = None,
+    relation: options.RelationOption = None,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Print the k, l, t and risks of a table of rows."""
+    from tacit.cli import microdata  # noqa: PLC0415 - heavy
+
+    table_options = microdata.TableOptions(
+        path=table, quasi=quasi or (), sensitive=sensitive or (), unit=unit, sep=sep, relation=relation
+    )
+    microdata.check(table_options, population=population, chart=chart, force=force, json=json)
+
+
+@app.command()
+def anonymize(  # noqa: PLR0913 - one for each option
+    table: options.FileArgument,
+    *,
+    hierarchies: options.HierarchiesOption = None,
+    hierarchy_sep: options.HierarchySepOption = None,
+    quasi: options.QuasiOption = None,
+    sensitive: options.SensitiveOption = None,
+    unit: options.UnitOption = None,
+    keep: options.KeepOption = None,
+    k: options.KOption = None,
+    l: options.LOption = None,  # noqa: E741 - the literature's letter
+    kind: options.DiversityKindOption = None,
+    c: options.COption = None,
+    t: options.TOption = None,
+    n: options.NOption = None,
+    method: options.MethodOption = "optimal",
+    suppression: options.SuppressionOption = None,
+    objective: options.ObjectiveOption = "loss",
+    mean: options.MeanOption = "geometric",
+    seconds: options.SecondsOption = None,
+    draft: options.DraftOption = False,
+    out: options.TableOutOption = None,
+    spreadsheet: options.SpreadsheetOption = False,
+    save: options.SaveRecodingOption = None,
+    sep: options.SepOption = None,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Recode a table of rows until it is anonymous. Print it, or write it to --out."""
+    from tacit.cli import microdata  # noqa: PLC0415 - heavy
+
+    job = microdata.AnonymizeOptions(
+        table=microdata.TableOptions(path=table, quasi=quasi or (), sensitive=sensitive or (), unit=unit, sep=sep),
+        models=microdata.ModelOptions(k=k, l=l, kind=kind, c=c, t=t, n=n),
+        hierarchies=microdata.HierarchyOptions(files=hierarchies or (), sep=hierarchy_sep),
+        keep=keep or (),
+        search=microdata.SearchOptions(method, suppression, objective, mean, seconds),
+        output=microdata.OutputOptions(out=out, spreadsheet=spreadsheet, save=save, chart=chart, force=force),
+    )
+    (microdata.draft if draft else microdata.anonymize)(job, json=json)
+
+
+@app.command()
+def attack(  # noqa: PLR0913 - one for each option
+    table: options.FileArgument,
+    *,
+    kind: options.AttackKindOption,
+    quasi: options.QuasiOption = None,
+    sensitive: options.TargetOption = None,
+    excluded: options.ExcludedOption = None,
+    factor: options.FactorOption = None,
+    groups: options.GroupsOption = None,
+    outside: options.OutsideOption = None,
+    hierarchies: options.HierarchiesOption = None,
+    hierarchy_sep: options.HierarchySepOption = None,
+    sep: options.SepOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Try an attack on a published table. Print the rows that it reveals."""
+    from tacit.cli import microdata  # noqa: PLC0415 - heavy
+
+    attempt = microdata.AttackOptions(
+        table=microdata.TableOptions(
+            path=table, quasi=quasi or (), sensitive=() if sensitive is None else (sensitive,), sep=sep
+        ),
+        kind=kind,
+        excluded=excluded or (),
+        factor=factor,
+        groups=groups,
+        outside=outside,
+        hierarchies=microdata.HierarchyOptions(files=hierarchies or (), sep=hierarchy_sep),
+    )
+    microdata.attack(attempt, json=json)

@@ -1,156 +1,244 @@
-"""`tacit check`, `tacit anonymize`, `tacit attack`: tables of rows from a terminal.
-
-What each command does is in the files `microdata_…` beside this one.
-"""
+"""`tacit check`, `tacit anonymize` and `tacit attack`: tables of rows."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+from tacit import anonymity
+from tacit.anonymity.drafts import to_toml
+from tacit.cli import microdata_files, output_files
+from tacit.cli.microdata_options import (
+    AnonymizeOptions,
+    AttackOptions,
+    HierarchyOptions,
+    ModelOptions,
+    OutputOptions,
+    SearchOptions,
+    TableOptions,
+)
+from tacit.cli.output import data_stream, put_json, say, table_option, working
+from tacit.safe_text import visible_lines
 
-Json = Annotated[bool, typer.Option("--json", help="Data for machines instead of text; errors too, on stderr.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never one that is read.")]
-Source = Annotated[str, typer.Argument(help="A CSV or Parquet file.")]
-Quasi = Annotated[list[str] | None, typer.Option(help="A column by which others may know a person; may be repeated.")]
-Sensitive = Annotated[
-    list[str] | None, typer.Option(help="A column that nobody may learn of a person; may be repeated.")
+if TYPE_CHECKING:
+    from tacit.anonymity import Anonymized, Report
+
+__all__ = [
+    "AnonymizeOptions",
+    "AttackOptions",
+    "HierarchyOptions",
+    "ModelOptions",
+    "OutputOptions",
+    "SearchOptions",
+    "TableOptions",
+    "anonymize",
+    "attack",
+    "check",
+    "draft",
 ]
-Unit = Annotated[str | None, typer.Option(help="The column of persons who may have several rows.")]
-Sep = Annotated[str | None, typer.Option(help="What separates the cells of a CSV file; found out by default.")]
-Rules = Annotated[
-    list[str] | None,
-    typer.Option(help="A TOML file of hierarchies, or COLUMN=FILE for one as ARX writes it; may be repeated."),
-]
-RulesSep = Annotated[
-    str | None, typer.Option("--hierarchy-sep", help="What separates the cells of a hierarchy's FILE; ; by default.")
-]
+
+_EMPTY = "The table has no rows, so there is no k, l, t or risk. Is it the right file?"
+_RISKS = ("prosecutor", "journalist", "marketer", "unique", "at_risk")
+_MEASURES = ("distinct_l", "entropy_l", "t", "t_ordered", "t_hierarchical")
 
 
-def add(app: typer.Typer) -> None:
-    """Add the three commands."""
-    for command in (check, anonymize, attack):
-        app.command()(command)
+def check(table: TableOptions, *, population: str | None, chart: str | None, force: bool, json: bool) -> None:
+    """Print how anonymous a table is."""
+
+    def run(path: str, filled_population: str | None) -> Report:
+        filled_table = replace(table, path=path)
+        microdata_files.check_paths({"--chart": chart})
+        output_files.check_chart(chart)
+        inputs = microdata_files.existing((path, filled_population))
+        output_files.check({"chart": chart}, inputs, force=force)
+        filled_table.check_files(filled_population)
+        return _check(filled_table, filled_population)
+
+    report = microdata_files.with_variables(run, table.path, population)
+    _print(_report_json(report), str(report) if report.rows else _EMPTY, json=json)
+    _draw(report, chart)
 
 
-def check(  # noqa: PLR0913 - one for each option
-    table: Annotated[
-        str, typer.Argument(help="A CSV, Parquet or DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
-    ],
-    *,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    unit: Unit = None,
-    population: Annotated[str | None, typer.Option(help="A file of the population that holds the table.")] = None,
-    sep: Sep = None,
-    relation: Annotated[str | None, typer.Option("--table", help="Which table of a database.")] = None,
-    chart: Annotated[str | None, typer.Option(help="Save a chart of class sizes to this file.")] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Say how anonymous, diverse and close to the whole a table of rows is."""
-    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
-
-    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep, relation=relation)
-    runs.check(read, population=population, chart=chart, force=force, json=json)
+def _check(table: TableOptions, population: str | None) -> Report:
+    hint = microdata_files.separator_hint((table.path, population), table.sep)
+    with table_option(), hint, working("Checking"):
+        return anonymity.check(
+            table.path,
+            quasi=table.quasi,
+            sensitive=table.sensitive,
+            unit=table.unit,
+            population=population,
+            sep=table.sep,
+            relation=table.relation,
+        )
 
 
-def anonymize(  # noqa: PLR0913 - one for each option
-    table: Source,
-    *,
-    hierarchies: Rules = None,
-    hierarchy_sep: RulesSep = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    unit: Unit = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Another column to publish as it is; may be repeated.")] = None,
-    k: Annotated[int | None, typer.Option(help="Rows, or persons, in every class.")] = None,
-    l: Annotated[float | None, typer.Option("--l", help="Well-represented sensitive values in every class.")] = None,  # noqa: E741 - the literature's letter
-    kind: Annotated[
-        str | None, typer.Option(help="With --l: distinct (by default), entropy or recursive diversity.")
-    ] = None,
-    c: Annotated[float | None, typer.Option("--c", help="Of recursive diversity.")] = None,
-    t: Annotated[float | None, typer.Option("--t", help="How far a class may be from the whole table.")] = None,
-    n: Annotated[int | None, typer.Option("--n", help="With --t: from a natural superset of so many rows.")] = None,
-    method: Annotated[str, typer.Option(help="optimal, local or mondrian.")] = "optimal",
-    suppression: Annotated[
-        float | None, typer.Option(help="Which part of the rows the optimal search may leave out; 0 by default.")
-    ] = None,
-    objective: Annotated[str, typer.Option(help="loss, ncp or precision.")] = "loss",
-    mean: Annotated[str, typer.Option(help="How columns are averaged: geometric or arithmetic.")] = "geometric",
-    seconds: Annotated[float | None, typer.Option(help="When to stop the optimal search.")] = None,
-    draft: Annotated[bool, typer.Option("--draft", help="Only write drafted hierarchies, as TOML to edit.")] = False,
-    out: Annotated[str | None, typer.Option(help="A .csv or .parquet file for the table; CSV on stdout else.")] = None,
-    spreadsheet: Annotated[
-        bool, typer.Option("--spreadsheet", help="Of CSV: an apostrophe before texts that look like formulas.")
-    ] = False,
-    save: Annotated[str | None, typer.Option(help="Keep the recoding in this file.")] = None,
-    sep: Sep = None,
-    chart: Annotated[str | None, typer.Option(help="Save a chart of risks before and after to this file.")] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Publish rows so that nobody is known by them: recode a table until it meets what is required."""
-    from tacit.cli import microdata_options as options  # noqa: PLC0415 - heavy
-    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
+def draft(options: AnonymizeOptions, *, json: bool) -> None:
+    """Print drafted hierarchies as TOML."""
+    options.check_draft()
+    table = options.table
 
-    read = runs.Read(table=table, quasi=quasi or [], sensitive=sensitive or [], unit=unit, sep=sep)
-    require = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "n": n}
-    if draft:
-        search = {"hierarchies": hierarchies, "hierarchy-sep": hierarchy_sep, "suppression": suppression}
-        roles = {"sensitive": sensitive, "unit": unit, "keep": keep, "seconds": seconds}
-        files = {"out": out, "spreadsheet": spreadsheet, "save": save, "chart": chart, "force": force}
-        options.refuse({**require, **search, **roles, **files}, "with --draft")
-        runs.draft(read, json=json)
+    def run(path: str, _: str | None) -> str:
+        replace(table, path=path).check_files()
+        with microdata_files.separator_hint([path], table.sep):
+            return to_toml(anonymity.draft(path, table.quasi, sep=table.sep))
+
+    text = microdata_files.with_variables(run, table.path)
+    if json:
+        put_json({"hierarchies": text})
+    else:
+        sys.stdout.write(text)
+
+
+def anonymize(options: AnonymizeOptions, *, json: bool) -> None:
+    """Recode a table and write it. All files and options are checked before the search."""
+
+    def run(path: str, _: str | None) -> Anonymized:
+        options.output.check([path, *microdata_files.rule_files(options.hierarchies.files)])
+        result = _search(replace(options, table=replace(options.table, path=path)))
+        _write(result, options.output, json=json)
+        return result
+
+    result = microdata_files.with_variables(run, options.table.path)
+    _draw(result, options.output.chart)
+
+
+def _search(options: AnonymizeOptions) -> Anonymized:
+    table, search = options.table, options.search
+    table.check_files()
+    search.check()
+    rules, require = options.rules(), options.required()
+    with microdata_files.separator_hint([table.path], table.sep), _spinner(search.method):
+        return anonymity.anonymize(
+            table.path,
+            quasi=rules,
+            require=require,
+            sensitive=table.sensitive,
+            unit=table.unit,
+            keep=options.keep,
+            method=search.method,  # type: ignore[arg-type]  # it checks
+            suppression=search.suppression or 0.0,
+            objective=search.objective,  # type: ignore[arg-type]  # it checks
+            mean=search.mean,  # type: ignore[arg-type]  # it checks
+            seconds=search.seconds,
+            sep=table.sep,
+        )
+
+
+def _spinner(method: str) -> AbstractContextManager[None]:
+    """Show a spinner for the methods without a progress bar."""
+    return working(f"Recoding by {method}") if method in {"local", "mondrian"} else nullcontext()
+
+
+def attack(options: AttackOptions, *, json: bool) -> None:
+    """Try an attack and print the rows that it reveals."""
+    result = microdata_files.with_variables(
+        lambda path, outside: _attack(replace(options, table=replace(options.table, path=path), outside=outside)),
+        options.table.path,
+        options.outside,
+    )
+    victims = [
+        {"published": victim.published, "rows": victim.rows, "learns": victim.learns} for victim in result.victims
+    ]
+    content = {
+        "kind": result.kind,
+        "rows": result.rows,
+        "fallen": result.fallen,
+        "share": result.share,
+        "victims": victims,
+        "notes": list(result.notes),
+    }
+    hint = "\nGive hierarchies with --hierarchies." if result.notes and result.kind == "linkage" else ""
+    _print(content, f"{result}{hint}", json=json)
+
+
+def _attack(options: AttackOptions) -> anonymity.Attack:
+    options.check()
+    table, outside, sep = options.table, options.outside, options.hierarchies.sep
+    table.check_files(outside)
+    with options.groups_hint(), microdata_files.separator_hint((table.path, outside), table.sep), working("Attacking"):
+        return anonymity.attack(
+            table.path,
+            kind=options.kind,  # type: ignore[arg-type]  # `check` has refused other words
+            quasi=table.quasi,
+            sensitive=next(iter(table.sensitive), None),
+            excluded=options.excluded_values(),
+            factor=2.0 if options.factor is None else options.factor,
+            hierarchy=microdata_files.read_groups(options.groups, sep),
+            outside=outside,
+            hierarchies=microdata_files.read_rules(options.hierarchies.files, sep) or None,
+            sep=table.sep,
+        )
+
+
+def _print(content: dict[str, object], text: str, *, json: bool) -> None:
+    if json:
+        put_json(content, ascii_only=False)
+    else:
+        sys.stdout.write(f"{visible_lines(text)}\n")
+
+
+def _draw(result: Report | Anonymized, chart: str | None) -> None:
+    if chart is not None:
+        sys.stdout.flush()
+        say(output_files.save_chart(result.plot, chart))
+
+
+def _report_json(report: Report) -> dict[str, object]:
+    """Return a report as an object for JSON; all measures of an empty table are null."""
+    known = report.rows > 0
+    risk = {name: getattr(report.risk, name) if known else None for name in _RISKS}
+    columns = {
+        column: {name: getattr(diversity, name) if known else None for name in _MEASURES}
+        for column, diversity in report.sensitive.items()
+    }
+    return {
+        "rows": report.rows,
+        "k": report.k if known else None,
+        "classes": report.classes,
+        "risk": risk,
+        "sensitive": columns,
+        "reference": report.reference,
+        "notes": list(report.notes),
+    }
+
+
+def _write(result: Anonymized, output: OutputOptions, *, json: bool) -> None:
+    """Write the table to its file and the summary to stdout.
+
+    Without a file, write the table as CSV to stdout and the summary to stderr.
+    """
+    if output.out is not None:
+        with output_files.atomic(output.out) as temporary:
+            _write_table(result, temporary, spreadsheet=output.spreadsheet)
+    if output.save is not None:
+        with output_files.atomic(output.save) as temporary:
+            result.save(temporary)
+    if output.out is None and not json:
+        result.write_csv(data_stream(), spreadsheet=output.spreadsheet)
+        sys.stdout.flush()
+        say(str(result))
         return
-    asked = runs.Recode(
-        read=read,
-        require=require,
-        hierarchies=hierarchies or [],
-        hierarchy_sep=hierarchy_sep,
-        keep=keep or [],
-        method=method,
-        suppression=suppression,
-        objective=objective,
-        mean=mean,
-        seconds=seconds,
-        spreadsheet=spreadsheet,
-    )
-    runs.anonymize(asked, out=out, save=save, chart=chart, force=force, json=json)
+    certificate = result.certificate
+    content = {
+        "method": result.method,
+        "loss": result.loss,
+        "levels": result.levels,
+        "suppressed": result.suppressed,
+        "optimal": None if certificate is None else certificate.optimal,
+        "lower": None if certificate is None else certificate.lower,
+        "report": _report_json(result.report),
+    }
+    _print(content, str(result), json=json)
 
 
-def attack(  # noqa: PLR0913 - one for each option
-    table: Source,
-    *,
-    kind: Annotated[str, typer.Option(help="homogeneity, background, skewness, similarity or linkage.")],
-    quasi: Quasi = None,
-    sensitive: Annotated[str | None, typer.Option(help="The column that the attacker wants to learn.")] = None,
-    excluded: Annotated[
-        list[str] | None, typer.Option(help="Of background: values that are ruled out, or how many; 1 by default.")
-    ] = None,
-    factor: Annotated[
-        float | None, typer.Option(help="Of skewness: how many times as likely a value must become; 2 by default.")
-    ] = None,
-    groups: Annotated[
-        str | None, typer.Option(help="Of similarity: a file of a hierarchy of the sensitive values.")
-    ] = None,
-    outside: Annotated[str | None, typer.Option(help="Of linkage: the file that the attacker holds.")] = None,
-    hierarchies: Rules = None,
-    hierarchy_sep: RulesSep = None,
-    sep: Sep = None,
-    json: Json = False,
-) -> None:
-    """Try an attack on a published table, and say who falls."""
-    from tacit.cli import microdata_runs as runs  # noqa: PLC0415 - heavy
+def _write_table(result: Anonymized, path: Path, *, spreadsheet: bool) -> None:
+    import duckdb  # noqa: PLC0415 - heavy
 
-    read = runs.Read(table=table, quasi=quasi or [], sensitive=[] if sensitive is None else [sensitive], sep=sep)
-    tried = runs.Tried(
-        kind=kind,
-        excluded=excluded,
-        factor=factor,
-        groups=groups,
-        outside=outside,
-        hierarchies=hierarchies or [],
-        hierarchy_sep=hierarchy_sep,
-    )
-    runs.attack(read, tried, json=json)
+    try:
+        result.write(path, spreadsheet=spreadsheet)
+    except duckdb.Error as error:
+        raise OSError from error  # the disk; `output_files.atomic` reports it

@@ -1,194 +1,254 @@
-"""What the options of `tacit check`, `anonymize` and `attack` mean together; what would do nothing is refused."""
+"""Options of `tacit check`, `anonymize` and `attack`, grouped. An option without effect is an error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from math import isfinite
-from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from tacit.anonymity.attacks import Kind
-from tacit.anonymity.files import called, is_hidden, is_there
-from tacit.anonymity.models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
-from tacit.anonymity.pushed import is_elsewhere
-from tacit.anonymity.tables import read
-from tacit.errors import InvalidError, NoSourceError, show
+from tacit.anonymity.attacks import AttackKind
+from tacit.anonymity.privacy_models import KAnonymity, LDiversity, Model, NTCloseness, TCloseness
+from tacit.cli import microdata_files, output_files
+from tacit.errors import ColumnValueError, InvalidError, UnusedOptionError, bad_value
 
-SEPARATORS = ";,\t|"
-_OPTIMAL, _SEARCHES = "left out, or given with --method optimal", "left out, or given with a method that searches"
-_KINDS: tuple[str, ...] = get_args(Kind)
-_OF_KIND = {
-    "excluded": "background",
-    "factor": "skewness",
-    "groups": "similarity",
-    "outside": "linkage",
-    "hierarchies": "linkage",
+_KINDS: tuple[str, ...] = get_args(AttackKind)
+_KIND_OF_OPTION = {
+    "--excluded": "background",
+    "--factor": "skewness",
+    "--groups": "similarity",
+    "--outside": "linkage",
+    "--hierarchies": "linkage",
 }
+_TABLES = (".csv", ".tsv", ".txt", ".parquet")
 
 
-def refuse(given: Mapping[str, object], why: str, want: str = "left out") -> None:
-    """Raise if an option is given, for it would do nothing; one is not given where it is None, False or empty.
+def check_unused(options: Mapping[str, object], situation: str, *, hint: str | None = None) -> None:
+    """Raise UnusedOptionError if one of the options is given: if it is not None, False or empty.
 
     Args:
-        given: options by name.
-        why: what makes them useless, such as "without --t".
-        want: what to do about it.
+        options: values by option.
+        situation: the reason why they have no effect, such as "without --t".
+        hint: the alternative to removing the option.
     """
-    for option, value in given.items():
-        if value is not None and value is not False and value != []:
-            raise InvalidError(f"--{option}", f"it {why}, where it does nothing", want)
+    for option, value in options.items():
+        if value is not None and value is not False and value not in ((), []):
+            raise UnusedOptionError(option, situation, hint=hint)
 
 
-def there(files: Iterable[str | None]) -> list[str]:
-    """Return the files that there are; an output could replace no other."""
-    return [path for path in files if path is not None and is_there(Path(path))]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """The table of a command, and the roles of its columns."""
+
+    path: str
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    unit: str | None = None
+    sep: str | None = None
+    relation: str | None = None
+
+    def check_files(self, other: str | None = None) -> None:
+        """Check that this table and a second table can be files, and that --sep and --table have an effect."""
+        tables = [self.path] if other is None else [self.path, other]
+        microdata_files.check_tables(tables)
+        files = filter(microdata_files.is_local_file, tables)
+        if all(path.lower().endswith(".parquet") for path in files):
+            check_unused({"--sep": self.sep}, "without a CSV file")
+        if microdata_files.is_local_file(self.path):
+            check_unused({"--table": self.relation}, "without a database")
 
 
-def require_paths(files: Mapping[str, str | None]) -> None:
-    """Raise if a URL is given where a file is written, without showing what it holds."""
-    for option, path in files.items():
-        if path is not None and is_hidden(path):
-            raise InvalidError(f"--{option}", called(path), "the path of a file to write")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """The privacy models that a published table must meet."""
 
+    k: int | None
+    l: float | None  # noqa: E741 - the literature's letter
+    kind: str | None
+    c: float | None
+    t: float | None
+    n: int | None
 
-def require_tables(tables: Sequence[str | None], sep: str | None) -> None:
-    """Raise if a table is not there, or if a separator is given for no CSV file."""
-    given = [path for path in tables if path is not None and not is_elsewhere(path) and not _is_far(path)]
-    for path in given:
-        found = is_there(Path(path))
-        if not found or not Path(path).is_file():
-            got = "which is a folder" if found and Path(path).is_dir() else "which does not exist"
-            raise NoSourceError(f"{called(path)}, {got}", "a CSV or Parquet file")
-        if Path(path).stat().st_size == 0:
+    def models(self) -> list[Model]:
+        """Return the models, at least one."""
+        models: list[Model] = [] if self.k is None else [KAnonymity(self.k)]
+        if self.l is None:
+            check_unused({"--kind": self.kind, "--c": self.c}, "without --l")
+        else:
+            models.append(LDiversity(_whole(self.l), kind=self.kind or "distinct", c=self.c))  # type: ignore[arg-type]  # it checks
+        if self.t is None:
+            check_unused({"--n": self.n}, "without --t")
+        else:
+            models.append(TCloseness(self.t) if self.n is None else NTCloseness(self.n, self.t))
+        if not models:
             raise InvalidError(
-                "the table", f"{called(path)}, an empty file", "a CSV file with a line of names, or Parquet"
+                "There is no requirement.", argument="--k", hint="Give at least one of --k, --l and --t."
             )
-    if all(path.lower().endswith(".parquet") for path in given):
-        refuse({"sep": sep}, "without a CSV file")
+        return models
 
 
-@contextmanager
-def relation_hint() -> Iterator[None]:
-    """Call the table of a database by the option that names it."""
-    try:
-        yield
-    except InvalidError as wrong:
-        if wrong.argument != "relation":
-            raise
-        raise InvalidError("--table", wrong.got, wrong.want) from None
-
-
-def _is_far(path: str) -> bool:
-    """Return whether a text says where a database is; what reads tables says what to do about it."""
-    return is_hidden(path) and not is_there(Path(path))
-
-
-@contextmanager
-def separator_hint(tables: Sequence[str | None], sep: str | None) -> Iterator[None]:
-    """Say of a table that cannot be read, or became one column, that its separator may be another."""
-    try:
-        yield
-    except NoSourceError:
-        raise
-    except InvalidError as wrong:
-        hint = _hint(
-            wrong,
-            [path for path in tables if path and not path.lower().endswith(".parquet") and not is_elsewhere(path)],
-            sep,
-        )
-        raise wrong if hint is None else InvalidError(wrong.argument, f"{wrong.got} ({hint})", wrong.want) from None
-
-
-def _hint(wrong: InvalidError, tables: Sequence[str], sep: str | None) -> str | None:
-    if "cannot be read" in wrong.got:
-        return (
-            "if another sign separates its cells, say which with --sep; else see that all rows have as many, in UTF-8"
-        )
-    if wrong.argument != "a column":
-        return None
-    for path in tables:
-        names = read(path, sep=sep).names
-        if len(names) == 1 and any(sign in names[0] for sign in SEPARATORS):
-            asked = "say with --sep what separates its cells, and see that all rows have as many"
-            return f"the whole first line of {called(path)} was read as the name of one column: {asked}"
-    return None
-
-
-def required(
-    *,
-    k: int | None,
-    l: float | None,  # noqa: E741 - the literature's letter
-    kind: str | None,
-    c: float | None,
-    t: float | None,
-    n: int | None,
-) -> list[Model]:
-    """Return the requirements that the options state, at least one."""
-    models: list[Model] = [] if k is None else [KAnonymity(k)]
-    if l is None:
-        refuse({"kind": kind, "c": c}, "without --l")
-    else:
-        models.append(LDiversity(_level(l), kind=kind or "distinct", c=c))  # type: ignore[arg-type]  # it checks
-    if t is None:
-        refuse({"n": n}, "without --t")
-    else:
-        models.append(TCloseness(t) if n is None else NTCloseness(n, t))
-    if not models:
-        raise InvalidError("what is required", "nothing", "at least one of --k, --l and --t")
-    return models
-
-
-def _level(l: float) -> float:  # noqa: E741 - the literature's letter
+def _whole(l: float) -> float:  # noqa: E741 - the literature's letter
     if not isfinite(l):
-        raise InvalidError("--l", show(l), "a finite number ≥ 1")
+        raise bad_value("--l", l, "a finite number ≥ 1")
     return int(l) if l == int(l) else l
 
 
-def require_sensitive(models: Sequence[Model], sensitive: Sequence[str]) -> None:
-    """Raise if a requirement is about sensitive values, and no column holds such."""
-    if not sensitive and any(not isinstance(model, KAnonymity) for model in models):
-        raise InvalidError("--sensitive", "none", "the column that --l and --t are about")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyOptions:
+    """The files of hierarchies, and the separator of their cells."""
+
+    files: Sequence[str]
+    sep: str | None
 
 
-def require_seconds(seconds: float | None) -> None:
-    """Raise unless there is time to search, or no limit."""
-    if seconds is not None and not (seconds > 0 and isfinite(seconds)):
-        raise InvalidError("--seconds", show(seconds), "a finite number > 0, or left out for no limit")
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The search for a recoding."""
+
+    method: str
+    suppression: float | None
+    objective: str
+    mean: str
+    seconds: float | None
+
+    def check(self) -> None:
+        """Check the time limit, and that every option has an effect with the method."""
+        if self.method in {"local", "mondrian"}:
+            situation = f"with --method {self.method}, which suppresses no row"
+            check_unused({"--suppression": self.suppression}, situation, hint="Remove it, or use --method optimal.")
+        if self.method == "mondrian":
+            situation = "with --method mondrian, which does not search"
+            check_unused({"--seconds": self.seconds}, situation, hint="Remove it, or use --method optimal or local.")
+        if self.seconds is not None and not (self.seconds > 0 and isfinite(self.seconds)):
+            raise bad_value("--seconds", self.seconds, "a finite number > 0", hint="Leave it out for no limit.")
 
 
-def require_method(method: str, *, suppression: float | None, seconds: float | None) -> None:
-    """Raise if an option is given that the method does not use."""
-    if method in {"local", "mondrian"}:
-        refuse({"suppression": suppression}, f"with --method {method}, which suppresses no row", _OPTIMAL)
-    if method == "mondrian":
-        refuse({"seconds": seconds}, "with --method mondrian, which does not search", _SEARCHES)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """The files that `anonymize` writes."""
+
+    out: str | None
+    spreadsheet: bool
+    save: str | None
+    chart: str | None
+    force: bool
+
+    def check(self, inputs: Sequence[str]) -> None:
+        """Check that the files can be written and are not among the inputs."""
+        files = {"out": self.out, "save": self.save, "chart": self.chart}
+        microdata_files.check_paths({f"--{option}": path for option, path in files.items()})
+        output_files.check_chart(self.chart)
+        output_files.check(files, microdata_files.existing(inputs), force=self.force)
+        if self.out is not None and not self.out.lower().endswith(_TABLES):
+            raise bad_value("--out", self.out, f"a file that ends in one of {', '.join(_TABLES)}")
+        if self.out is not None and self.out.lower().endswith(".parquet"):
+            check_unused(
+                {"--spreadsheet": self.spreadsheet},
+                f"with the Parquet file {self.out!r}",
+                hint="Remove it, or write a .csv file.",
+            )
 
 
-def require_kind(kind: str, given: Mapping[str, object]) -> None:
-    """Raise if the attack is unknown, or an option is given that it does not use."""
-    if kind not in _KINDS:
-        raise InvalidError("--kind", show(kind), f"one of {', '.join(_KINDS)}")
-    for option, of in _OF_KIND.items():
-        if kind != of:
-            refuse({option: given[option]}, f"with --kind {kind}", f"left out, or given with --kind {of}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnonymizeOptions:
+    """All options of `tacit anonymize`."""
+
+    table: TableOptions
+    models: ModelOptions
+    hierarchies: HierarchyOptions
+    keep: Sequence[str]
+    search: SearchOptions
+    output: OutputOptions
+
+    def check_draft(self) -> None:
+        """Check that no option is given that has no effect with --draft."""
+        models, output = (
+            {f"--{name}": value for name, value in asdict(part).items()} for part in (self.models, self.output)
+        )
+        hierarchies = {"--hierarchies": self.hierarchies.files, "--hierarchy-sep": self.hierarchies.sep}
+        search = {"--suppression": self.search.suppression, "--seconds": self.search.seconds}
+        roles = {"--sensitive": self.table.sensitive, "--unit": self.table.unit, "--keep": self.keep}
+        check_unused({**models, **hierarchies, **search, **roles, **output}, "with --draft")
+        if not self.table.quasi:
+            raise InvalidError(
+                "There is no column to draft a hierarchy for.",
+                argument="--quasi",
+                hint="Name the columns with --quasi.",
+            )
+
+    def rules(self) -> Any:  # noqa: ANN401 - hierarchies by column, or names
+        """Return the hierarchies; without files, the names of the columns for which to draft them."""
+        files, sep, quasi = self.hierarchies.files, self.hierarchies.sep, self.table.quasi
+        if not microdata_files.has_column_files(files):
+            check_unused({"--hierarchy-sep": sep}, "without --hierarchies COLUMN=FILE")
+        if files:
+            return microdata_files.rules_for(files, sep, quasi)
+        if not quasi:
+            raise InvalidError(
+                "There is no quasi-identifier.",
+                argument="--quasi",
+                hint="Name a column by which others may know a person with --quasi, or give --hierarchies.",
+            )
+        return quasi
+
+    def required(self) -> list[Model]:
+        """Return the models; check that there is a sensitive column if a model needs it."""
+        models = self.models.models()
+        if not self.table.sensitive and any(not isinstance(model, KAnonymity) for model in models):
+            raise InvalidError(
+                "There is no sensitive column.",
+                argument="--sensitive",
+                hint="Name the column of --l and --t with --sensitive.",
+            )
+        return models
 
 
-def excluded(given: Sequence[str] | None) -> int | list[str]:
-    """Return how many sensitive values are ruled out, or which."""
-    if given and len(given) == 1 and given[0].isdecimal():
-        return int(given[0])
-    return list(given) if given else 1
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackOptions:
+    """All options of `tacit attack`; an option that is not given is None or empty."""
 
+    table: TableOptions
+    kind: str
+    excluded: Sequence[str]
+    factor: float | None
+    groups: str | None
+    outside: str | None
+    hierarchies: HierarchyOptions
 
-@contextmanager
-def groups_hint(*, needed: bool) -> Iterator[None]:
-    """Say of values that are no numbers that groups of them would do."""
-    try:
-        yield
-    except InvalidError as wrong:
-        if not (needed and wrong.argument.startswith("the column ")):
+    def check(self) -> None:
+        """Check the kind of the attack, and that every option has an effect with it."""
+        if self.kind not in _KINDS:
+            raise bad_value("--kind", self.kind, f"one of {', '.join(_KINDS)}")
+        values = {
+            "--excluded": self.excluded,
+            "--factor": self.factor,
+            "--groups": self.groups,
+            "--outside": self.outside,
+            "--hierarchies": self.hierarchies.files,
+        }
+        for option, kind in _KIND_OF_OPTION.items():
+            if self.kind != kind:
+                check_unused(
+                    {option: values[option]}, f"with --kind {self.kind}", hint=f"Remove it, or use --kind {kind}."
+                )
+        if self.groups is None and not microdata_files.has_column_files(self.hierarchies.files):
+            situation = "without --groups or --hierarchies COLUMN=FILE"
+            check_unused({"--hierarchy-sep": self.hierarchies.sep}, situation)
+
+    def excluded_values(self) -> int | list[str]:
+        """Return the sensitive values that are ruled out, or their number."""
+        if len(self.excluded) == 1 and self.excluded[0].isdecimal():
+            return int(self.excluded[0])
+        return list(self.excluded) or 1
+
+    @contextmanager
+    def groups_hint(self) -> Iterator[None]:
+        """Add a hint about --groups to an error about sensitive values that are not numbers."""
+        try:
+            yield
+        except ColumnValueError as error:
+            if self.kind == "similarity" and self.groups is None:
+                hint = "Or give groups of its values with --groups."
+                error.add_hint(hint)
             raise
-        raise InvalidError(
-            wrong.argument, wrong.got, f"{wrong.want}; or groups of its values given with --groups"
-        ) from None

@@ -1,5 +1,5 @@
-"""What is promised: frozen values, the laws behind them, conversions and events; pure mathematics."""
+"""Guarantees, the laws behind them, conversions, events and their composition; pure mathematics."""
 
-from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
-__all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP"]
+__all__ = ["ZCDP", "ApproxDP", "ApproxZCDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP"]

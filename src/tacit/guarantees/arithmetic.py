@@ -1,6 +1,6 @@
 """Guarantees split over several releases, and guarantees of releases about disjoint parts of the data.
 
-Both are exact: what is split composes back to what was given, in rationals. The two roundings that remain, a root
+Both are exact: the parts of a split guarantee compose back to it, in rationals. The two roundings that remain, a root
 and a power of e, err to the safe side.
 """
 
@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf, isqrt
 from typing import get_args
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.conversions import as_decimal, exactly, float_above, working
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
@@ -22,7 +22,7 @@ _MOST = 10**6
 
 
 def split(guarantee: Guarantee, parts: int | Sequence[Number]) -> list[Guarantee]:
-    """Return guarantees that together cost a given one: n equal ones, or one for each weight.
+    """Return guarantees that compose to the given one: n equal ones, or one for each weight.
 
     ε, δ, ρ and a Rényi ε add up, so each part has its share w of them, exactly. Gaussian μ add up in squares
     (Dong, Roth and Su, arXiv:1905.02383v3, corollary 3.3), so each part has μ·√w, rounded down unless rational.
@@ -33,19 +33,19 @@ def split(guarantee: Guarantee, parts: int | Sequence[Number]) -> list[Guarantee
     [PureDP(epsilon=0.75), PureDP(epsilon=0.25)]
     """
     if not isinstance(guarantee, get_args(Guarantee)):
-        raise InvalidError("guarantee", show(guarantee), "a guarantee such as PureDP or ZCDP")
+        raise bad_value("guarantee", guarantee, "a guarantee such as PureDP or ZCDP")
     count = whole(parts)
     if count is not None and 1 <= count <= _MOST:
-        return [_piece(guarantee, Fraction(1, count))] * count
+        return [_share_of(guarantee, Fraction(1, count))] * count
     if not isinstance(parts, (list, tuple)) or not parts:
-        raise InvalidError("parts", show(parts), f"a whole number from 1 to {_MOST} or a list of weights > 0")
+        raise bad_value("parts", parts, f"a whole number from 1 to {_MOST} or a list of weights > 0")
     weights = [positive(weight, "weight") for weight in parts]
     total = sum(weights)
-    return [_piece(guarantee, weight / total) for weight in weights]
+    return [_share_of(guarantee, weight / total) for weight in weights]
 
 
-def _piece(guarantee: Guarantee, share: Fraction) -> Guarantee:
-    """Return the part of a guarantee that has a share of it."""
+def _share_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
+    """Return the guarantee that costs a share of the given one."""
     match guarantee:
         case PureDP(epsilon=epsilon):
             return PureDP(epsilon=Exact(exactly(epsilon) * share))
@@ -70,14 +70,14 @@ def _root_below(square: Fraction) -> Fraction:
 
 
 def parallel(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> Guarantee:
-    """Return what releases about parts of the data promise together, when each unit is in one part only.
+    """Return the guarantee of several releases about parts of the data, if each unit is in one part only.
 
-    Each release's own guarantee is taken under add/remove, and the releases draw independently.
+    Each release has its guarantee under add/remove, and the releases draw independently.
 
     **Add/remove**: only one part changes, so the largest of each parameter (McSherry, SIGMOD 2009, theorem 4).
 
     **Change one**: the unit leaves one part and enters another, or stays in its part with another value, which
-    is a removal and an addition there. The second case asks for more:
+    is a removal and an addition there. The second case costs more:
 
     - ε: 2·max ε covers εᵢ + εⱼ. δ: the largest of δᵢ(1+e^εᵢ), from P ≤ e^ε·R + δ and R ≤ e^ε·Q + δ, and of
       δᵢ + δⱼ (Dwork and Roth 2014, theorem 2.2, for pure).
@@ -92,23 +92,24 @@ def parallel(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> Guarant
     PureDP(epsilon=0.6)
     """
     if neighbours not in get_args(Neighbours):
-        raise InvalidError("neighbours", show(neighbours), "'add/remove' or 'change one'")
+        raise bad_value("neighbours", neighbours, "'add/remove' or 'change one'")
     alike = _alike(guarantees)
     return _largest(alike) if neighbours == "add/remove" else _changed(alike)
 
 
 def _alike(guarantees: Sequence[Guarantee]) -> list[Guarantee]:
-    """Return guarantees of one kind, pure ones read as (ε,0) beside approximate ones; or refuse."""
-    want = "a list of at least one guarantee, all of one kind (PureDP may stand beside ApproxDP)"
+    """Return guarantees of one kind. If some are pure and some approximate, read ε as (ε,0)."""
     if not isinstance(guarantees, (list, tuple)) or not guarantees:
-        raise InvalidError("guarantees", show(guarantees), want)
+        raise bad_value("guarantees", guarantees, "a list of at least one guarantee")
     kinds = {type(guarantee) for guarantee in guarantees}
     if kinds == {PureDP, ApproxDP}:
         return [ApproxDP(epsilon=g.epsilon, delta=0) if isinstance(g, PureDP) else g for g in guarantees]
     if len(kinds) > 1 or not kinds <= set(get_args(Guarantee)):
-        raise InvalidError("guarantees", ", ".join(sorted(kind.__name__ for kind in kinds)), want)
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        hint = "Only PureDP and ApproxDP can be mixed."
+        raise InvalidError(f"guarantees must be of one kind, not {names}.", argument="guarantees", hint=hint)
     if len({exactly(g.alpha) for g in guarantees if isinstance(g, RenyiDP)}) > 1:
-        raise InvalidError("guarantees", "RenyiDP of several orders", "of one order alpha")
+        raise InvalidError("guarantees of type RenyiDP must have one order alpha.", argument="guarantees")
     return list(guarantees)
 
 
@@ -159,7 +160,8 @@ def _twice(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _changed_renyi(alpha: Fraction, epsilon: Fraction) -> RenyiDP:
     if alpha <= 2:  # noqa: PLR2004 - half of it must be an order
-        raise InvalidError("guarantees", f"RenyiDP of order {round_up(alpha)}", "of an order > 2 under 'change one'")
+        message = f"Under 'change one', RenyiDP must have an order > 2, not {round_up(alpha)}."
+        raise InvalidError(message, argument="guarantees")
     return RenyiDP(alpha=Exact(alpha / 2), epsilon=Exact(epsilon * (2 * alpha - 3) / (alpha - 2)))
 
 

@@ -1,11 +1,11 @@
-"""From one notion to another, only where the theory allows it, each by the tightest known formula.
+"""Conversions from one notion of privacy to another, each by the tightest known formula.
 
-Every result is rounded up: where a step cancels digits, its inputs are first moved outward by more than their
-rounding, or the formula is evaluated in 60 digits, each operation correctly rounded, and 1e-50 of every term is added.
+Every result is rounded up. If a step cancels digits, its inputs are first moved outward by more than their rounding,
+or the formula is evaluated in 60 digits, each operation correctly rounded, and 1e-50 of every term is added.
 
     PureDP ──► ZCDP ──► RenyiDP ──► (ε,δ)        PureDP ──► RenyiDP, (ε,δ)        GaussianDP ──► ZCDP, (ε,δ)
 
-There is no way back: none of the targets implies any of its sources.
+There is no way back: no target implies any of its sources.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, Inval
 from fractions import Fraction
 from math import erfc, exp, inf, log, log1p, sqrt
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.values import ZCDP, GaussianDP, PureDP, RenyiDP
 
 _UP = 1 + 1e-9
-"""Covers the rounding of what does not cancel, whose relative error is below 1e-11."""
+"""Covers the rounding of terms that do not cancel; its relative error is below 1e-11."""
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -125,7 +125,7 @@ def epsilon_of_renyi(alpha: Number, epsilon: Number, delta: Number) -> float:
     """Return the ε that (α,ε_α)-Rényi DP implies at δ, rounded up.
 
     ε = ε_α + ln((α-1)/α) - (ln δ + ln α)/(α-1), at least 0 (Canonne et al., arXiv:2004.00010v5, proposition 12;
-    Balle et al., arXiv:1905.09982v2, theorem 21). No ε_α at all means equal laws, so ε = 0 at every δ.
+    Balle et al., arXiv:1905.09982v2, theorem 21). ε_α = 0 means equal laws, so ε = 0 at every δ.
 
     Args:
         alpha: the order, > 1.
@@ -186,7 +186,7 @@ def gaussian_epsilon(mu: Number, delta: Number) -> float:
         return 0.0
     _require_delta(d)
     if not _LEAST_MU <= m <= 1 / _LEAST_MU:
-        raise InvalidError("mu", show(mu), "0, or a number from 1e-150 to 1e150")
+        raise bad_value("mu", mu, "0, or a number from 1e-150 to 1e150")
     size = float(Exact(m))
     if gaussian_delta(size, 0.0) <= d:
         return 0.0
@@ -216,7 +216,7 @@ def delta_of_pure(eps0: Number, epsilon: Number) -> float:
         return 0.0
     with working():
         gap = as_decimal(whole - target)
-        gain = min(gap, 1 - (-gap).exp() + _SLACK)  # 1 - e^-x ≤ x serves where the difference cancels
+        gain = min(gap, 1 - (-gap).exp() + _SLACK)  # 1 - e^-x ≤ x is used if the difference cancels
         return min(1.0, float_above(gain / (1 + (-as_decimal(whole)).exp()) * (1 + _SLACK)))
 
 
@@ -232,7 +232,7 @@ def pure_to_zcdp(guarantee: PureDP) -> ZCDP:
 def gdp_to_zcdp(guarantee: GaussianDP) -> ZCDP:
     """Return the zCDP that μ-GDP implies: ρ = μ²/2, exactly.
 
-    N(0,1) and N(μ,1) have D_α = αμ²/2, and a law that is no easier to tell apart has no larger divergence
+    N(0,1) and N(μ,1) have D_α = αμ²/2, and a pair that is not easier to distinguish has no larger divergence
     (Dong, Roth and Su, arXiv:1905.02383v3, corollary B.6).
 
     >>> gdp_to_zcdp(GaussianDP(mu=1))
@@ -273,19 +273,19 @@ def pure_to_renyi(guarantee: PureDP, alpha: Number) -> RenyiDP:
 
 _SLACK = Decimal("1e-50")
 _LEAST_ORDER = Fraction(1, 10**15)
-"""Below 1 plus this the divergence at this order serves, since it rises in α."""
+"""Below 1 plus this number, the divergence at 1 plus this number is used, since it rises in α."""
 _LEAST_MU = Fraction(1, 10**150)
 _LEAST_DELTA = Fraction(1, 10**307)
 _LEAST_EXPONENT, _MOST_EXPONENT = -330, 310
 
 
 def working(digits: int = 60) -> AbstractContextManager[Context]:
-    """Compute with so many decimal digits, owing nothing to the caller's own context."""
+    """Compute with this number of decimal digits, independently of the caller's context."""
     return localcontext(Context(digits, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation]))
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a rational to the digits in use."""
+    """Return a rational as a decimal of the current precision."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -303,12 +303,12 @@ def float_above(value: Decimal) -> float:
 
 
 def _positive_exp(value: Decimal) -> Decimal:
-    """Return e^x, at least the smallest number that does not vanish."""
+    """Return e^x, at least 1e-400, so that it does not vanish."""
     return max(value.exp(), Decimal("1e-400"))
 
 
 def exactly(value: float) -> Fraction:
-    """Return the rational that a guarantee's field stands for."""
+    """Return the rational that a guarantee's field means."""
     return to_fraction(value, "value")
 
 
@@ -318,10 +318,10 @@ def nonnegative(value: object, argument: str) -> Fraction:
     >>> nonnegative(0.1, "epsilon")
     Fraction(1, 10)
     """
-    want = "a finite number ≥ 0"
-    fraction = to_fraction(value, argument, want)
+    requirement = "a finite number ≥ 0"
+    fraction = to_fraction(value, argument, requirement)
     if fraction < 0:
-        raise InvalidError(argument, show(value), want)
+        raise bad_value(argument, value, requirement)
     return fraction
 
 
@@ -331,23 +331,23 @@ def probability(value: object, argument: str) -> Fraction:
     >>> probability(1, "delta")
     Fraction(1, 1)
     """
-    want = "a number from 0 to 1"
-    fraction = to_fraction(value, argument, want)
+    requirement = "a number from 0 to 1"
+    fraction = to_fraction(value, argument, requirement)
     if not 0 <= fraction <= 1:
-        raise InvalidError(argument, show(value), want)
+        raise bad_value(argument, value, requirement)
     return fraction
 
 
 def _order(alpha: object) -> Fraction:
-    want = "a finite number > 1"
-    order = to_fraction(alpha, "alpha", want)
+    requirement = "a finite number > 1"
+    order = to_fraction(alpha, "alpha", requirement)
     if order <= 1:
-        raise InvalidError("alpha", show(alpha), want)
+        raise bad_value("alpha", alpha, requirement)
     return order
 
 
 def _require_delta(delta: Fraction) -> None:
-    """Refuse a δ at which these notions promise no finite ε, or one too small to compare floats with."""
+    """Raise InvalidError if these notions give no finite ε at δ, or if δ is too small to compare with floats."""
     if delta < _LEAST_DELTA:
-        want = "at least 1e-307 here, since only the basic and the optimal rule of pure guarantees hold at 0"
-        raise InvalidError("delta", show(float(delta)), want)
+        hint = "At delta = 0, use the rules 'basic' and 'optimal' for pure guarantees."
+        raise bad_value("delta", float(delta), "a number ≥ 1e-307 here", hint=hint)

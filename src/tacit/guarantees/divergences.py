@@ -1,8 +1,8 @@
 """Rényi divergences of single laws, and amplification by sampling, as rationals rounded up.
 
 D_α(P ‖ Q) = ln E_P[e^((α-1)L)]/(α-1), L the privacy loss: the moments m_L(α-1) of the loss on another scale.
-Everything is evaluated in 60 decimal digits, each operation correctly rounded in a context of its own, and a
-margin above all rounding is added.
+Everything is evaluated in 60 decimal digits, each operation correctly rounded in a context that is independent of the
+caller's, and a margin above all rounding is added.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
 
     With a = α-1, e = N/s, r = e^(-1/s) and g = r^(2a+1), a geometric sum over the losses (N-2j)/s:
     e^(aD) = (e^(ae) + r^N·e^(-ae) + (1-r)·e^(ae)·(g-g^N)/(1-g))/(1+r). 1-r and 1-g lose as many digits as
-    the scale has, so that many are added twice over.
+    the scale has, so twice that number is added.
 
     >>> discrete_laplace(Fraction(1), 1, Fraction(2)) == randomized_response(Fraction(1), Fraction(2))
     False
@@ -62,10 +62,10 @@ def discrete_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Fraction:
     a, rate = alpha - 1, 1 / scale
     with localcontext(_CTX) as context:
         context.prec = 60 + 2 * len(str(int(scale)))
-        steps, one = (Decimal(x.numerator) / Decimal(x.denominator) for x in (rate, a))
-        r, g, last = (-steps).exp(), (-(2 * one + 1) * steps).exp(), (-(2 * one + 1) * shift * steps).exp()
+        steps, excess = (Decimal(x.numerator) / Decimal(x.denominator) for x in (rate, a))
+        r, g, last = (-steps).exp(), (-(2 * excess + 1) * steps).exp(), (-(2 * excess + 1) * shift * steps).exp()
         inner = (1 - r) * (g - last) / (1 - g)
-        outer = (one * shift * steps).exp() * (1 + inner) + (-(one + 1) * shift * steps).exp()
+        outer = (excess * shift * steps).exp() * (1 + inner) + (-(excess + 1) * shift * steps).exp()
         log = (outer / (1 + r)).ln()
     return max(Fraction(0), Fraction(log) + _COARSE) / a
 
@@ -87,7 +87,7 @@ def sampled_gaussian(rate: Fraction, mu_squared: Fraction, alpha: int) -> Fracti
 
 
 def amplified(rate: Fraction, epsilon: Fraction) -> Fraction:
-    """Return ln(1 + γ(e^ε - 1)), what ε becomes on a Poisson sample of rate γ, rounded up; at most ε.
+    """Return ln(1 + γ(e^ε - 1)), the ε on a Poisson sample of rate γ, rounded up; at most ε.
 
     On removal H at a = 1+γ(e^ε-1) is γ·H at e^ε. On addition it is (1-a(1-γ))₊ ≤ γ times H at c with c ≥ e^ε, since
     c - e^ε has the sign of (e^ε-1)²(1-γ) (the identities are those of `pld.sampled`). So (ε,δ) becomes (this, γδ)

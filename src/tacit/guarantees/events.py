@@ -1,11 +1,11 @@
-"""What was run: frozen records that accountants price later.
+"""Events: frozen records of what was run, which accountants price later.
 
-An event says which law was drawn with which parameters, in grid steps and exact rationals, never an ε that
-somebody computed from it. `neighbours` is set where the mechanism itself fixes the relation.
+An event states the law that was drawn and its parameters, in grid steps and exact rationals. It never states an ε that
+was computed from them. `neighbours` is set if the mechanism itself fixes the relation.
 
-An event is written as one JSON object, `{"event": name, "version": 1, field: value, …}`, rationals as "a/b".
-What was written once is read for ever: a golden file in the tests holds one of each. A reader refuses a name,
-a version or a field that it does not know, since it could not price it.
+An event is written as one JSON object, `{"event": name, "version": 1, field: value, …}`, with rationals as "a/b".
+Later versions must read everything that was ever written: a golden file in the tests holds one of each event. A reader
+raises InvalidError for an unknown name, version or field, because it could not price the event.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value, show
 from tacit.guarantees.exact import to_fraction, whole
 
 Neighbours = Literal["add/remove", "change one"]
@@ -29,53 +29,60 @@ _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
 class _Record:
-    """Checks that every event shares: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability.
+    """The checks that all events share: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability.
 
-    Only the ε of an (ε,δ) event may be 0: it may give all away with probability δ and else nothing.
+    Only the ε of an (ε,δ) event may be 0: such an event reveals everything with probability δ, and else nothing.
     """
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        """Make every amount exact, or refuse it by name."""
+        """Make every amount exact; raise InvalidError if one is out of range."""
         for field in fields(self):  # type: ignore[arg-type]  # every child is a dataclass
-            given = getattr(self, field.name)
-            free = field.name == "epsilon" and isinstance(self, ApproxRelease)
-            object.__setattr__(self, field.name, _checked(field.name, given, zero=free))
+            value = getattr(self, field.name)
+            zero = field.name == "epsilon" and isinstance(self, ApproxRelease)
+            object.__setattr__(self, field.name, _checked(field.name, value, zero=zero))
 
 
-def _checked(name: str, given: object, *, zero: bool) -> object:
+def _checked(name: str, value: object, *, zero: bool) -> object:
     if name == "neighbours":
-        if given is not None and given not in get_args(Neighbours):
-            raise InvalidError(name, show(given), "'add/remove', 'change one' or left out")
-        return given
+        if value is not None and value not in get_args(Neighbours):
+            raise bad_value(name, value, "'add/remove', 'change one' or None")
+        return value
     if name == "of":
-        return _base(given)
+        return _unsampled(value)
     if name in ("l2_squared", "coordinates"):
-        number = whole(given)
+        number = whole(value)
         if number is None or number < 1:
-            raise InvalidError(name, show(given), "a whole number ≥ 1")
+            raise bad_value(name, value, "a whole number ≥ 1")
         return number
-    want = f"a finite number {'≥' if zero else '>'} 0" + {"delta": " and < 1", "rate": " and ≤ 1"}.get(name, "")
-    amount = to_fraction(given, name, want)
+    requirement = f"a finite number {'≥' if zero else '>'} 0" + {"delta": " and < 1", "rate": " and ≤ 1"}.get(name, "")
+    amount = to_fraction(value, name, requirement)
     if max(amount.numerator.bit_length(), amount.denominator.bit_length()) > _MOST_BITS:
-        raise InvalidError(name, "a fraction of more digits than a ledger keeps", f"{want} of at most 1,800 digits")
+        message = f"{name} is a fraction with more than 1,800 digits, which a ledger does not store."
+        raise InvalidError(message, argument=name, hint="Round it to fewer digits.")
     small = amount < 0 if zero else amount <= 0
     if small or (name == "delta" and amount >= 1) or (name == "rate" and amount > 1):
-        raise InvalidError(name, show(given), want)
+        raise bad_value(name, value, requirement)
     return amount
 
 
-def _base(given: object) -> Unsampled:
-    """Return what may be run on a sample, under the relation for which sampling is understood."""
-    given = getattr(given, "event", given)  # a mechanism stands for its event
-    if not isinstance(given, get_args(Unsampled)):
-        if isinstance(given, PoissonSampled):
-            raise InvalidError("of", "an event that is sampled itself", "one that is not: multiply the rates")
-        raise InvalidError("of", show(given), "a mechanism or its event")
-    if getattr(given, "neighbours", None) == "change one":
-        raise InvalidError("of", "one under 'change one'", "one under 'add/remove', as for Poisson samples")
-    return given  # type: ignore[no-any-return]  # one of the Unsampled classes
+def _unsampled(value: object) -> Unsampled:
+    """Return the event to run on a sample, under the relation for which sampling is defined."""
+    event = getattr(value, "event", value)  # a mechanism means its event
+    if isinstance(event, PoissonSampled):
+        raise InvalidError(
+            "Cannot sample an event that is already sampled.", argument="of", hint="Multiply the two sampling rates."
+        )
+    if not isinstance(event, get_args(Unsampled)):
+        raise bad_value("of", event, "a mechanism or its event")
+    if getattr(event, "neighbours", None) == "change one":
+        raise InvalidError(
+            "Cannot put an event under neighbours = 'change one' on a Poisson sample.",
+            argument="of",
+            hint="Use an event that holds under 'add/remove'.",
+        )
+    return event  # type: ignore[no-any-return]  # one of the Unsampled classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +127,9 @@ class GaussianNoise(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange(_Record):
-    """A selection whose privacy loss lies in an interval of length `epsilon` (exponential mechanism).
+    """A selection whose privacy loss is in an interval of length `epsilon` (exponential mechanism).
 
-    With a monotone score that holds under "add/remove" only, which `neighbours` then says.
+    With a monotone score this holds under "add/remove" only, and `neighbours` is then "add/remove".
     """
 
     epsilon: Fraction
@@ -131,7 +138,7 @@ class BoundedRange(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureRelease(_Record):
-    """Anything ε-DP of which no more is used: permute-and-flip, noisy max, above threshold."""
+    """Any ε-DP release, priced by its ε alone: permute-and-flip, noisy max, above threshold."""
 
     epsilon: Fraction
     neighbours: Neighbours | None = None
@@ -139,9 +146,9 @@ class PureRelease(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomizedBit(_Record):
-    """One bit kept with probability e^ε/(1+e^ε).
+    """One bit that is kept with probability e^ε/(1+e^ε).
 
-    The number of bits is public where a list of them is released: `neighbours` is then "change one".
+    If a list of bits is released, their number is public: `neighbours` is then "change one".
     """
 
     epsilon: Fraction
@@ -150,7 +157,7 @@ class RandomizedBit(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproxRelease(_Record):
-    """Anything (ε,δ)-DP of which no more is used: smooth sensitivity, propose-test-release."""
+    """Any (ε,δ)-DP release, priced by its (ε,δ) alone: smooth sensitivity, propose-test-release."""
 
     epsilon: Fraction
     delta: Fraction
@@ -171,9 +178,9 @@ Unsampled: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoissonSampled(_Record):
-    """An event run on a sample that has each unit with probability `rate`, by a coin of its own that stays secret.
+    """An event on a sample that takes each unit with probability `rate`, by independent coins that stay secret.
 
-    Its relation is "add/remove": the size of such a sample is random, and is not told.
+    Its relation is "add/remove": the size of such a sample is random and is not released.
     """
 
     rate: Fraction
@@ -181,7 +188,7 @@ class PoissonSampled(_Record):
 
     @property
     def neighbours(self) -> Neighbours:
-        """The relation that sampling is understood for."""
+        """The relation for which sampling is defined."""
         return "add/remove"
 
 
@@ -196,22 +203,22 @@ def to_json(event: Event) -> str:
     >>> to_json(PureRelease(epsilon=Fraction(1, 3)))
     '{"epsilon":"1/3","event":"PureRelease","version":1}'
     """
-    return json.dumps(_written(event), sort_keys=True, separators=(",", ":"))
+    return json.dumps(_as_dict(event), sort_keys=True, separators=(",", ":"))
 
 
-def _written(event: Event) -> dict[str, object]:
-    parts: dict[str, object] = {"event": type(event).__name__, "version": VERSION}
+def _as_dict(event: Event) -> dict[str, object]:
+    record: dict[str, object] = {"event": type(event).__name__, "version": VERSION}
     for field in fields(event):
         value = getattr(event, field.name)
         if isinstance(value, _Record):
-            parts[field.name] = _written(value)  # type: ignore[arg-type]  # every record is an event
+            record[field.name] = _as_dict(value)  # type: ignore[arg-type]  # every record is an event
         elif value is not None:
-            parts[field.name] = str(value) if isinstance(value, Fraction) else value
-    return parts
+            record[field.name] = str(value) if isinstance(value, Fraction) else value
+    return record
 
 
 def from_json(text: str) -> Event:
-    """Read an event that `to_json` wrote; refuse what this version does not know.
+    """Read an event that `to_json` wrote; raise InvalidError if this version does not know it.
 
     >>> from_json('{"epsilon":"1/3","event":"PureRelease","version":1}')
     PureRelease(epsilon=Fraction(1, 3), neighbours=None)
@@ -219,42 +226,42 @@ def from_json(text: str) -> Event:
     return _read(_object(text))
 
 
-def _read(parts: dict[str, object]) -> Event:
-    version, name = parts.pop("version", None), parts.pop("event", None)
+def _read(record: dict[str, object]) -> Event:
+    version, name = record.pop("version", None), record.pop("event", None)
     if whole(version) != VERSION:
-        want = f"{VERSION}, the version this program reads (update the program if it is a newer one)"
-        raise InvalidError("version", show(version), want)
+        message = f"The event has version {show(version)}, but this program reads version {VERSION}."
+        raise InvalidError(message, argument="version", hint="If the event is newer, update the program.")
     kind = _KNOWN.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidError("event", show(name), f"one of {', '.join(sorted(_KNOWN))}")
+        raise bad_value("event", name, f"one of {', '.join(sorted(_KNOWN))}")
     allowed = {field.name for field in fields(kind)}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
-    if not needed <= parts.keys() <= allowed:
-        raise InvalidError(kind.__name__, f"fields {', '.join(sorted(parts))}", f"made of {', '.join(sorted(allowed))}")
+    if not needed <= record.keys() <= allowed:
+        message = f"{kind.__name__} has the fields {', '.join(sorted(allowed))}, not {', '.join(sorted(record))}."
+        raise InvalidError(message, argument=kind.__name__)
     build: Callable[..., Event] = kind
-    return build(**{key: _value(key, value) for key, value in parts.items()})
+    return build(**{key: _value(key, value) for key, value in record.items()})
 
 
-def _object(text: str) -> dict[str, object]:
+def _object(text: object) -> dict[str, object]:
     try:
-        given: object = text
-        parts = json.loads(given, object_pairs_hook=_once) if isinstance(given, str) else None
+        record = json.loads(text, object_pairs_hook=_without_duplicates) if isinstance(text, str) else None
     except (ValueError, TypeError, RecursionError):
-        parts = None
-    if not isinstance(parts, dict):
-        raise InvalidError("event", "no JSON object", "one JSON object, as `to_json` writes it")
-    return parts
+        record = None
+    if not isinstance(record, dict):
+        raise InvalidError("An event must be one JSON object, as `to_json` writes it.", argument="event")
+    return record
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object's fields; a field that stands twice could be read in two ways."""
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object's fields. A field that occurs twice could be read in two ways, so it is an error."""
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a field twice")
     return dict(pairs)
 
 
 def _value(key: str, value: object) -> object:
-    """Return a field's value; a rational is text "a/b", and nothing else is text but the relation."""
+    """Return a field's value. A rational is text "a/b"; no other field is text, except the relation."""
     if key == "of" and isinstance(value, dict) and value.get("event") != PoissonSampled.__name__:
         return _read(dict(value))
     if not isinstance(value, str) or key == "neighbours":

@@ -1,8 +1,8 @@
-"""Numbers that are shown as floats and kept as the rationals they stand for.
+"""Exact numbers: floats that carry the rational numbers they mean.
 
-A float parameter means the decimal that Python prints: 0.1 is 1/10, in noise, price and ledger alike. A
-derived number such as 1/30 has no such decimal; it is kept as a rational and shown rounded *up*, which is
-the safe side for an ε, δ or ρ.
+A float parameter means the decimal that Python prints: 0.1 is 1/10, in noise, price and ledger alike. A derived number
+such as 1/30 has no such decimal. It is stored as a rational and shown rounded *up*, which is the safe side for an ε, δ
+or ρ.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Self, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
 
 Number: TypeAlias = SupportsFloat | Decimal | Fraction
-"""What a numeric parameter may be: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
+"""The type of a numeric parameter: int, float, NumPy's numbers, Fraction or Decimal; never bool or text."""
 
 _LARGEST, _SMALLEST = Fraction(sys.float_info.max), Fraction(1, 10**307)
 _DIGITS = 400
 
 
 def whole(value: object) -> int | None:
-    """Return an int, Python's or NumPy's, as an int; None for anything else, bools and durations included."""
+    """Return Python's or NumPy's integer as an int; None for anything else, including bools and durations."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64)):
         return int(value)
     return None
 
 
-def to_fraction(value: object, argument: str, want: str = "a finite number") -> Fraction:
+def to_fraction(value: object, argument: str, requirement: str = "a finite number") -> Fraction:
     """Return the rational that a parameter means, or raise InvalidError naming the argument.
 
-    Numbers beyond the largest float are refused: they could not be shown.
+    Numbers beyond the largest float are invalid, because they could not be shown as floats.
 
     >>> to_fraction(0.1, "epsilon")
     Fraction(1, 10)
     """
     fraction = _meaning(value)
     if fraction is None or abs(fraction) > _LARGEST:
-        raise InvalidError(argument, show(value), want)
+        raise bad_value(argument, value, requirement)
     return fraction
 
 
@@ -62,19 +62,19 @@ def _meaning(value: object) -> Fraction | None:
 
 def positive(value: object, argument: str) -> Fraction:
     """Return the rational that a parameter means if it is > 0 (and not below the smallest ordinary float)."""
-    want = "a finite number > 0"
-    fraction = to_fraction(value, argument, want)
+    requirement = "a finite number > 0"
+    fraction = to_fraction(value, argument, requirement)
     if fraction < _SMALLEST:
-        raise InvalidError(argument, show(value), want if fraction <= 0 else f"{want}, at least 1e-307")
+        raise bad_value(argument, value, requirement if fraction <= 0 else f"{requirement}, at least 1e-307")
     return fraction
 
 
 def fraction_between(value: object, argument: str, low: int, high: int) -> Fraction:
     """Return the rational that a parameter means if it is strictly between two integers."""
-    want = f"a number strictly between {low} and {high}"
-    fraction = to_fraction(value, argument, want)
+    requirement = f"a number strictly between {low} and {high}"
+    fraction = to_fraction(value, argument, requirement)
     if not low < fraction < high:
-        raise InvalidError(argument, show(value), want)
+        raise bad_value(argument, value, requirement)
     return fraction
 
 
@@ -94,7 +94,7 @@ def round_up(value: Fraction) -> float:
 
 
 class Exact(float):
-    """A float that remembers the rational it stands for; the float is the rational rounded up.
+    """A float that carries a rational number; the float is the rational rounded up.
 
     >>> third = Exact(Fraction(1, 3))
     >>> third, third.fraction
@@ -105,7 +105,7 @@ class Exact(float):
     fraction: Fraction
 
     def __new__(cls, value: Number) -> Self:
-        """Take any finite number; the caller has checked its range."""
+        """Take any finite number. The caller checks its range."""
         fraction = to_fraction(value, "value")
         self = super().__new__(cls, round_up(fraction))
         self.fraction = fraction

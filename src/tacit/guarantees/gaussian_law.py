@@ -1,4 +1,4 @@
-"""What discrete Gaussian noise promises, computed from its own law and rounded to the safe side.
+"""The guarantee of discrete Gaussian noise, computed from the discrete law and rounded to the safe side.
 
 Notation: τ = σ², f(x) = e^(-x²/2τ), Z = Σ_{k∈ℤ} f(k), K has Pr[k] = f(k)/Z, and everything is in grid steps.
 
@@ -15,8 +15,8 @@ Beyond, sums become integrals: on a cell, ∫f - f(k) = ∫ f''(y)·½(½-|y-k|)
 |Σ_{k≥t} f(k) - ∫_{t-½}^∞ f| ≤ V/8 with V the variation of f' on the half-line: |f'(x)| for x ≥ σ, and at most
 4·e^(-½)/σ anywhere. By Poisson summation σ√(2π) ≤ Z.
 
-**Several coordinates.** For an integer shift vector with ‖d‖₂² ≤ S, of which m coordinates may be nonzero, two
-bounds hold, and the smaller is used:
+**Several coordinates.** For an integer shift vector with ‖d‖₂² ≤ S and at most m nonzero coordinates, two bounds
+hold, and the smaller is used:
 
 1. ρ = S/2τ zero-concentrated DP (ibid., thm 14), converted (`conversions.delta_of_zcdp`).
 2. Comparison with rounded continuous noise. Let R(k) = ∫_{k-½}^{k+½} f/(σ√2π), the law of a rounded normal
@@ -30,9 +30,9 @@ bounds hold, and the smaller is used:
    q = R(‖k‖² > L). A rounded normal vector has ‖k‖ ≤ ‖x‖ + √m/2, and Pr[‖x‖² ≥ τ(m + 2√(mλ) + 2λ)] ≤ e^(-λ)
    (Laurent and Massart, Ann. Statist. 28(5), 2000, lemma 1). Any λ gives a bound; we try a few above ε + ln(1/δ_c).
 
-**Several vectors at once**, each with its own τᵢ, Sᵢ and mᵢ: the same two bounds, for product laws. 1: ρ = Σ Sᵢ/2τᵢ.
-2: the densities multiply, so Σ mᵢbᵢ and Σ aᵢ stand for mb and a on the set where ‖kᵢ‖² ≤ Lᵢ for all i, outside of which
-is at most Σ qᵢ; and rounded normal vectors together have the continuous curve for μ² = Σ Sᵢ/τᵢ.
+**Several vectors at once**, each with its τᵢ, Sᵢ and mᵢ: the same two bounds, for product laws. 1: ρ = Σ Sᵢ/2τᵢ. 2: the
+densities multiply, so Σ mᵢbᵢ and Σ aᵢ replace mb and a on the set where ‖kᵢ‖² ≤ Lᵢ for all i; the mass outside this set
+is at most Σ qᵢ. Rounded normal vectors together have the continuous curve for μ² = Σ Sᵢ/τᵢ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tacit.guarantees.conversions import delta_of_zcdp, gaussian_delta
 _TERMWISE = 4096
 _TOO_STEEP = 600
 _UP = 1 + 1e-9
-"""Covers the rounding of every float computation here, whose relative error is below 1e-11."""
+"""Covers the rounding of every float computation here; its relative error is below 1e-11."""
 
 
 def delta(variance: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction) -> float:
@@ -57,7 +57,7 @@ def delta(variance: Fraction, l2_squared: int, coordinates: int, epsilon: Fracti
     Args:
         variance: τ in squared steps.
         l2_squared: S, the largest squared L2 distance of neighbouring integer vectors.
-        coordinates: m, how many coordinates may differ.
+        coordinates: m, the number of coordinates that may differ.
         epsilon: ε ≥ 0.
     """
     if coordinates == 1:
@@ -75,10 +75,10 @@ def scalar_delta(variance: Fraction, shift: int, epsilon: Fraction) -> float:
 
 
 def _termwise(variance: Fraction, shift: int, epsilon: Fraction, start: int) -> float:
-    """Σ_{k ≥ t} f(k)·(1 - e^(ε - loss(k)))/Z.
+    """Return Σ_{k ≥ t} f(k)·(1 - e^(ε - loss(k)))/Z.
 
     The first exponent ε - loss(t) is formed as a rational, since ε and the loss may agree in all digits of a
-    float; from there on the loss grows by d/τ a term. What lies 14σ above max(t, 0) adds less than e^(-98) of
+    float; from there on the loss grows by d/τ a term. The terms beyond 14σ above max(t, 0) add less than e^(-98) of
     the sum, and all below -14σ less than e^(-98).
     """
     tau = float(variance)
@@ -106,7 +106,7 @@ def _by_integrals(variance: Fraction, shift: int, epsilon: Fraction, start: int)
     falls = [Fraction((2 * t - 1) ** 2) / (8 * variance) for t in (start, start + shift)]
     exponents = (-falls[0], epsilon - falls[1])
     if exponents[1] > _TOO_STEEP:
-        return 1.0  # the loss changes too fast from cell to cell for integrals to say anything
+        return 1.0  # the loss changes too fast from cell to cell for integrals to bound it
     density, weight = (exp(float(max(exponent, Fraction(-10_000)))) for exponent in exponents)
     first = density * float(erfcx(low / root)) / 2 if low > 0 else erfc(low / root) / 2
     second = weight * float(erfcx(high / root)) / 2
@@ -121,41 +121,41 @@ def _variation(x: float, weight: float) -> float:
     return 4 * exp(-0.5) * (weight * exp(x * x / 2) if x > 0 else 1.0)
 
 
-Part = tuple[Fraction, int, int]
-"""One vector: its variance, the largest squared L2 distance of neighbours, and how many coordinates may differ."""
+NoisyVector = tuple[Fraction, int, int]
+"""A vector: its variance, the largest squared L2 distance of neighbours, and how many coordinates may differ."""
 
 
-def joint_delta(parts: Sequence[Part], epsilon: Fraction) -> float:
+def joint_delta(vectors: Sequence[NoisyVector], epsilon: Fraction) -> float:
     """Return an upper bound of δ(ε) for several independent vectors of discrete Gaussian noise together.
 
-    >>> part = (Fraction(10**10), 5 * 10**7, 2)
-    >>> joint_delta([part, part], Fraction(1, 4)) < 1.001 * gaussian_delta(0.1, 0.25)
+    >>> vector = (Fraction(10**10), 5 * 10**7, 2)
+    >>> joint_delta([vector, vector], Fraction(1, 4)) < 1.001 * gaussian_delta(0.1, 0.25)
     True
     """
-    rho = sum((square / (2 * variance) for variance, square, _ in parts), Fraction(0))
-    return min(delta_of_zcdp(float(rho) * _UP, float(epsilon)), _by_comparison(parts, float(epsilon)))
+    rho = sum((square / (2 * variance) for variance, square, _ in vectors), Fraction(0))
+    return min(delta_of_zcdp(float(rho) * _UP, float(epsilon)), _by_comparison(vectors, float(epsilon)))
 
 
-def _by_comparison(parts: Sequence[Part], epsilon: float) -> float:
-    """Bound 2 of the module, at the best of a few λ; 1 where the comparison costs more than all of ε."""
-    if any(variance < 1 for variance, _, _ in parts):
+def _by_comparison(vectors: Sequence[NoisyVector], epsilon: float) -> float:
+    """Return bound 2 of the module at the best of a few λ; 1 if the comparison costs more than all of ε."""
+    if any(variance < 1 for variance, _, _ in vectors):
         return 1.0
-    mu = sqrt(sum((square / variance for variance, square, _ in parts), Fraction(0))) * (1 + 2.0**-50)
-    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300)) + log(len(parts))
-    return min(_compared(parts, mu, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
+    mu = sqrt(sum((square / variance for variance, square, _ in vectors), Fraction(0))) * (1 + 2.0**-50)
+    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300)) + log(len(vectors))
+    return min(_compared(vectors, mu, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
 
 
-def _compared(parts: Sequence[Part], mu: float, epsilon: float, lam: float) -> float:
+def _compared(vectors: Sequence[NoisyVector], mu: float, epsilon: float, lam: float) -> float:
     more = up = 0.0
-    for variance, _, m in parts:
+    for variance, _, m in vectors:
         tau = float(variance)
         length = (sqrt(tau * (m + 2 * sqrt(m * lam) + 2 * lam)) + sqrt(m) / 2) ** 2
         more += -log1p(-1 / (24 * tau)) * m
         up += length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
     inner = epsilon - (more + up) * _UP
-    if inner < 0 or more > 1:  # a comparison that far off says nothing
+    if inner < 0 or more > 1:  # a comparison that far off is useless
         return 1.0
-    return exp(more) * (gaussian_delta(mu, inner) + len(parts) * exp(inner - lam)) * _UP
+    return exp(more) * (gaussian_delta(mu, inner) + len(vectors) * exp(inner - lam)) * _UP
 
 
 def two_sided_quantile(variance: Fraction, beta: float) -> int:
@@ -177,5 +177,5 @@ def _outside(tau: float, t: int) -> float:
     k = np.arange(t + 1, t + reach, dtype=np.float64)
     around = np.arange(-reach, reach + 1, dtype=np.float64)
     with np.errstate(over="ignore", under="ignore"):
-        beyond, all_of_it = (float(np.sum(np.exp(-x * x / (2 * tau)))) for x in (k, around))
-    return 2 * beyond / all_of_it
+        beyond, whole = (float(np.sum(np.exp(-x * x / (2 * tau)))) for x in (k, around))
+    return 2 * beyond / whole

@@ -9,25 +9,25 @@ from __future__ import annotations
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
-# Contexts that owe nothing to the caller's own.
+# Contexts that are independent of the caller's.
 _CTX = Context(40, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
 _UP = Context(40, ROUND_CEILING, MIN_EMIN, MAX_EMAX, 1, 0, [], [InvalidOperation])
 
 
-def decimal(value: Fraction) -> Decimal:
+def _decimal(value: Fraction) -> Decimal:
     """Return a rational to 40 digits."""
     return _CTX.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def per_output(beta: Fraction, outputs: int) -> Decimal:
-    """Return b with (1-b)^m = 1-β: m independent outputs all stay inside if each does with 1-b.
+    """Return b with (1-b)^m = 1-β: if each of m independent outputs stays inside with 1-b, all do with 1-β.
 
     >>> per_output(Fraction(1, 20), 1)
     Decimal('0.05')
     """
     if outputs == 1:
-        return decimal(beta)
-    log_inside = _CTX.ln(decimal(1 - beta))
+        return _decimal(beta)
+    log_inside = _CTX.ln(_decimal(1 - beta))
     return _CTX.subtract(Decimal(1), _CTX.exp(_CTX.divide(log_inside, Decimal(outputs))))
 
 
@@ -53,6 +53,6 @@ def one_sided_quantile(scale: Fraction, beta: Fraction, outputs: int = 1) -> int
 
 
 def _quantile(scale: Fraction, ratio: Decimal) -> int:
-    r = _CTX.exp(decimal(-1 / scale))
-    bound = _CTX.multiply(decimal(scale), _CTX.ln(_CTX.divide(ratio, _CTX.add(Decimal(1), r))))
+    r = _CTX.exp(_decimal(-1 / scale))
+    bound = _CTX.multiply(_decimal(scale), _CTX.ln(_CTX.divide(ratio, _CTX.add(Decimal(1), r))))
     return max(0, int(_UP.to_integral_value(bound)) - 1)

@@ -1,4 +1,4 @@
-"""What one event costs in each currency, and why the totals may be spent as answers come.
+"""The price of one event in each currency, with the proof that the totals may be spent as answers come.
 
 | currency | price of one event | total |
 |---|---|---|
@@ -7,7 +7,7 @@
 | `renyi` | its Rényi divergence at one order α | (α, Σε)-Rényi DP |
 | `gdp` | its μ² | √(Σμ²)-Gaussian DP |
 
-The proofs stand at each price: why an event costs no more, and why sums of it make a filter (see `filters`).
+Each price has two proofs: that an event costs no more, and that its sums are a filter (see `filters`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from tacit.guarantees.events import (
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import GaussianDP
 
+_ANY_ORDER = Fraction(1)
+"""The order for currencies that have no order."""
+
 Currency = Literal["basic", "zcdp", "renyi", "gdp"]
 Price: TypeAlias = tuple[Fraction, Fraction] | None
 
@@ -54,12 +57,12 @@ def pure(event: object) -> Fraction | None:
     return None
 
 
-def basic(event: object, _: Fraction) -> Price:
+def basic(event: object, _: Fraction = _ANY_ORDER) -> Price:
     """Price in (ε, δ): total (Σε, Σδ).
 
     Filter: Rogers, Roth, Ullman and Vadhan (NIPS 2016, arXiv:1605.08294). Adaptivity is covered: each εᵢ and δᵢ is
     fixed by the answers before it, so outside an event of probability Σδᵢ ≤ δ the loss is at most Σεᵢ ≤ ε *along
-    every path*, whichever path was taken.
+    every path*.
     """
     match event:
         case ApproxRelease(epsilon=epsilon, delta=delta):
@@ -70,7 +73,7 @@ def basic(event: object, _: Fraction) -> Price:
     return None if epsilon_alone is None else (epsilon_alone, Fraction(0))
 
 
-def zcdp(event: object, _: Fraction) -> Price:
+def zcdp(event: object, _: Fraction = _ANY_ORDER) -> Price:
     """Price in approximate zCDP: total Σδ-approximate Σρ-zCDP.
 
     - Gaussian: ρ = Δ²/2σ² (Bun and Steinke, TCC 2016, prop. 1.6); discrete: ρ = S/2σ² (Canonne, Kamath and
@@ -78,10 +81,10 @@ def zcdp(event: object, _: Fraction) -> Price:
     - ε-bounded range: ρ = ε²/8 (Cesar and Rogers, ALT 2021; bounded range is due to Durfee and Rogers, NeurIPS
       2019, and its composition to Dong, Durfee and Rogers, ICML 2020). K(t) = ln E_Q[e^(tL)] has K(0) = K(1) = 0 and
       K'' ≤ ε²/4, the largest variance on the range, so (α-1)·D_α = K(α) ≤ ε²·α(α-1)/8;
-    - ε-DP is of range 2ε, so ρ = ε²/2; and ρ = ε, since D_α ≤ ε ≤ ε·α. The smaller is taken, above too;
+    - ε-DP is of range 2ε, so ρ = ε²/2; and ρ = ε, since D_α ≤ ε ≤ ε·α. The smaller is used, above too;
     - (ε,δ)-DP is ε-DP outside events of probability δ: (ε²/2, δ) (Bun and Steinke, arXiv:1605.02065v1, section 8);
-    - on a Poisson sample: what its own (ε, δ) gives, or the price without sampling, since D_α of two mixtures is at
-      most the largest of their parts' (quasi-convexity; van Erven and Harremoës, arXiv:1206.2459v2, theorem 13).
+    - on a Poisson sample: the price from the event's (ε, δ), or the price without sampling, since D_α of two mixtures
+      is at most the largest D_α of their parts (quasi-convexity; van Erven and Harremoës, arXiv:1206.2459v2, thm 13).
 
     Filter: Whitehouse, Ramdas, Rogers and Wu (ICML 2023, arXiv:2203.05481). Adaptivity is covered: ρₙ is fixed by the
     answers before it, so for every α > 1 exp((α-1)·(L₁+…+Lₙ - α(ρ₁+…+ρₙ))) is a supermartingale from 1 under the
@@ -91,38 +94,38 @@ def zcdp(event: object, _: Fraction) -> Price:
         return event.l2_squared / (2 * event.variance), Fraction(0)
     if isinstance(event, GaussianNoise):
         return (event.l2 / event.sigma) ** 2 / 2, Fraction(0)
-    cost = basic(event, Fraction(1))
+    cost = basic(event)
     by_epsilon = None if cost is None else (min(cost[0] ** 2 / _share(event), cost[0]), cost[1])
     if not isinstance(event, PoissonSampled):
         return by_epsilon
-    return min((price for price in (by_epsilon, zcdp(event.of, Fraction(1))) if price is not None), default=None)
+    return min((price for price in (by_epsilon, zcdp(event.of)) if price is not None), default=None)
 
 
 def _share(event: object) -> int:
-    """Return c where ρ = ε²/c: 8 for bounded range, 2 for what is only known to be ε-DP."""
+    """Return c where ρ = ε²/c: 8 for bounded range, 2 for an event that is only known to be ε-DP."""
     return 8 if isinstance(event, BoundedRange) else 2
 
 
 def renyi(event: object, alpha: Fraction) -> Price:
     """Price at the fixed order α: total (α, Σε)-Rényi DP.
 
-    The least of what holds: αρ of `zcdp`; for ε-DP that of randomized response, which dominates every ε-DP
-    mechanism; and the closed form of its own law where there is one (`divergences`).
-    (ε,δ) with δ > 0 has no finite Rényi divergence, so that event is refused.
+    The least of three valid prices: αρ of `zcdp`; for ε-DP the divergence of randomized response, which dominates every
+    ε-DP mechanism; and the closed form of the event's law, if there is one (`divergences`). An (ε,δ) event with δ > 0
+    has no finite Rényi divergence, so it has no price.
 
     Filter: Feldman and Zrnic (NeurIPS 2021, arXiv:2008.11193). Adaptivity is covered by the supermartingale of
-    `zcdp` at this one α. The order is part of the budget: the best of several orders, chosen by what happened,
+    `zcdp` at this one α. The order is part of the budget: the best of several orders, chosen by the answers,
     would be several filters.
     """
     cost = zcdp(event, alpha)
     if cost is None or cost[1] > 0:
         return None
-    found, epsilon = [alpha * cost[0]], pure(event)
+    costs, epsilon = [alpha * cost[0]], pure(event)
     if epsilon is not None:
-        found.append(divergences.randomized_response(epsilon, alpha))
+        costs.append(divergences.randomized_response(epsilon, alpha))
     if alpha <= _LARGE:
-        found += _divergence(event, alpha)  # none where its numbers would not fit
-    return min(found), Fraction(0)
+        costs += _divergence(event, alpha)  # empty if its numbers would not fit
+    return min(costs), Fraction(0)
 
 
 def _on_chord(rate: Fraction, square: Fraction, alpha: Fraction) -> Fraction:
@@ -135,7 +138,7 @@ def _on_chord(rate: Fraction, square: Fraction, alpha: Fraction) -> Fraction:
 
 
 def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
-    """Return D_α of the event's own law where it has a closed form."""
+    """Return D_α of the event's law if it has a closed form."""
     match event:
         case LaplaceNoise(scale=scale, l1=l1) if l1 / scale <= _STEEP:
             return [divergences.laplace(l1 / scale, alpha)]
@@ -149,12 +152,12 @@ def _divergence(event: object, alpha: Fraction) -> list[Fraction]:
 def gdp(event: object, _: Fraction) -> Price:
     """Price a μ-Gaussian-DP promise at μ²: total √(Σμ²)-GDP.
 
-    Our noise is discrete, which is not GDP at any μ that its variance suggests, so none of it is priced here;
-    continuous Gaussian noise is.
+    The noise that tacit draws is discrete, and not GDP at any μ that its variance suggests, so it has no price here;
+    continuous Gaussian noise has one.
 
     Filter: Smith and Thakurta (arXiv:2210.17520); Koskela, Tobaben and Honkela (ICLR 2023). Adaptivity is covered:
     each step is dominated by a Gaussian pair, hence by a Brownian motion with or without drift run for the time μₙ²;
-    however the steps are chosen, a path of total time at most μ² is post-processing of the motion up to μ².
+    for any choice of the steps, a path of total time at most μ² is post-processing of the motion up to μ².
     """
     if isinstance(event, GaussianNoise):
         return (event.l2 / event.sigma) ** 2, Fraction(0)
@@ -171,11 +174,11 @@ PRICES: dict[Currency, Callable[[object, Fraction], Price]] = {
 }
 
 _PURE_EVENTS = "DiscreteLaplaceNoise, LaplaceNoise, BoundedRange, PureRelease, RandomizedBit"
-_NOISE, _SAMPLED = "DiscreteGaussianNoise, GaussianNoise", "or one of these on a Poisson sample"
-WANTS: dict[Currency, str] = {
-    "basic": f"one that has one (ε, δ): {_PURE_EVENTS}, ApproxRelease, {_SAMPLED} "
-    "(Gaussian noise too, if calibrated to (ε, δ))",
-    "zcdp": f"one that has a price in zCDP: {_PURE_EVENTS}, ApproxRelease, {_NOISE}, {_SAMPLED}",
-    "renyi": f"one that has a Rényi divergence: {_PURE_EVENTS}, {_NOISE}, {_SAMPLED}",
-    "gdp": "GaussianNoise or a GaussianDP promise (discrete noise makes none)",
+_NOISE, _SAMPLED = "DiscreteGaussianNoise, GaussianNoise", "and these on a Poisson sample"
+PRICED_EVENTS: dict[Currency, str] = {
+    "basic": f"{_PURE_EVENTS}, ApproxRelease {_SAMPLED}, and Gaussian noise that is calibrated to an (ε, δ)",
+    "zcdp": f"{_PURE_EVENTS}, ApproxRelease, {_NOISE} {_SAMPLED}",
+    "renyi": f"{_PURE_EVENTS}, {_NOISE} {_SAMPLED}",
+    "gdp": "GaussianNoise and GaussianDP guarantees, but not discrete noise",
 }
+"""The events that each currency prices, for messages."""

@@ -1,13 +1,13 @@
 """δ as a function of ε: the privacy profile.
 
 δ(ε) = sup over events T of P(T) - e^ε·Q(T) is, as a function of a = e^ε, a supremum of straight lines: convex, never
-rising, and 1 at a = 0. So from a few points that are promised, each an (ε,δ) guarantee,
+rising, and 1 at a = 0. So a few points, each an (ε,δ) guarantee, imply further guarantees:
 
-* between two of them the chord in e^ε is promised too, and below the first the chord from (0, 1);
-* beyond the last its δ is promised.
+* between two of them the chord in e^ε, and below the first the chord from (0, 1);
+* beyond the last its δ.
 
 With its mirror image for ε < 0, that piecewise straight curve is itself the profile of a pair of laws (Zhu,
-Dong and Wang, arXiv:2106.08567v4, proposition 8): its Q-mass at a is by how much the slope rises there. So a
+Dong and Wang, arXiv:2106.08567v4, proposition 8): its Q-mass at a is the rise of the slope there. So a
 profile composes like a mechanism.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import exp, expm1, inf, nextafter
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.conversions import (
     delta_of_pure,
     delta_of_renyi,
@@ -38,7 +38,7 @@ _UP = 1 + 2.0**-44
 
 @dataclass(frozen=True, slots=True)
 class PrivacyProfile:
-    """Points (ε, δ), each an (ε,δ) guarantee, and what they promise together.
+    """Points (ε, δ), each an (ε,δ) guarantee, and the guarantees that follow from them.
 
     >>> known = PrivacyProfile([(0, 0.1), (1, 1e-6)])
     >>> known.delta(0), round(known.delta(0.5), 5), known.delta(2)
@@ -55,33 +55,33 @@ class PrivacyProfile:
         Args:
             points: pairs (ε, δ) with 0 ≤ ε ≤ 600 and 0 ≤ δ ≤ 1.
         """
-        given: object = points
-        if not isinstance(given, Iterable):
-            raise InvalidError("points", show(given), "a list of pairs (ε, δ)")
-        object.__setattr__(self, "points", _corners([_point(pair) for pair in given]))
+        iterable: object = points
+        if not isinstance(iterable, Iterable):
+            raise bad_value("points", iterable, "a list of pairs (ε, δ)")
+        object.__setattr__(self, "points", _corners([_point(pair) for pair in iterable]))
 
     @classmethod
     def of(cls, guarantee: Guarantee, points: int = 256) -> PrivacyProfile:
-        """Return the profile that a guarantee implies, by its tightest conversion at so many ε.
+        """Return the profile that a guarantee implies, by its tightest conversion at `points` values of ε.
 
         >>> PrivacyProfile.of(PureDP(epsilon=1)).delta(1)
         0.0
         """
         if (number := whole(points)) is None or number < 2:  # noqa: PLR2004 - a curve has two ends
-            raise InvalidError("points", show(points), "a whole number ≥ 2")
+            raise bad_value("points", points, "a whole number ≥ 2")
         curve, last = _curve(guarantee)
         scale = [last * (i / (points - 1)) for i in range(points)] if last > 0 else [0.0]
         return cls([(x, min(1.0, curve(x))) for x in scale])
 
     def delta(self, epsilon: Number) -> float:
-        """Return the least δ that is promised at ε, rounded up."""
+        """Return the least guaranteed δ at ε, rounded up."""
         x = float(nonnegative(epsilon, "epsilon"))
         return _on_chord(
             self.points, nextafter(x, -inf) if to_fraction(epsilon, "epsilon") < to_fraction(x, "x") else x
         )
 
     def epsilon(self, delta: Number) -> float:
-        """Return the least ε at which δ is promised, rounded up; infinite if it never is."""
+        """Return the least ε at which δ is guaranteed, rounded up; infinite if there is no such ε."""
         target = probability(delta, "delta")
         if to_fraction(self.points[-1][1], "delta") > target:
             return inf
@@ -93,7 +93,7 @@ class PrivacyProfile:
         return high  # the safe end
 
     def atoms(self) -> tuple[list[float], list[float], float]:
-        """Return the losses and P-masses of a pair that has this profile, and the mass that is given away.
+        """Return the losses and P-masses of a pair that has this profile, and the mass of infinite loss.
 
         An (ε,δ) guarantee holds for both orders of the two laws, so H at e^(-ε) is at most 1 - e^(-ε)(1 - δ):
         each point has a mirror image. Slopes are taken in 60 digits, since their differences cancel.
@@ -112,17 +112,17 @@ class PrivacyProfile:
 def _point(pair: object) -> tuple[float, float]:
     """Return a point with both numbers rounded up to floats."""
     if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
-        raise InvalidError("points", show(pair), "pairs (ε, δ)")
+        raise bad_value("points", pair, "pairs (ε, δ)")
     epsilon, delta = nonnegative(pair[0], "epsilon"), probability(pair[1], "delta")
     if epsilon > _LARGEST:
-        raise InvalidError("epsilon", show(pair[0]), f"at most {_LARGEST}")
+        raise bad_value("epsilon", pair[0], f"at most {_LARGEST}")
     return round_up(epsilon), min(1.0, round_up(delta))
 
 
 def _corners(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Return the points that shape the curve: the lower convex hull in e^ε, from (0, 1) on."""
     if not points:
-        raise InvalidError("points", "none", "at least one (ε, δ)")
+        raise InvalidError("points must hold at least one pair (ε, δ).", argument="points")
     hull: list[tuple[float, float]] = []
     for x, y in sorted(points):
         if hull and (y >= hull[-1][1] or x == hull[-1][0]):
@@ -133,11 +133,11 @@ def _corners(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ..
     return tuple(hull)
 
 
-def _above(one: tuple[float, float] | None, two: tuple[float, float], three: tuple[float, float]) -> bool:
-    """Whether the middle point lies on or above the chord of its neighbours; None stands for (e^ε = 0, δ = 1)."""
-    share = exp(two[0] - three[0]) if one is None else expm1(two[0] - one[0]) / expm1(three[0] - one[0])
-    start = 1.0 if one is None else one[1]
-    return two[1] >= start + share * (three[1] - start)
+def _above(left: tuple[float, float] | None, middle: tuple[float, float], right: tuple[float, float]) -> bool:
+    """Return whether the middle point is on or above the chord of the others. If left is None, e^ε = 0 and δ = 1."""
+    share = exp(middle[0] - right[0]) if left is None else expm1(middle[0] - left[0]) / expm1(right[0] - left[0])
+    start = 1.0 if left is None else left[1]
+    return middle[1] >= start + share * (right[1] - start)
 
 
 def _on_chord(points: tuple[tuple[float, float], ...], x: float) -> float:
@@ -171,11 +171,11 @@ def _curve(guarantee: Guarantee) -> tuple[Callable[[float], float], float]:
             return (lambda x: delta_of_renyi(a, e, x)), _reach(e + 70 / (a - 1))
         case ZCDP() | GaussianDP() | RenyiDP():
             return (lambda _: 0.0), 0.0
-    raise InvalidError("guarantee", show(guarantee), "one of PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP")
+    raise bad_value("guarantee", guarantee, "one of PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP")
 
 
 def _mixed(delta: float, pure: float) -> float:
-    """Return δ + (1-δ)·δ', rounded up: what an ε-DP mechanism with a give-away of δ has."""
+    """Return δ + (1-δ)·δ', rounded up: the δ of an ε-DP mechanism that reveals everything with probability δ."""
     return delta if pure == 0 else (delta + (1 - delta) * pure) * _UP
 
 

@@ -1,48 +1,85 @@
-"""What has been spent: append-only, charged before a row is read.
+"""The ledger: an append-only history of what was spent. tacit charges it before it reads a row of the data.
 
-A ledger belongs to the data. `charge` admits a question's events by the one filter that its budget fixes, all or none,
-and records them before it returns; only then may the data be read. `finish` records how it ended. Nothing is ever
-given back once reading began.
+A ledger belongs to the data. `charge` asks the filter of the ledger's budget whether it admits all events of a query,
+and records the charge before it returns. Only then may tacit read the data. `finish` records the outcome. A charge is
+never refunded, because reading may have started.
 
-* `memory`    a ledger that lives as long as its process
-* `durable`   one that survives: a SQLite file, or PostgreSQL for many machines
-* `opening`   beginning one, opening one, and holding it against the policy that asks
-* `limits`    what an analyst's own limit must be
-* `settling`  what stewards change: budget, limits, policy, version of the data
-* `records`   what is written: records, each chained to the one before
-* `tables`    where they are written
-* `heads`     the last record and the totals after it
-* `stores`    databases, their locks and transactions
-* `failures`  what their failures mean
-* `replaying` what records say, computed again from the first on
-* `checking`  `verify`: the chain and all totals, and receipts
-* `copies`    export and import as JSON lines
-* `history`   what was spent, by whom, and what it would have cost as one plan
+    tc.ledger.verify(db.ledger)     check the chain and all totals, and receipts
+    tc.ledger.export(db.ledger)     copy the ledger as JSON lines
+    tc.ledger.load(lines, path)     write a copy to a new ledger
+    tc.ledger.history               what was spent, by whom, and what is left
+
+* `records`      the records, each chained to the one before, and the state they describe
+* `state`        the rules: when a record is valid, and what it changes
+* `policies`     the part of a policy that is recorded
+* `memory`       a ledger that ends with its process
+* `sql_ledger`   a ledger in a SQLite file or in PostgreSQL
+* `open_ledger`  creating and opening a SQL ledger
+* `changes`      appending records; budget, limits, policy and data version
+* `schema`       the SQL tables
+* `storage`      databases, their transactions and their failures
+* `ledger_file`  the file of a SQLite ledger: one name, one log
+* `file_locks`   locks on the names of that file
+* `migrate_v1`   ledgers of the first format
+* `replay`       applying all records again, and `verify`
+* `backup`       `export` and `load`
+* `history`      reports on what was spent
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger.records import ANSWERED, FAILED, PENDING
 
-__all__ = ["ANSWERED", "FAILED", "PENDING", "Entry", "Ledger", "Request", "Ticket", "check_name", "described"]
+if TYPE_CHECKING:
+    from tacit.ledger import history
+    from tacit.ledger.backup import export, load
+    from tacit.ledger.replay import verify
+
+__all__ = [
+    "ANSWERED",
+    "FAILED",
+    "PENDING",
+    "Ledger",
+    "LedgerEntry",
+    "Request",
+    "Ticket",
+    "check_name",
+    "described",
+    "export",
+    "history",
+    "load",
+    "verify",
+]
 
 _LONGEST = 200
+_LAZY = {"export": "backup", "load": "backup", "verify": "replay"}
+
+
+def __getattr__(name: str) -> object:
+    """Import the functions that need SQLAlchemy only when they are used: `import tacit` stays fast."""
+    if name == "history":
+        return import_module("tacit.ledger.history")
+    if name in _LAZY:
+        return getattr(import_module(f"tacit.ledger.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'tacit.ledger' has no attribute {name!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be charged.
+    """A query to charge.
 
-    `digest` stands for the question with all its parameters, the policy and the declared version of the data. If it
-    `repeats`, the same digest by the same analyst is answered from the record. `key` is the asker's own name for this
-    very question: asked again under it, it is answered from the record too, and no other question may have it.
+    `digest` identifies the query with all its parameters, the policy and the declared version of the data. If
+    `repeats` is set, a request of the same analyst with the same digest gets the recorded answer. `key` is the caller's
+    own name for this request: a second request under the same key gets the recorded answer too, and no other query may
+    use the key.
     """
 
     question: str
@@ -53,19 +90,19 @@ class Request:
     repeats: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse names that could deceive a reader, and repeats of a question that nothing stands for."""
+        """Check the names, and that a query that may be repeated has a digest."""
         check_name(self.analyst, "analyst")
         if self.key is not None and not check_name(self.key, "request"):
-            raise InvalidError("request", "an empty one", "a name, or left out")
+            raise InvalidError("request is empty.", argument="request", hint="Give a name, or leave request out.")
         if not self.digest and (self.repeats or self.key is not None):
-            raise InvalidError("digest", "none", "given for a question that may be repeated")
+            raise InvalidError("A query that may be repeated needs a digest.", argument="digest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """Leave to read the data once: the record's number, and the head of the chain after it.
+    """Permission to read the data once: the number of the charge, and its link in the chain.
 
-    With an `answer` nothing was charged and nothing may be read: it is the one that was recorded.
+    If `answer` is set, nothing was charged and nothing may be read: it is the recorded answer.
     """
 
     number: int
@@ -74,10 +111,10 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One charge: what was asked, what it ran, when, and how it ended ("pending" until it has).
+class LedgerEntry:
+    """A charge: the query, its events, the time, and the outcome ("pending" until it has ended).
 
-    `total` is what was spent after it; `since` the record with which that budget began.
+    `total` is the total spent after it; `since` is the number of the record with which that budget started.
     """
 
     number: int
@@ -94,33 +131,52 @@ class Ledger(Protocol):
     """A budget and its history."""
 
     @property
+    def name(self) -> str:
+        """The name of the ledger in messages: a path, the scheme of a URL, or "in memory"."""
+
+    @property
+    def created(self) -> bool:
+        """True if a stored ledger did not exist before it was opened; False for a ledger in memory."""
+
+    @property
     def budget(self) -> Budget:
-        """What may be spent in all."""
+        """The budget of the data."""
 
     @property
     def spent(self) -> Spent:
-        """What has been spent."""
+        """The total spent."""
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The number and the link of the last record; in memory the link is empty."""
+
+    @property
+    def since(self) -> int:
+        """The number of the record with which the current budget started."""
 
     def spent_by(self, analyst: str) -> Spent:
-        """Return what one analyst has spent."""
+        """Return the total that one analyst has spent."""
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return what one analyst may spend, if that is limited."""
+        """Return the limit of one analyst, if there is one."""
 
     def recorded(self, request: Request) -> Ticket | None:
-        """Return the answer that this very question got before, if it did; nothing is charged."""
+        """Return the recorded answer to this query, if there is one; charge nothing."""
 
     def charge(self, request: Request) -> Ticket:
-        """Admit all events or none, durably; BudgetError if they do not fit. A recorded answer comes back free."""
+        """Charge all events or none, durably; raise BudgetError if they do not fit.
+
+        If the query has a recorded answer, return it and charge nothing.
+        """
 
     def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
-        """Record how a charge ended: "answered", with the answer, or "failed"; it stays charged either way."""
+        """Record the outcome of a charge: "answered", with the answer, or "failed"; it stays charged."""
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[LedgerEntry]:
         """Return the charges, oldest first."""
 
     def close(self) -> None:
-        """Let go of what is open; the record stays."""
+        """Close files and connections; the history stays."""
 
 
 def check_name(name: object, argument: str) -> str:
@@ -130,12 +186,12 @@ def check_name(name: object, argument: str) -> str:
     'Ann Lee'
     """
     if not isinstance(name, str) or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
-        raise InvalidError(argument, show(name), f"a name of up to {_LONGEST} printable characters")
+        raise bad_value(argument, name, f"a name of up to {_LONGEST} printable characters")
     return name
 
 
-def described(entry: Entry) -> Mapping[str, object]:
-    """Return an entry for people: never a value of the data."""
+def described(entry: LedgerEntry) -> Mapping[str, object]:
+    """Return the public fields of an entry, which hold no value of the data."""
     return {
         "number": entry.number,
         "time": entry.time,

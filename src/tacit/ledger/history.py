@@ -1,15 +1,14 @@
-"""What was spent: by whom, when, what is left, and what it would have cost as one declared plan.
+"""Reports on a ledger: what was spent, when and by whom, what is left, and the cost as one declared plan.
 
-Budgets are enforced by the filter alone. That the same events, had they been declared in advance, would have cost less
-by their composed privacy-loss law is shown, never used: whoever chooses questions by earlier answers gets no such
-bound.
+Only the filter enforces budgets. If the same events had been declared in advance, they would have cost less by their
+composed privacy-loss distribution. This module shows that cost, and nothing uses it to admit a charge: the bound does
+not hold for queries that depend on earlier answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit import plots
@@ -19,8 +18,11 @@ from tacit.guarantees.conversions import epsilon_of_zcdp
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.pld import Bounds
-from tacit.ledger import Entry, Ledger
-from tacit.ledger.records import budget_read
+from tacit.ledger import Ledger, LedgerEntry
+from tacit.ledger.records import left_of
+from tacit.ledger.state import difference
+
+__all__ = ["Charge", "Share", "as_plan", "burn_down", "by_analyst", "charges", "left", "left_of", "remaining"]
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One analyst's part: how many questions, and what they cost together."""
+    """The number of queries of one analyst, and their total cost."""
 
     analyst: str
     questions: int
@@ -37,71 +39,73 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One charge, what it cost, and what was spent of its budget after it."""
+    """A charge, its cost, and the total spent of its budget after it."""
 
-    entry: Entry
+    entry: LedgerEntry
     cost: Spent
     total: Spent
 
 
-def charges(entries: Sequence[Entry]) -> list[Charge]:
-    """Return what each charge cost, all of a ledger's entries given: by how much the filter's own total grew with it.
+def charges(entries: Sequence[LedgerEntry]) -> list[Charge]:
+    """Return the cost of each charge: by how much the filter's total grew with it.
 
-    No event is priced again, so that the costs under one budget add up to what is spent of it, exactly.
+    No event is priced again, so the costs under one budget add up exactly to what is spent of it.
+
+    Args:
+        entries: all entries of a ledger.
 
     Raises:
-        LedgerError: a total is below the one before, as no filter leaves it.
+        LedgerError: a total is below the one before, which no filter allows.
     """
-    found: list[Charge] = []
+    priced: list[Charge] = []
     for entry in entries:
         if entry.total is None:
-            raise InvalidError("entries", "one without a total", "those of a ledger")
-        before = found[-1].total if found and found[-1].entry.since == entry.since else None
-        found.append(Charge(entry, _grown(before, entry.total, entry.number), entry.total))
-    return found
+            raise InvalidError(f"Entry {entry.number} has no total.", argument="entries", hint="Give ledger.entries().")
+        before = priced[-1].total if priced and priced[-1].entry.since == entry.since else None
+        priced.append(Charge(entry, _cost(before, entry.total, entry.number), entry.total))
+    return priced
 
 
-def _grown(before: Spent | None, after: Spent, number: int) -> Spent:
+def _cost(before: Spent | None, after: Spent, number: int) -> Spent:
     if before is None:
         return after
-    loss, delta = after.loss - before.loss, after.delta - before.delta
-    if loss < 0 or delta < 0:
+    if after.loss < before.loss or after.delta < before.delta:
         raise LedgerError(
-            f"The ledger is not what was written: less is spent after record {number} than before it. Nothing was "
-            "changed. Put a copy back, and hold it against your latest receipt: `tacit ledger POLICY verify --receipt "
-            "FILE`."
+            f"The ledger is corrupt: the total spent falls at record {number}.",
+            hint="Restore it from a backup, and compare it with your latest receipt: `tacit ledger POLICY verify "
+            "--receipt FILE`.",
         )
-    return replace(after, loss=loss, delta=delta)
+    return difference(before, after)
 
 
 def by_analyst(ledger: Ledger) -> list[Share]:
-    """Return what each analyst asked and spent, the largest first."""
-    asked: dict[str, int] = {}
+    """Return the queries and the spending of each analyst, the largest first."""
+    counts: dict[str, int] = {}
     for entry in _current(ledger):
-        asked[entry.analyst] = asked.get(entry.analyst, 0) + 1
-    shares = [Share(name, count, ledger.spent_by(name)) for name, count in asked.items()]
-    return sorted(shares, key=lambda one: (-one.spent.loss, one.analyst))
+        counts[entry.analyst] = counts.get(entry.analyst, 0) + 1
+    shares = [Share(name, count, ledger.spent_by(name)) for name, count in counts.items()]
+    return sorted(shares, key=lambda share: (-share.spent.loss, share.analyst))
 
 
-def _current(ledger: Ledger) -> list[Entry]:
-    """Return the charges to the budget that holds now; one for units that are gone has ended."""
-    since = getattr(ledger, "since", 0)  # in memory there is one budget
+def _current(ledger: Ledger) -> list[LedgerEntry]:
+    """Return the charges to the current budget, without those to budgets of earlier units."""
+    since = ledger.since
     return [entry for entry in ledger.entries() if entry.since == since]
 
 
 def as_plan(ledger: Ledger, delta: Number) -> Bounds:
-    """Return what all questions so far would have cost as a plan declared in advance: ε at δ, from both sides."""
+    """Return what all queries so far would have cost as a plan declared in advance: bounds on ε at δ."""
     events = [event for entry in _current(ledger) for event in entry.events]
     if not events:
-        raise InvalidError("ledger", "one without a charge", "one with a history")
+        raise InvalidError("The ledger has no charges, so there is no plan to price.", argument="ledger")
     return compose(events).epsilon(delta=delta, width=0.01)
 
 
 def remaining(ledger: Ledger, delta: Number) -> float:
-    """Return the ε, at δ, that the rest of the budget stands for, rounded down.
+    """Return the ε, at δ, of the rest of the budget, rounded down.
 
-    Of a budget in (ε, δ) it is its rest of ε, whatever δ; of one in zCDP the tight conversion of its rest of ρ, at what
-    of δ its own rest of δ leaves.
+    For a budget in (ε, δ) this is the rest of ε, for every δ. For a budget in zCDP it is the tight conversion of the
+    rest of ρ, at the part of δ that the budget's own rest of δ leaves.
     """
     spent = ledger.spent
     most = limit(ledger.budget)
@@ -114,19 +118,12 @@ def remaining(ledger: Ledger, delta: Number) -> float:
 
 def left(ledger: Ledger) -> Budget:
     """Return what may still be spent, as a budget of the same kind."""
-    spent = ledger.spent  # first: reading it updates the budget
+    spent = ledger.spent  # first, because reading it updates the budget
     return left_of(ledger.budget, spent)
 
 
-def left_of(budget: Budget, spent: Spent) -> Budget:
-    """Return what is left of a budget, or of an analyst's limit, which may be below what is spent: then nothing."""
-    most, none = limit(budget), Fraction(0)
-    loss, delta = max(most.loss - spent.loss, none), max(most.delta - spent.delta, none)
-    return budget_read({"currency": most.currency, "loss": loss, "delta": delta})
-
-
 def burn_down(ledger: Ledger) -> alt.LayerChart:
-    """Draw what is left of the budget after each question."""
+    """Return a chart of what is left of the budget after each query."""
     entries = _current(ledger)
     most = limit(ledger.budget)
     totals = [entry.total.loss for entry in entries if entry.total is not None]

@@ -1,18 +1,19 @@
-"""The part of a policy that a ledger records: whose privacy a charge promised, and the bounds it relied on.
+"""The part of a policy that a ledger records: the privacy unit of each table, and the bounds that charges relied on.
 
-A record writes a unit as an object with one tag, `{"column": NAME}` or `{"row": true}`, so that no column's name can
-be read as `tc.ROW`. Bounds are written under `bounds.NAME`; no other part begins with `bounds.`.
+A record writes a unit as an object with one tag, `{"column": NAME}` or `{"row": true}`. So no column name can be
+confused with `tc.ROW`. Bounds are written under `bounds.NAME`; no other part of a policy starts with `bounds.`.
 
-Version 0.1.0 wrote a unit as text: a column's name, or `each row` for `tc.ROW`. Both a column called `each row` and
-`tc.ROW` therefore have one text. Such a record is read as follows:
+Version 0.1.0 wrote a unit as text: the name of a column, or `each row` for `tc.ROW`. A column called `each row` and
+`tc.ROW` therefore have the same text. tacit reads such a record as follows:
 
 * Any other text is the column of that name.
 * If the table has no column called `each row`, the text means `tc.ROW`.
-* If the table has such a column, the record does not tell which of the two the budget was spent for. The ledger opens
-  only with `accept`: the steward states which unit it always had. Nothing else can tell, and neither is assumed.
+* If the table has such a column, the record does not show for which of the two the budget was spent. The ledger opens
+  only with `accept`: the steward states which unit it always had. tacit has no other source for this and assumes
+  neither.
 
-When a ledger is opened, the tagged form is recorded once, and the unit is fixed from then on: no `accept` changes it.
-Version 0.1.0 does not know the tagged form and refuses it as a changed unit.
+When such a ledger is opened, tacit records the tagged form once. From then on the unit is fixed, and `accept` cannot
+change it. Version 0.1.0 does not know the tagged form and refuses it as a changed unit.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from typing import NamedTuple, TypeAlias
 from tacit.errors import RefusedError
 from tacit.guarantees.events import Neighbours
 
-Part: TypeAlias = str | Mapping[str, str | bool]
+PolicyPart: TypeAlias = str | Mapping[str, str | bool]
 """One part of a recorded policy: text, or the tagged form of a unit."""
 
-Recorded: TypeAlias = Mapping[str, Mapping[str, Part]]
-"""What records say of each table."""
+RecordedPolicy: TypeAlias = Mapping[str, Mapping[str, PolicyPart]]
+"""The recorded parts of each table's policy."""
 
 _ROW: Mapping[str, str | bool] = {"row": True}
 _ROW_TEXT = "each row"
-_NAMES_WITH_ROW_TEXT = frozenset({_ROW_TEXT, ""})  # 0.1.0 wrote a column without a name like tc.ROW, too
+_NAMES_WITH_ROW_TEXT = frozenset({_ROW_TEXT, ""})  # 0.1.0 also wrote a column with an empty name like tc.ROW
 _FIXED = ("unit", "neighbours")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What the guarantee for one table rests on.
+    """The facts about one table on which its guarantee depends.
 
-    `unit` is the column that names the privacy units, None where each row is a unit. `columns` are the names of all
-    columns of the table; they are not recorded, and only help to read a unit that version 0.1.0 recorded.
+    `unit` is the column that names the privacy units, or None if each row is a unit. `columns` are the names of all
+    columns of the table. They are not recorded; they only help to read a unit that version 0.1.0 recorded.
     """
 
     unit: str | None
@@ -49,19 +50,19 @@ class Promise:
     bounds: Mapping[str, str] = field(default_factory=dict)
     columns: Collection[str] = ()
 
-    def parts(self) -> dict[str, Part]:
-        """Return what a record says of the table."""
-        unit: Part = _ROW if self.unit is None else {"column": self.unit}
+    def parts(self) -> dict[str, PolicyPart]:
+        """Return the parts that a record has for this table."""
+        unit: PolicyPart = _ROW if self.unit is None else {"column": self.unit}
         bounds = {f"bounds.{name}": text for name, text in self.bounds.items()}
         return {"unit": unit, "neighbours": self.neighbours, **bounds}
 
 
 Policies: TypeAlias = Mapping[str, Promise]
-"""For each table, what its guarantee rests on; the unit and the neighbour relation can never change."""
+"""The promise for each table. The unit and the neighbour relation can never change."""
 
 
-def under_recorded_names(policies: Policies, recorded: Recorded) -> Policies:
-    """Return policies under the names that records have for their tables: SQL does not tell names apart by case.
+def under_recorded_names(policies: Policies, recorded: RecordedPolicy) -> Policies:
+    """Return policies under the recorded names of their tables, because SQL ignores the case of table names.
 
     >>> promise = Promise(unit=None, neighbours="add/remove")
     >>> list(under_recorded_names({"Visits ": promise, "new": promise}, {"visits": promise.parts()}))
@@ -82,13 +83,13 @@ class Change(NamedTuple):
     acceptable: bool
 
 
-def is_current(recorded: Recorded, policies: Policies) -> bool:
-    """Return whether records have exactly these policies, in the form that is written now."""
+def is_current(recorded: RecordedPolicy, policies: Policies) -> bool:
+    """Return whether these policies are recorded in the present format."""
     return all(recorded.get(name) == promise.parts() for name, promise in policies.items())
 
 
-def changes_of(name: str, recorded: Recorded, promise: Promise) -> list[Change]:
-    """Return how one table's policy differs from the recorded one; a table that is not recorded has no changes."""
+def changes_of(name: str, recorded: RecordedPolicy, promise: Promise) -> list[Change]:
+    """Return the differences between a table's policy and the recorded one; a new table has no differences."""
     before = recorded.get(name)
     if before is None:
         return []
@@ -98,19 +99,21 @@ def changes_of(name: str, recorded: Recorded, promise: Promise) -> list[Change]:
     return _differences(name, before, now)
 
 
-def recorded_changes(before: Recorded, after: Recorded) -> list[str]:
-    """Return what one record of policies changed: new tables, parts that differ, units that 0.1.0 had recorded."""
-    found = [f"new table {name}" for name in after if name not in before]
+def recorded_changes(before: RecordedPolicy, after: RecordedPolicy) -> list[str]:
+    """Return what one policy record changed: new tables, parts that differ, and units that 0.1.0 had recorded."""
+    texts = [f"new table {name}" for name in after if name not in before]
     for name in (name for name in after if name in before):
         was, unit = before[name], after[name]["unit"]
         if isinstance(was.get("unit"), str):
-            found.append(f"unit of {name}: {_shown(unit)}")
+            texts.append(f"unit of {name}: {_shown(unit)}")
             was = {**was, "unit": unit}
-        found += [change.text for change in _differences(name, was, after[name])]
-    return found
+        texts += [change.text for change in _differences(name, was, after[name])]
+    return texts
 
 
-def _differences(name: str, before: Mapping[str, Part], now: Mapping[str, Part]) -> list[Change]:
+def _differences(
+    name: str, before: Mapping[str, PolicyPart | None], now: Mapping[str, PolicyPart | None]
+) -> list[Change]:
     was = {**before, "unit": _tagged(before.get("unit"))}
     return [
         Change(f"{part} of {name}: {_shown(was.get(part))} became {_shown(now.get(part))}", part not in _FIXED)
@@ -119,13 +122,13 @@ def _differences(name: str, before: Mapping[str, Part], now: Mapping[str, Part])
     ]
 
 
-def _is_ambiguous(recorded: Part | None, promise: Promise) -> bool:
+def _is_ambiguous(recorded: PolicyPart | None, promise: Promise) -> bool:
     """Return whether a unit that 0.1.0 recorded may be tc.ROW or a column of this table."""
     return recorded == _ROW_TEXT and not _NAMES_WITH_ROW_TEXT.isdisjoint(promise.columns)
 
 
-def _tagged(recorded: Part | None) -> Part | None:
-    """Return a recorded unit that is not ambiguous in the form that is written now."""
+def _tagged(recorded: PolicyPart | None) -> PolicyPart | None:
+    """Return a recorded unit that is not ambiguous in the present format."""
     if not isinstance(recorded, str):
         return recorded
     return _ROW if recorded == _ROW_TEXT else {"column": recorded}
@@ -138,7 +141,7 @@ def _ambiguous(name: str) -> str:
     )
 
 
-def _shown(part: Part | None) -> str:
+def _shown(part: PolicyPart | None) -> str:
     match part:
         case None:
             return "none"
@@ -154,11 +157,24 @@ def check_changes(changes: Sequence[Change], *, accept: bool) -> None:
     fixed = [change.text for change in changes if not change.acceptable]
     if fixed:
         raise RefusedError(
-            f"The policy changed in what can never change, since the budget was spent for it ({'; '.join(fixed)}). "
-            "Nothing was spent. Put it back, or begin a new ledger for other data."
+            f"The policy changed a part that can never change after a charge ({'; '.join(fixed)}).",
+            hint="Restore it in the policy, or create a new ledger for other data.",
         )
     if changes and not accept:
         raise RefusedError(
-            f"The policy changed since the last charge ({'; '.join(change.text for change in changes)}). Nothing was "
-            "spent. If that is meant, accept it: `tacit ledger POLICY accept`, or accept=True in Python."
+            f"The policy changed since the last charge ({'; '.join(change.text for change in changes)}).",
+            hint="If the change is intended, accept it: `tacit ledger POLICY accept`, or accept=True in Python.",
         )
+
+
+def check_fixed(before: RecordedPolicy, after: RecordedPolicy) -> None:
+    """Raise RefusedError if a policy record changes a unit or a neighbour relation.
+
+    The text 'each row' of version 0.1.0 may become tc.ROW or a column; the steward accepted that.
+    """
+    changes: list[Change] = []
+    for name in (name for name in before if name in after):
+        now = {**after[name], "unit": _tagged(after[name].get("unit"))}
+        was = {**before[name], "unit": now["unit"]} if before[name].get("unit") == _ROW_TEXT else before[name]
+        changes += [change for change in _differences(name, was, now) if not change.acceptable]
+    check_changes(changes, accept=True)

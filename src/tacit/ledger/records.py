@@ -1,50 +1,55 @@
-r"""What a ledger writes: records, each with the hash of all that came before it.
+r"""Ledger records: a numbered list in which each record is chained to the one before it.
 
-A record has a number, a kind and a body, a JSON object in one canonical form. Its link is
+A record has a number, a kind and a body. The body is a JSON object in canonical form. Its link is
 
-    link(n) = SHA-256(link(n-1) ‖ "\n" ‖ n ‖ "\n" ‖ kind ‖ "\n" ‖ body),  link(-1) empty,
+    link(n) = SHA-256(link(n-1) ‖ "\n" ‖ n ‖ "\n" ‖ kind ‖ "\n" ‖ body),  link(-1) empty.
 
-so that whoever knows one link knows that nothing before it was changed, removed, added or moved. Receipts carry the
-link of their charge: an older copy of the ledger that is put back does not have it.
+A reader who knows one link can therefore check that no earlier record was changed, removed, added or moved. A receipt
+carries the link of its charge, so an older copy of the ledger does not match it.
 
-| kind | what it says |
+| kind | content |
 |---|---|
-| begin | the budget, its currency and relation, the software |
-| budget | another budget, by the steward |
-| analyst | what one analyst may spend |
-| policy | what is public about each table, as far as the promise rests on it |
-| version | another declared version of the data; with `disjoint` its units are new ones, and the budget is fresh |
-| clock | the steward's word that the clock was wrong before, not now |
-| charge | a question, who asked, its events, and all totals after it |
-| outcome | how a charge ended, and the answer that was given |
+| begin | the budget, its currency, the neighbour relation, the software version |
+| budget | a new budget, set by the steward |
+| analyst | the limit of one analyst |
+| policy | the public facts about each table on which the guarantee depends |
+| version | a new declared version of the data; with `disjoint` its units are new, and the budget starts at zero spent |
+| clock | the steward's statement that the clock was wrong before, and is right now |
+| charge | a query, the analyst, its events, and all totals after it |
+| outcome | the outcome of a charge, and the answer |
+
+The module `state` has the rules: when a record is valid, and what it changes.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
+from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import ApproxZCDP, Budget, Spent, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.ledger.policies import Recorded
+from tacit.guarantees.filters import Budget, Spent, limit, start
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from tacit.ledger.policies import RecordedPolicy
 
 FORMAT = 2
-"""The version of what is written."""
+"""The version of the record format."""
 
 PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
-"""How a charge ended."""
+"""The outcomes of a charge."""
 
-Body = Mapping[str, object]
+RecordBody: TypeAlias = Mapping[str, object]
+"""The JSON object of a record, parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, as it is stored."""
+    """A record as it is stored."""
 
     number: int
     kind: str
@@ -52,84 +57,122 @@ class Record:
     link: str
 
     @property
-    def said(self) -> dict[str, object]:
-        """The body's parts."""
-        return dict(json.loads(self.body))
+    def fields(self) -> dict[str, Any]:
+        """The body, parsed."""
+        parsed = json.loads(self.body)
+        if not isinstance(parsed, dict):
+            raise TypeError("the body of a record is not an object")
+        return parsed
 
 
-def record(number: int, kind: str, said: Body, before: str) -> Record:
-    """Return a record that follows the one with the link `before`."""
-    body = canonical(said)
-    return Record(number, kind, body, linked(before, number, kind, body))
+def record(number: int, kind: str, body: RecordBody, previous: str) -> Record:
+    """Return the record that follows the one with the link `previous`."""
+    text = canonical(body)
+    return Record(number, kind, text, link_of(previous, number, kind, text))
 
 
-def linked(before: str, number: int, kind: str, body: str) -> str:
-    """Return the link of a record; bytes that are no text, as a damaged file has them, are hashed as they are."""
-    return sha256(f"{before}\n{number}\n{kind}\n{body}".encode("utf-8", "surrogateescape")).hexdigest()
+def link_of(previous: str, number: int, kind: str, body: str) -> str:
+    """Return the link of a record. Bytes that are not UTF-8, as in a damaged file, are hashed unchanged."""
+    return sha256(f"{previous}\n{number}\n{kind}\n{body}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def canonical(said: Body) -> str:
-    """Return JSON in its one form: sorted, without spaces, in ASCII, which every database keeps as it is.
+def canonical(body: RecordBody) -> str:
+    """Return JSON in canonical form: sorted keys, no spaces, ASCII only, so that every database stores it unchanged.
 
     >>> canonical({"b": "ε", "a": None}) == '{"a":null,"b":"' + chr(92) + 'u03b5"}'
     True
     """
-    return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def budget_said(budget: Budget) -> dict[str, str]:
-    """Return a budget's exact numbers, or raise InvalidError for one that no ledger keeps.
+def encode_budget(budget: Budget) -> dict[str, str]:
+    """Return the exact numbers of a budget; raise InvalidError for a currency that ledgers do not support.
 
-    >>> budget_said(ApproxDP(epsilon=0.5, delta=1e-6))
+    >>> encode_budget(ApproxDP(epsilon=0.5, delta=1e-6))
     {'currency': 'basic', 'loss': '1/2', 'delta': '1/1000000'}
     """
     most = limit(budget)
     if most.currency not in ("basic", "zcdp"):
-        raise InvalidError("budget", show(budget), "a PureDP, an ApproxDP, a ZCDP or an ApproxZCDP")
+        raise bad_value("budget", budget, "a PureDP, an ApproxDP, a ZCDP or an ApproxZCDP")
     return {"currency": most.currency, "loss": str(most.loss), "delta": str(most.delta)}
 
 
-def budget_read(said: Mapping[str, object]) -> Budget:
-    """Return the budget that `budget_said` wrote, or raise ValueError.
+def decode_budget(numbers: Mapping[str, object]) -> Budget:
+    """Return the budget that `encode_budget` wrote, or raise ValueError.
 
-    >>> budget_read({"currency": "zcdp", "loss": "1/2", "delta": "0"})
+    >>> decode_budget({"currency": "zcdp", "loss": "1/2", "delta": "0"})
     ZCDP(rho=0.5)
     """
-    loss, delta = (Exact(Fraction(str(said[part]))) for part in ("loss", "delta"))
-    match said["currency"]:
+    loss, delta = (Exact(Fraction(str(numbers[part]))) for part in ("loss", "delta"))
+    match numbers["currency"]:
         case "basic":
             return ApproxDP(epsilon=loss, delta=delta) if delta else PureDP(epsilon=loss)
         case "zcdp":
             return ApproxZCDP(rho=loss, delta=delta) if delta else ZCDP(rho=loss)
-    raise ValueError("no currency of a ledger")
+    raise ValueError("a ledger has no such currency")
 
 
-def total_read(nothing: Spent, loss: object, delta: object) -> Spent:
+def budget_like(budget: Budget, loss: Fraction, delta: Fraction) -> Budget:
+    """Return a budget of the same kind with other amounts.
+
+    >>> budget_like(ApproxDP(epsilon=1, delta=0.5), Fraction(1, 4), Fraction(0))
+    ApproxDP(epsilon=0.25, delta=0.0)
+    """
+    match budget:
+        case PureDP():
+            return PureDP(epsilon=Exact(loss))
+        case ApproxDP():
+            return ApproxDP(epsilon=Exact(loss), delta=Exact(delta))
+        case ZCDP():
+            return ZCDP(rho=Exact(loss))
+        case _:
+            return ApproxZCDP(rho=Exact(loss), delta=Exact(delta))
+
+
+def left_of(budget: Budget, spent: Spent) -> Budget:
+    """Return what is left of a budget or of an analyst's limit; nothing if the limit is below what is spent."""
+    most, zero = limit(budget), Fraction(0)
+    return budget_like(budget, max(most.loss - spent.loss, zero), max(most.delta - spent.delta, zero))
+
+
+def decode_total(nothing: Spent, loss: object, delta: object) -> Spent:
     """Return a total in the currency of an empty one."""
-    return Spent(
-        currency=nothing.currency,
-        loss=Fraction(str(loss)),
-        delta=Fraction(str(delta)),
-        order=nothing.order,
-        neighbours=nothing.neighbours,
-    )
+    return replace(nothing, loss=Fraction(str(loss)), delta=Fraction(str(delta)))
+
+
+class Account(NamedTuple):
+    """The total that one analyst has spent, and the analyst's limit if there is one."""
+
+    spent: Spent
+    limit: Budget | None
+
+    def row(self, analyst: str) -> dict[str, object]:
+        """Return the row of the table `tacit_analysts`."""
+        budget = None if self.limit is None else canonical(encode_budget(self.limit))
+        return {"name": analyst, "loss": str(self.spent.loss), "delta": str(self.spent.delta), "budget": budget}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where a ledger stands: the last record, the totals after it, and what holds now.
+    """The state of a ledger after its last record.
 
-    `since` is the number of the record with which the budget began: the first, or the last disjoint version.
+    `since` is the number of the record with which the current budget started: 0, or the last disjoint version.
     """
 
     number: int
     link: str
     spent: Spent
     budget: Budget
-    policy: Recorded
+    policy: RecordedPolicy
     version: str
     since: int
     time: str
+
+    @classmethod
+    def begin(cls, budget: Budget, neighbours: Neighbours) -> Head:
+        """Return the head of a ledger in which nothing was spent."""
+        nothing = start(budget, neighbours)
+        return cls(number=0, link="", spent=nothing, budget=budget, policy={}, version="", since=0, time="")
 
     @property
     def nothing(self) -> Spent:
@@ -137,7 +180,7 @@ class Head:
         return replace(self.spent, loss=Fraction(0), delta=Fraction(0))
 
     def row(self) -> dict[str, object]:
-        """Return the row that says so."""
+        """Return the row of the table `tacit_head`."""
         return {
             "place": 1,
             "format": FORMAT,
@@ -145,7 +188,7 @@ class Head:
             "link": self.link,
             "loss": str(self.spent.loss),
             "delta": str(self.spent.delta),
-            "budget": canonical(budget_said(self.budget)),
+            "budget": canonical(encode_budget(self.budget)),
             "neighbours": self.spent.neighbours,
             "policy": canonical(self.policy),
             "version": self.version,
@@ -154,16 +197,104 @@ class Head:
         }
 
 
-def question_name(analyst: str, version: str, digest: str) -> str:
-    """Return the name under which a question is found again; names of people and versions have no line breaks."""
+class Tables(Protocol):
+    """The state of a ledger beside its head: analysts, charges and requests, by name or number."""
+
+    @property
+    def name(self) -> str:
+        """The name of the ledger in messages."""
+
+    def account(self, analyst: str, nothing: Spent) -> Account:
+        """Return the account of an analyst; an analyst without a record has spent `nothing`."""
+
+    def set_account(self, analyst: str, account: Account) -> None:
+        """Store the account of an analyst."""
+
+    def reset_accounts(self, nothing: Spent) -> None:
+        """Set what each analyst has spent to zero; limits stay."""
+
+    def outcome(self, charge: int) -> str | None:
+        """Return the outcome of a charge, or None if there is no such charge."""
+
+    def set_outcome(self, charge: int, outcome: str, record: int | None) -> None:
+        """Store the outcome of a charge and the number of its record."""
+
+    def charged_after(self, number: int) -> bool:
+        """Return whether there is a charge after a record."""
+
+    def request(self, name: str) -> tuple[int, str] | None:
+        """Return the number and the digest of the latest record with a request name."""
+
+    def set_request(self, name: str, number: int, digest: str) -> None:
+        """Store the number and the digest under a request name."""
+
+
+@dataclass(slots=True)
+class MemoryTables:
+    """The tables in memory."""
+
+    name: str
+    accounts: dict[str, Account] = field(default_factory=dict)
+    charges: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    requests: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def account(self, analyst: str, nothing: Spent) -> Account:
+        """Return the account of an analyst."""
+        return self.accounts.get(analyst) or Account(nothing, None)
+
+    def set_account(self, analyst: str, account: Account) -> None:
+        """Store the account of an analyst."""
+        self.accounts[analyst] = account
+
+    def reset_accounts(self, nothing: Spent) -> None:
+        """Set what each analyst has spent to zero."""
+        self.accounts = {name: Account(nothing, account.limit) for name, account in self.accounts.items()}
+
+    def outcome(self, charge: int) -> str | None:
+        """Return the outcome of a charge."""
+        return self.charges.get(charge, (None, None))[0]
+
+    def set_outcome(self, charge: int, outcome: str, record: int | None) -> None:
+        """Store the outcome of a charge."""
+        self.charges[charge] = outcome, record
+
+    def charged_after(self, number: int) -> bool:
+        """Return whether there is a charge after a record; charges are stored in order."""
+        return next(reversed(self.charges), -1) > number
+
+    def request(self, name: str) -> tuple[int, str] | None:
+        """Return the latest record with a request name."""
+        return self.requests.get(name)
+
+    def set_request(self, name: str, number: int, digest: str) -> None:
+        """Store a request."""
+        self.requests[name] = number, digest
+
+    def rows(self, head: Head) -> dict[str, list[dict[str, object]]]:
+        """Return the rows of all derived tables of a SQL ledger in this state."""
+        return {
+            "tacit_head": [head.row()],
+            "tacit_analysts": [account.row(name) for name, account in self.accounts.items()],
+            "tacit_charges": [
+                {"number": number, "outcome": outcome, "ended": record}
+                for number, (outcome, record) in self.charges.items()
+            ],
+            "tacit_requests": [
+                {"name": name, "number": number, "digest": digest} for name, (number, digest) in self.requests.items()
+            ],
+        }
+
+
+def query_name(analyst: str, version: str, digest: str) -> str:
+    """Return the name of a repeatable query in `tacit_requests`. Analysts and versions have no line breaks."""
     return f"question {analyst}\n{version}\n{digest}"
 
 
 def key_name(analyst: str, key: str) -> str:
-    """Return the name under which an asker's own key is found again."""
+    """Return the name of an analyst's request key in `tacit_requests`."""
     return f"key {analyst}\n{key}"
 
 
 def version_name(version: str) -> str:
-    """Return the name under which a declared version of the data is found again."""
+    """Return the name of a declared version of the data in `tacit_requests`."""
     return f"version {version}"

@@ -1,4 +1,4 @@
-"""Nobody is trusted: each person's device randomises the answer before it leaves; one file a protocol.
+"""The local model: each person's device randomises the answer before it leaves. No party is trusted.
 
 | protocol | a report is | best for |
 |---|---|---|
@@ -7,11 +7,11 @@
 | `SUE`, `OUE` | a bit for each value | teaching; domains up to some thousands |
 | `BLH`, `OLH` | a hash function and a bucket | small reports of large domains |
 | `Hadamard` | one output | large domains, quick decoding |
-| `SubsetSelection` | a set of values | the least error, at any size of report |
+| `SubsetSelection` | a set of values | the least error, with large reports |
 | `ProjectiveGeometry` | one output | large domains, quick decoding, nearly the least error |
 
-A protocol is made from a public domain and ε. `randomize` runs on the device and needs `parameters()` alone; an
-`Aggregator` counts reports on the server; an `Estimate` has unbiased counts, their errors and intervals.
+Make a protocol from a public domain and ε. `randomize` runs on the device and needs only `parameters()`. An
+`Aggregator` counts reports on the server. An `Estimate` has unbiased counts, their errors and intervals.
 
 >>> import tacit as tc
 >>> oracle = tc.local.OLH(domain=["tea", "coffee", "water"], epsilon=1.0)
@@ -22,18 +22,16 @@ A protocol is made from a public domain and ε. `randomize` runs on the device a
 
 from tacit.local.aggregator import Aggregator
 from tacit.local.base import Protocol
-from tacit.local.blh import BLH
 from tacit.local.choose import Choice, choose, plot_errors
 from tacit.local.estimate import Estimate
 from tacit.local.grr import GRR
 from tacit.local.hadamard import Hadamard
-from tacit.local.olh import OLH
-from tacit.local.oue import OUE
+from tacit.local.local_hashing import BLH, OLH
 from tacit.local.parameters import protocol
 from tacit.local.projective_geometry import ProjectiveGeometry
 from tacit.local.reports import Reports
 from tacit.local.subset_selection import SubsetSelection
-from tacit.local.sue import SUE
+from tacit.local.unary_encoding import OUE, SUE
 from tacit.local.warner import Warner
 
 __all__ = [
@@ -55,3 +53,7 @@ __all__ = [
     "plot_errors",
     "protocol",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

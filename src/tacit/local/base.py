@@ -1,8 +1,8 @@
-"""What every protocol is: a randomiser for clients, a tally and its decoding for servers, a law, parameters.
+"""The base class of all protocols: a randomiser for clients, a tally and its decoding for servers.
 
-A protocol has a number of outputs and draws one of them for a value; the probability of each is a rational that is
-fixed when the protocol is made (see `law`). Randomising needs the public parameters alone. Decoding needs the tally:
-a fixed number of integer cells, whatever the number of people.
+A protocol draws one of its outputs for each value. The probability of each output is a rational number, fixed at
+construction (see `response_law`). Randomising needs only the public parameters. Decoding needs the tally: a number of
+integer cells that does not depend on the number of people.
 """
 
 from __future__ import annotations
@@ -15,33 +15,31 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
+from tacit.arrays import Bytes, Ints
+from tacit.errors import bad_value
 from tacit.guarantees.events import PureRelease, RandomizedBit
 from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.guarantees.values import PureDP
+from tacit.local.count_laws import Decoded, Supports
 from tacit.local.domain import Domain
-from tacit.local.law import Pure, read_epsilon
 from tacit.local.reports import Reports
-from tacit.local.tails import Decoded, Supports
-from tacit.mechanisms.arguments import count_of
-from tacit.mechanisms.fixed import Fixed
+from tacit.local.response_law import Pure, read_epsilon
+from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.validation import count_of
 from tacit.noise.bits import SYSTEM, BitSource
 
 if TYPE_CHECKING:
     from tacit.local.aggregator import Aggregator
     from tacit.local.estimate import Estimate
 
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[np.uint8]
 
 FORMAT, VERSION = "tacit.local", 1
 _SHARE = "a number from 0 to 1"
 _CHUNK_ROWS, _CHUNK_BYTES = 1 << 16, 1 << 20
 
 
-class Protocol(Fixed):
+class Protocol(Frozen):
     """A frequency oracle with one report a person; ε-DP for each person against everybody, the server included.
 
     Attributes:
@@ -56,27 +54,27 @@ class Protocol(Fixed):
     _width: int
 
     def __init__(self, domain: Domain, epsilon: Fraction) -> None:
-        """Keep what all protocols have; a child goes on and calls `_finish`."""
+        """Store what all protocols have. A subclass continues and then calls `_finish`."""
         self._domain = domain
         self._epsilon = epsilon
         self.guarantee = PureDP(epsilon=Exact(epsilon))
         self.event: PureRelease | RandomizedBit = PureRelease(epsilon=epsilon, neighbours="change one")
 
     def _finish(self, width: int, cells: int, **shown: object) -> None:
-        """End construction: the bytes of a report, the cells of the tally, and the digest of the parameters."""
+        """Finish construction: set the bytes of a report, the cells of the tally and the digest of the parameters."""
         self._width, self._cells = width, cells
         self.report_bytes = width
-        self._digest = hashlib.sha256(_canonical(self._written()).encode()).digest()[:16]
-        self._fix(**shown)
+        self._digest = hashlib.sha256(_canonical(self._fields()).encode()).digest()[:16]
+        self._freeze(**shown)
 
     @property
     def domain(self) -> Sequence[object]:
-        """The values, in the order of the estimates; a range where only their number was given."""
+        """The values, in the order of the estimates; a range if only their number was given."""
         return self._domain.values
 
     @property
     def domain_size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self._domain.size
 
     @property
@@ -86,34 +84,34 @@ class Protocol(Fixed):
 
     @property
     def digest(self) -> str:
-        """Sixteen bytes, in hexadecimal digits, that stand for the parameters in every report."""
+        """The identifier of the parameters in every report: 16 bytes in hexadecimal."""
         return self._digest.hex()
 
     def parameters(self) -> str:
-        """Return all that a client needs, as JSON: public, the same for everybody; `tc.local.protocol` reads it."""
-        return _canonical({**self._written(), "digest": self.digest})
+        """Return the public parameters that a client needs, as JSON; `tc.local.protocol` reads it."""
+        return _canonical({**self._fields(), "digest": self.digest})
 
-    def _written(self) -> dict[str, object]:
+    def _fields(self) -> dict[str, object]:
         return {
             "format": FORMAT,
             "version": VERSION,
             "protocol": type(self).__name__,
             "epsilon": str(self._epsilon),
-            "domain": self._domain.written(),
+            "domain": self._domain.to_json(),
             **self._constants(),
         }
 
     @abstractmethod
     def _constants(self) -> dict[str, object]:
-        """Return what the client draws with; it follows from ε and the domain."""
+        """Return the constants that the client draws with. They follow from ε and the domain."""
 
     def randomize(self, values: object) -> Reports:
-        """Return one report for each value, drawn from the operating system's randomness; for the person's device.
+        """Return one report for each value, drawn from the operating system's randomness. Run it on the device.
 
         Args:
             values: values of the domain: a list, an array, a column of a frame, or one value.
         """
-        return self._randomize(self._domain.places(values), SYSTEM)
+        return self._randomize(self._domain.positions(values), SYSTEM)
 
     def _randomize(self, index: Ints, bits: BitSource) -> Reports:
         records = np.empty((index.size, self._width), dtype=np.uint8)
@@ -123,19 +121,19 @@ class Protocol(Fixed):
         return Reports(protocol=self.code, digest=self._digest, records=records)
 
     @abstractmethod
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
-        """Draw one record for each place of the domain."""
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
+        """Draw one record for each position in the domain."""
 
     @abstractmethod
     def _chance(self, record: bytes, index: int) -> Fraction:
         """Return the exact probability that a person with this value sends this record."""
 
     @abstractmethod
-    def _tally(self, records: Records) -> tuple[Ints, int]:
-        """Return the cells of these records and how many of them were in range; the others are left out."""
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
+        """Return the cells of these records and the number of records that were in range. Skip the others."""
 
     def _possible(self, cells: Ints, n: int) -> bool:
-        """Tell whether n reports can have left these cells: right in number, none below 0, none above n."""
+        """Return whether n reports can produce these cells: the right number of cells, each from 0 to n."""
         return cells.shape == (self._cells,) and 0 <= int(cells.min()) <= int(cells.max()) <= n
 
     @abstractmethod
@@ -149,16 +147,16 @@ class Protocol(Fixed):
         """Return the exact variance of the estimated count of a value that a share `frequency` of n people has.
 
         Args:
-            n: how many people report.
-            frequency: the share of them that has the value.
+            n: the number of people who report.
+            frequency: the share of them who have the value.
         """
         share = to_fraction(frequency, "frequency", _SHARE)
         if not 0 <= share <= 1:
-            raise InvalidError("frequency", show(frequency), _SHARE)
+            raise bad_value("frequency", frequency, _SHARE)
         return self._variance(count_of(n, "n"), float(share))
 
     def aggregator(self) -> Aggregator:
-        """Return an empty tally: reports are added as they come, tallies are merged, saved and estimated from."""
+        """Return an empty tally. Add reports to it, merge it with others, save it, and estimate from it."""
         from tacit.local.aggregator import Aggregator  # noqa: PLC0415 - it knows protocols
 
         return Aggregator(self)
@@ -171,7 +169,7 @@ class Protocol(Fixed):
 
 
 class PureProtocol(Protocol):
-    """A protocol with one p' and one q' for all values (see `law.Pure`); the tally becomes supports, then counts."""
+    """A protocol with one p' and one q' for all values (see `response_law.Pure`). Supports give counts."""
 
     _law: Pure
 
@@ -186,7 +184,7 @@ class PureProtocol(Protocol):
         return float(self._law.q)
 
     def _support(self, cells: Ints) -> Ints:
-        """Return how many reports support each value."""
+        """Return the number of reports that support each value."""
         return cells[: self._domain.size]
 
     def _decode(self, cells: Ints, n: int) -> Decoded:
@@ -196,13 +194,13 @@ class PureProtocol(Protocol):
         return self._law.variance(n, frequency)
 
 
-def begin(domain: object, epsilon: Number) -> tuple[Domain, Fraction]:
+def read_arguments(domain: object, epsilon: Number) -> tuple[Domain, Fraction]:
     """Read the two arguments that protocols share."""
     return domain if isinstance(domain, Domain) else Domain(domain), read_epsilon(epsilon)
 
 
 def total(cells: Ints) -> int:
-    """Return the sum of cells that are not below 0, exactly, whatever a file claims that they hold."""
+    """Return the exact sum of non-negative cells, also if a damaged file holds cells whose sum overflows 64 bits."""
     return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
 
 

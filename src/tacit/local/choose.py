@@ -1,7 +1,7 @@
-"""Which protocol to use: the least variance of a rare value, and among near equals the lightest.
+"""Choose a protocol: the least variance of a rare value, and among near equals the smallest report.
 
-Everything comes from the closed variances; nothing is simulated. Two protocols whose standard errors are within 2 % of
-each other serve equally; then the size of a report and the server's work decide.
+All numbers come from closed forms of the variance. If the standard errors of two protocols are within 2 % of each
+other, the size of a report and the work of the server decide.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.exact import Number
-from tacit.local.base import Protocol, begin
+from tacit.local.base import Protocol, read_arguments
 from tacit.local.domain import Domain
-from tacit.local.law import read_epsilon
 from tacit.local.parameters import ORACLES
-from tacit.mechanisms.arguments import count_of
+from tacit.local.response_law import read_epsilon
+from tacit.mechanisms.validation import count_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -39,12 +39,12 @@ _SERVER: Mapping[str, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """What one protocol would cost and give.
+    """The error and the cost of one protocol.
 
     Attributes:
         protocol: its name.
-        std: the standard error of the count of a value that nobody has, from n reports, or from one where n is not
-            known; it grows with √n.
+        std: the standard error of the count of a value that nobody has, from n reports, or from one report if n is
+            not known; it grows with √n.
         report_bytes: the size of a report.
         server: the server's work.
     """
@@ -57,7 +57,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The protocol to use, and why.
+    """The protocol to use, and the reason.
 
     Attributes:
         protocol: its name.
@@ -77,11 +77,12 @@ class Choice:
         """Return the protocol, for a list of values or, without one, for 0, …, d-1.
 
         Args:
-            domain: as many values as were asked for.
+            domain: `domain_size` values.
         """
         values = Domain(self.domain_size if domain is None else domain)
         if values.size != self.domain_size:
-            raise InvalidError("domain", f"{values.size} values", f"{self.domain_size} values, as it was chosen for")
+            message = f"The domain has {values.size:,} values, but the protocol was chosen for {self.domain_size:,}."
+            raise InvalidError(message, argument="domain", hint="Choose again for the new size.")
         return ORACLES[self.protocol](domain=values, epsilon=self.epsilon)
 
 
@@ -94,19 +95,19 @@ def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_repor
     'ProjectiveGeometry'
 
     Args:
-        domain_size: how many values there are.
+        domain_size: the number of values.
         epsilon: the guarantee of each report.
-        n: how many people will report; scales the error only.
-        max_report_bytes: the largest report that is acceptable.
+        n: the number of people who will report; it only scales the error.
+        max_report_bytes: the largest acceptable report.
     """
-    domain, _ = begin(domain_size, epsilon)
+    domain, _ = read_arguments(domain_size, epsilon)
     people = 1 if n is None else count_of(n, "n")
     table = sorted((_option(name, domain, epsilon, people) for name in ORACLES), key=lambda option: option.std)
     most = None if max_report_bytes is None else count_of(max_report_bytes, "max_report_bytes")
     fitting = [option for option in table if most is None or option.report_bytes <= most]
     if not fitting:
         least = min(option.report_bytes for option in table)
-        raise InvalidError("max_report_bytes", show(max_report_bytes), f"at least {least} for this domain")
+        raise bad_value("max_report_bytes", max_report_bytes, f"at least {least} for this domain")
     near = [option for option in fitting if option.std <= _NEAR * fitting[0].std]
     best = min(near, key=lambda option: (option.report_bytes, _SERVER[option.protocol][0], option.std))
     return Choice(
@@ -115,14 +116,14 @@ def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_repor
         why=_why(best, fitting, near, table),
         table=tuple(table),
         domain_size=domain.size,
-        epsilon=epsilon,  # type: ignore[arg-type]  # kept as given; a protocol reads it again
+        epsilon=epsilon,  # type: ignore[arg-type]  # stored unchanged; a protocol reads it again
     )
 
 
 def _option(name: str, domain: Domain, epsilon: Number, n: int) -> Option:
-    made = ORACLES[name](domain=domain, epsilon=epsilon)
-    std = sqrt(made.variance(n=n))
-    return Option(protocol=name, std=std, report_bytes=made.report_bytes, server=_SERVER[name][1])
+    oracle = ORACLES[name](domain=domain, epsilon=epsilon)
+    std = sqrt(oracle.variance(n=n))
+    return Option(protocol=name, std=std, report_bytes=oracle.report_bytes, server=_SERVER[name][1])
 
 
 def _why(best: Option, fitting: Sequence[Option], near: Sequence[Option], table: Sequence[Option]) -> str:
@@ -167,15 +168,15 @@ def plot_errors(
         title = f"Variance of a rare value, ε = {float(read_epsilon(epsilon)):g}"
         lines = {name: [_each(name, d, epsilon) for d in sizes] for name in ORACLES}
         return plots.variances(sizes, lines, across="domain size d", title=title)
-    raise InvalidError("arguments", "others", "epsilons= and domain_size=, or domain_sizes= and epsilon=")
+    raise InvalidError("plot_errors needs epsilons= and domain_size=, or domain_sizes= and epsilon=.")
 
 
-def _several(given: object, argument: str) -> list[Any]:
-    """Return a list of numbers, at least one."""
-    found = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) else []
-    if not found:
-        raise InvalidError(argument, show(given), "a list of numbers, at least one")
-    return [each.item() if isinstance(each, np.generic) else each for each in found]
+def _several(values: object, argument: str) -> list[Any]:
+    """Return a list of at least one number."""
+    numbers = list(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)) else []
+    if not numbers:
+        raise bad_value(argument, values, "a list of at least one number")
+    return [number.item() if isinstance(number, np.generic) else number for number in numbers]
 
 
 def _each(name: str, d: int, epsilon: Number) -> float:

@@ -1,6 +1,6 @@
-"""Counts that a population can have, from unbiased ones: five steps by name, each of which makes them biased.
+"""Consistency steps: from unbiased counts to counts that a population can have. Each step makes them biased.
 
-| name | what is done | sums to n |
+| name | step | sums to n |
 |---|---|---|
 | norm-sub | max(c + δ, 0), with δ so that the sum is n | yes |
 | simplex | the nearest point, by least squares, of {c ≥ 0, Σc = n}: the same as norm-sub | yes |
@@ -8,7 +8,7 @@
 | base-cut | c where the reports contradict a count of 0, else 0 | no |
 | isotonic | cumulative counts made to rise from 0 to n, by least squares; for an ordered domain | yes |
 
-See Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li, NDSS 2020. Only reports go in, so privacy is untouched.
+See Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li, NDSS 2020. The steps use only reports, so privacy is unaffected.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats
+
 Method = Literal["norm-sub", "norm-mul", "base-cut", "simplex", "isotonic"]
 Low = Callable[[float], Floats]
-Step = Callable[[Floats, int, Low], Floats]
+ConsistencyStep = Callable[[Floats, int, Low], Floats]
 
 _EXCESS = 0.05
 
@@ -53,7 +53,7 @@ def simplex(counts: Floats, n: int, _: Low) -> Floats:
 
 
 def _under(counts: Floats) -> Floats:
-    """Return how far each count is below the largest: the same point is nearest, and n is not lost among huge counts.
+    """Return each count minus the largest: the nearest point is the same, and n is not lost among huge counts.
 
     At a tiny ε counts are of size 10^17 and more. Those that stay above 0 are within n of the largest, and such
     differences are exact or nearly so.
@@ -62,7 +62,7 @@ def _under(counts: Floats) -> Floats:
 
 
 def norm_mul(counts: Floats, n: int, _: Low) -> Floats:
-    """Return max(c, 0) scaled to sum to n; even counts where none is above 0."""
+    """Return max(c, 0) scaled to sum to n; equal counts if none is above 0."""
     cut = np.maximum(counts, 0.0)
     total = float(cut.sum())
     return np.asarray(cut / total * n) if total > 0 else np.full(counts.size, n / counts.size)
@@ -88,7 +88,7 @@ def isotonic(counts: Floats, n: int, _: Low) -> Floats:
     return np.diff(upto, prepend=0.0, append=float(n))
 
 
-METHODS: Mapping[str, Step] = {
+METHODS: Mapping[str, ConsistencyStep] = {
     "norm-sub": norm_sub,
     "norm-mul": norm_mul,
     "base-cut": base_cut,

@@ -1,4 +1,4 @@
-"""The public list of values that a person may have; what a report speaks of is a value's place in it."""
+"""The public list of values that a person may have. Reports refer to a value by its position in the list."""
 
 from __future__ import annotations
 
@@ -8,130 +8,145 @@ from math import isfinite
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
+from tacit.arrays import Ints
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.exact import whole
 
-Ints = npt.NDArray[np.int64]
-Value = str | int | float | bool
+DomainValue = str | int | float | bool
 
 LARGEST = 1 << 24
 _SAFE = 1 << 53
-_WANT = f"a list of 2 to {LARGEST:,} different values (text, numbers, True and False), or their number"
-_OUTSIDE = "a value outside the domain"
+_REQUIREMENT = f"a list of 2 to {LARGEST:,} different values (text, numbers, True and False), or their number"
+_UNREADABLE = "The values cannot be read."
+_OUTSIDE = "A value is not in the domain."
 _FEW = 4
 
 
 class Domain:
     """Values 0, 1, …, d-1, or a list of them; public, fixed, in an order that client and server share.
 
-    >>> Domain(["tea", "coffee"]).places(["coffee", "tea", "coffee"])
+    >>> Domain(["tea", "coffee"]).positions(["coffee", "tea", "coffee"])
     array([1, 0, 1])
     """
 
-    __slots__ = ("_places", "size", "values")
+    __slots__ = ("_index", "size", "values")
 
-    def __init__(self, given: object) -> None:
+    def __init__(self, values: object) -> None:
         """Read a list of values or their number."""
-        count = given.stop if isinstance(given, range) and (given.start, given.step) == (0, 1) else whole(given)
-        self.values: Sequence[Value] = range(_size(count)) if count is not None else _listed(given)
+        is_count = isinstance(values, range) and (values.start, values.step) == (0, 1)
+        count = values.stop if is_count else whole(values)  # type: ignore[attr-defined]  # a range
+        self.values: Sequence[DomainValue] = range(_size(count)) if count is not None else _read_list(values)
         self.size = len(self.values)
-        listed = enumerate(self.values) if count is None else None
-        self._places: dict[object, int] | None = None if listed is None else {value: place for place, value in listed}
+        self._index: dict[object, int] | None = None
+        if count is None:
+            self._index = {value: position for position, value in enumerate(self.values)}
 
-    def places(self, values: object) -> Ints:
-        """Return the place of each value; refuse a value outside the domain without naming it.
+    def positions(self, values: object) -> Ints:
+        """Return the position of each value, or of a single value.
 
-        One value alone will do.
+        Raise InvalidError for a value outside the domain, without showing it.
         """
-        values = _plain(values, columns=self._places is not None)
+        values = _plain(values, columns=self._index is not None)
         if isinstance(values, Mapping) or hasattr(values, "columns"):
-            raise InvalidError("values", "a table or a mapping", "values of the domain: one column of it")
+            raise InvalidError("The values are a table or a mapping.", argument="values", hint="Pass one column of it.")
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             values = [values]
-        return self._counted(values) if self._places is None else self._looked_up(values)
+        return self._numbers(values) if self._index is None else self._look_up(values)
 
-    def _counted(self, values: object) -> Ints:
+    def _numbers(self, values: object) -> Ints:
         try:
             array = np.asarray(values)
-        except Exception:  # noqa: BLE001 - the values' own code; what it says may hold data
-            raise InvalidError("values", "something unreadable", "values of the domain") from None
+        except Exception:  # noqa: BLE001 - code of the values; its message may hold data
+            raise InvalidError(_UNREADABLE, argument="values") from None
+        allowed = f"Values must be whole numbers from 0 to {self.size - 1}"
         if array.size == 0:
             return np.empty(0, dtype=np.int64)
         if array.dtype.kind == "O" and all(whole(value) is not None for value in array.flat):
             array = np.array([min(max(int(value), -1), self.size) for value in array.flat])
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InvalidError("values", "something else", f"whole numbers from 0 to {self.size - 1}, in one column")
+            raise InvalidError(f"{allowed}, in one column.", argument="values")
         if int(array.min()) < 0 or int(array.max()) >= self.size:
-            raise InvalidError("values", _OUTSIDE, f"whole numbers from 0 to {self.size - 1}")
+            raise InvalidError(_OUTSIDE, argument="values", hint=f"{allowed}.")
         return array.astype(np.int64, copy=False)
 
-    def _looked_up(self, values: Iterable[object]) -> Ints:
-        place = self._places or {}
+    def _look_up(self, values: Iterable[object]) -> Ints:
+        index = self._index or {}
         try:
             column = values.tolist() if isinstance(values, np.ndarray) else values
-            found = [place.get(value, -1) for value in column]
-        except Exception:  # noqa: BLE001 - an unhashable value, or the values' own code
-            raise InvalidError("values", "something unreadable", "values of the domain") from None
-        result = np.array(found, dtype=np.int64)
+            result = np.array([index.get(value, -1) for value in column], dtype=np.int64)
+        except Exception:  # noqa: BLE001 - an unhashable value, or code of the values
+            raise InvalidError(_UNREADABLE, argument="values") from None
         if result.size and int(result.min()) < 0:
-            raise InvalidError("values", _OUTSIDE, f"among the domain's {self.size} values")
+            hint = f"The domain has {self.size:,} values; see `.domain`."
+            raise InvalidError(_OUTSIDE, argument="values", hint=hint)
         return result
 
-    def written(self) -> list[Value] | dict[str, int]:
+    def to_json(self) -> list[DomainValue] | dict[str, int]:
         """Return the domain as JSON holds it."""
-        return {"size": self.size} if self._places is None else list(self.values)
+        return {"size": self.size} if self._index is None else list(self.values)
 
-    def shown(self) -> object:
-        """Return what a representation shows: the number of values, or a few of them."""
-        return self.size if self._places is None else list(self.values) if self.size <= _FEW else Many(self.size)
+    def summary(self) -> object:
+        """Return what a representation shows: the values if they are few, or their number."""
+        if self._index is None:
+            return self.size
+        return list(self.values) if self.size <= _FEW else ValueCount(self.size)
 
 
-class Many(int):
-    """A number of values, shown as such."""
+class ValueCount(int):
+    """A number of values, printed as "<1,000 values>"."""
 
     def __repr__(self) -> str:
-        """Show how many."""
+        """Return the number with its noun."""
         return f"<{int(self):,} values>"
 
 
-def read(written: object) -> Domain:
+def read_domain(json: object) -> Domain:
     """Read a domain from JSON."""
-    if isinstance(written, dict) and set(written) == {"size"}:
-        return Domain(written["size"])
-    if isinstance(written, list):
-        return Domain(written)
-    raise InvalidError("domain", show(written), _WANT)
+    if isinstance(json, dict) and set(json) == {"size"}:
+        return Domain(json["size"])
+    if isinstance(json, list):
+        return Domain(json)
+    raise bad_value("domain", json, _REQUIREMENT)
 
 
 def _size(count: int) -> int:
     if not 2 <= count <= LARGEST:  # noqa: PLR2004 - one value needs no question
-        raise InvalidError("domain", show(count), _WANT)
+        raise bad_value("domain", count, _REQUIREMENT)
     return count
 
 
-def _listed(given: object) -> tuple[Value, ...]:
-    if isinstance(given, (set, frozenset)):
-        raise InvalidError("domain", "a set, whose order changes from run to run", f"{_WANT}; sorted(...) makes a list")
-    if isinstance(given, (str, bytes, dict)) or not isinstance(given, Iterable):
-        raise InvalidError("domain", show(given), _WANT)
-    values = _read(given)
-    _size(len(values))
-    for value in values:
-        if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not isfinite(value)):
-            raise InvalidError("domain", f"a {type(value).__name__} in it", f"{_WANT}; no NaN, no infinity")
-        if isinstance(value, int) and abs(value) > _SAFE:
-            raise InvalidError("domain", "a whole number beyond ±2^53", f"{_WANT}; write such numbers as text")
-        if isinstance(value, str) and not _is_unicode(value):
-            raise InvalidError("domain", "text that is no Unicode", _WANT)
-    if len(set(values)) < len(values):
-        raise InvalidError("domain", "a value twice (1, 1.0 and True are one value)", _WANT)
-    return cast("tuple[Value, ...]", values)
+def _invalid(message: str, hint: str | None = None) -> InvalidError:
+    return InvalidError(message, argument="domain", hint=hint)
+
+
+def _read_list(values: object) -> tuple[DomainValue, ...]:
+    if isinstance(values, (set, frozenset)):
+        raise _invalid("The domain is a set, whose order changes from run to run.", "Make a list with sorted(...).")
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise bad_value("domain", values, _REQUIREMENT)
+    result = _read_items(values)
+    _size(len(result))
+    for value in result:
+        _check_value(value)
+    if len(set(result)) < len(result):
+        raise _invalid("The domain contains a value twice.", "Remove it; 1, 1.0 and True are one value.")
+    return cast("tuple[DomainValue, ...]", result)
+
+
+def _check_value(value: object) -> None:
+    if not isinstance(value, (str, int, float)):
+        raise _invalid(f"The domain contains a {type(value).__name__}.", f"It must be {_REQUIREMENT}.")
+    if isinstance(value, float) and not isfinite(value):
+        raise _invalid("The domain contains NaN or an infinity.", "Remove it.")
+    if isinstance(value, int) and abs(value) > _SAFE:
+        raise _invalid("The domain contains a whole number beyond ±2^53.", "Write such numbers as text.")
+    if isinstance(value, str) and not _is_unicode(value):
+        raise _invalid("The domain contains text that is not valid Unicode.")
 
 
 def _plain(values: object, *, columns: bool = True) -> object:
-    """Return an Arrow value, an array of one value and, if asked, an Arrow column as Python's own; else as it is."""
+    """Convert an Arrow scalar, an array of one value and, if asked, an Arrow column to Python values."""
     if isinstance(values, np.ndarray) and values.ndim == 0:
         return values.item()
     if type(values).__module__.split(".")[0] == "pyarrow":
@@ -141,13 +156,12 @@ def _plain(values: object, *, columns: bool = True) -> object:
     return values
 
 
-def _read(given: object) -> tuple[object, ...]:
+def _read_items(values: object) -> tuple[object, ...]:
     try:
-        listed = cast("Iterable[object]", _plain(given))
-        some = islice(listed, LARGEST + 1)  # one too many is refused; all of them might never end
-        return tuple(value.item() if isinstance(value, np.generic) else value for value in some)
-    except Exception:  # noqa: BLE001 - the values' own code
-        raise InvalidError("domain", "something unreadable", _WANT) from None
+        items = islice(cast("Iterable[object]", _plain(values)), LARGEST + 1)  # an iterator may never end
+        return tuple(value.item() if isinstance(value, np.generic) else value for value in items)
+    except Exception:  # noqa: BLE001 - code of the values
+        raise _invalid("The domain cannot be read.", f"It must be {_REQUIREMENT}.") from None
 
 
 def _is_unicode(text: str) -> bool:

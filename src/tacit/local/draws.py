@@ -3,26 +3,21 @@
 Statement. `coins` shows True with probability exactly A/2^64, `coin_bits` the same for every bit of a string,
 `below` is uniform on {0, …, n-1}, `residues` uniform on {0, …, 2^31-2}; all draws are independent, if the bits are.
 
-Proof. A coin compares a uniform word U of 64 bits with A: #{U < A} = A. It may look at the first 16 digits of U alone
-where they differ from those of A, since then the other 48 do not matter. `below` is Lemire's rejection (ACM TOMACS
-29(1), 2019, section 4): of the 2^32 words, ⌊2^32/n⌋ are kept for each value. `residues` keeps each of 2^31 - 1 of
-2^31 values, which a word without its last bit has equally often.  ∎
+Proof. A coin compares a uniform word U of 64 bits with A: #{U < A} = A. If the first 16 digits of U differ from those
+of A, the other 48 do not matter and are not drawn. `below` is Lemire's rejection (ACM TOMACS 29(1), 2019, section 4):
+of the 2^32 words, ⌊2^32/n⌋ are kept for each value. `residues` keeps each of 2^31 - 1 of 2^31 values, which a word
+without its last bit has equally often.  ∎
 
-On real bits: fewer than 4,096 coins draw and compare all 64 digits, so that time does not tell; a second round of
-`below` or `residues` has probability under n/2^32 a value and does not depend on the value that is kept.
+On real bits: fewer than 4,096 coins draw and compare all 64 digits, so that the time does not depend on them; a second
+round of `below` or `residues` has probability under n/2^32 a value and does not depend on the value that is kept.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bools, Bytes, Ints, Words32
 from tacit.noise.bits import BitSource, words
-
-Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
 
 PRIME = (1 << 31) - 1
 SMALL = 4096
@@ -54,7 +49,7 @@ def below(bound: int, size: int, bits: BitSource) -> Ints:
     return product.view(np.int64)
 
 
-def residues(size: int, bits: BitSource) -> Words:
+def residues(size: int, bits: BitSource) -> Words32:
     """Draw integers uniformly below the prime 2^31 - 1."""
     result = words(bits, np.uint32, size) >> np.uint32(1)
     again = np.flatnonzero(result == PRIME)

@@ -1,8 +1,13 @@
-"""What a tally says: unbiased counts, their standard errors and intervals, and consistent counts by name.
+"""The estimate from a tally: unbiased counts, standard errors, intervals, consistent counts, tables.
 
-Errors come from the exact variance, intervals from the tails of the law that was drawn (see `tails`): down to a single
-report they hold the truth at least as often as they say, whatever all others have. A consistency step makes counts that
-a population can have, and biased ones: it keeps the errors of the unbiased counts and shows them as such.
+Errors come from the exact variance, intervals from the tails of the law that was drawn (see `count_laws`). They
+contain the true count at least as often as stated, down to a single report and for any values of the others. A
+consistency step returns counts that a population can have; these are biased, so the errors stay those of the unbiased
+counts.
+
+If only the largest counts are shown, their errors are mostly upwards, and an interval for one value misses more often
+than stated. So the intervals of a cut list are simultaneous: with the stated confidence they hold for all values of the
+domain, whichever are shown.
 """
 
 from __future__ import annotations
@@ -11,24 +16,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
-from tacit.local import estimate_table
+from tacit.arrays import Floats
+from tacit.errors import InvalidError, MissingPackageError, bad_value
 from tacit.local.consistency import METHODS, Method
-from tacit.local.tails import Decoded
-from tacit.mechanisms.arguments import count_of, failure, flag
+from tacit.local.count_laws import Decoded
+from tacit.mechanisms.validation import count_of, failure, flag
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
-Floats = npt.NDArray[np.float64]
+from tacit.safe_text import aligned
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
 
 
-class Interval(NamedTuple):
+class CountIntervals(NamedTuple):
     """The low and the high end of an interval for each value."""
 
     low: Floats
@@ -36,7 +45,7 @@ class Interval(NamedTuple):
 
 
 class Estimate:
-    """How many people have each value, as far as their reports tell.
+    """The estimated number of people with each value.
 
     >>> import tacit as tc
     >>> oracle = tc.local.GRR(domain=["tea", "coffee"], epsilon=2)
@@ -49,15 +58,15 @@ class Estimate:
 
     Attributes:
         domain: the values, in the order of all arrays.
-        n: how many people reported.
-        dropped: how many reports were malformed, or for other parameters, and left out.
+        n: the number of people who reported.
+        dropped: the number of reports that were malformed, or for other parameters, and skipped.
         counts: the estimated number of people with each value; unbiased, so it may be negative or above n.
         biased: whether a consistency step has been taken.
-        note: what that step was.
+        note: the step, in a sentence.
     """
 
     def __init__(self, *, domain: Sequence[object], n: int, decoded: Decoded, dropped: int = 0) -> None:
-        """Hold the estimates; made by an aggregator."""
+        """Store the estimates; called by an aggregator."""
         self.domain = domain
         self.n = n
         self.dropped = dropped
@@ -69,7 +78,7 @@ class Estimate:
 
     @property
     def unbiased(self) -> Estimate:
-        """The estimate before any consistency step; this one, if there was none."""
+        """The estimate before any consistency step; this object if there was no step."""
         return self._origin or self
 
     @property
@@ -83,21 +92,21 @@ class Estimate:
         self._refuse_biased("std")
         return _frozen(self._decoded.std())
 
-    def interval(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Interval:
+    def interval(self, *, confidence: float = 0.95, simultaneous: bool = False) -> CountIntervals:
         """Return an interval for each count; an end below 0 or above n can be read as 0 or n.
 
         Args:
-            confidence: that an interval holds the true count, at least.
-            simultaneous: that all of them do at once, by Bonferroni's rule.
+            confidence: the least probability that an interval contains the true count.
+            simultaneous: let the confidence hold for all intervals at once, by Bonferroni's rule.
         """
         self._refuse_biased("interval")
         beta = float(failure(confidence)) / (self.counts.size if flag(simultaneous, "simultaneous") else 1)
-        return Interval(*(_frozen(end) for end in self._decoded.ends(beta)))
+        return CountIntervals(*(_frozen(end) for end in self._decoded.ends(beta)))
 
     def _refuse_biased(self, name: str) -> None:
         if self.biased:
-            want = f"asked of the unbiased estimate, `.unbiased.{name}`, since a consistent one has no exact error"
-            raise InvalidError(name, "a consistent, biased estimate", want)
+            message = f"A consistent estimate is biased and has no exact {name}."
+            raise InvalidError(message, argument=name, hint=f"Use `.unbiased.{name}`.")
 
     def consistent(self, method: Method = "norm-sub") -> Estimate:
         """Return counts that a population can have; biased, often far closer to the truth where most values are rare.
@@ -111,17 +120,17 @@ class Estimate:
             method: one of these names.
         """
         if method not in get_args(Method):
-            raise InvalidError("method", show(method), f"one of {', '.join(map(repr, METHODS))}")
+            raise bad_value("method", method, f"one of {', '.join(map(repr, METHODS))}")
         source = self.unbiased
-        made = Estimate(domain=self.domain, n=self.n, decoded=self._decoded, dropped=self.dropped)
-        made.counts = _frozen(METHODS[method](source.counts, self.n, lambda beta: self._decoded.ends(beta)[0]))
-        made.biased = True
-        made.note = f"Biased: made consistent by {method}. Errors and intervals are those of `.unbiased`."
-        made._origin = source
-        return made
+        result = Estimate(domain=self.domain, n=self.n, decoded=self._decoded, dropped=self.dropped)
+        result.counts = _frozen(METHODS[method](source.counts, self.n, lambda beta: self._decoded.ends(beta)[0]))
+        result.biased = True
+        result.note = f"Biased: made consistent by {method}. Errors and intervals are those of `.unbiased`."
+        result._origin = source
+        return result
 
     def plot(self, *, top: int = 30, confidence: float = 0.95) -> alt.LayerChart:
-        """Draw the largest counts with their intervals; those of a consistent estimate with the unbiased ones.
+        """Draw the largest counts with the intervals of the unbiased counts.
 
         Args:
             top: how many values. If there are more, the intervals hold for all values of the domain at once.
@@ -132,9 +141,9 @@ class Estimate:
         order = np.argsort(-self.counts, kind="stable")[: count_of(top, "top")]
         is_cut = len(order) < self.counts.size
         ends = [end[order] for end in self.unbiased.interval(confidence=confidence, simultaneous=is_cut)]
-        labels = [str(self.domain[place]) for place in order]
+        labels = [str(self.domain[position]) for position in order]
         at_once = f" The intervals hold for all {self.counts.size:,} values at once." if is_cut else ""
-        note = f"{estimate_table.people(self)}. {self.note}{at_once}"
+        note = f"{_report_count(self)}. {self.note}{at_once}"
         return plots.counts(labels, self.counts[order], ends, confidence=confidence, note=note)
 
     def to_arrow(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pa.Table:
@@ -147,7 +156,7 @@ class Estimate:
             confidence: as for `interval`.
             simultaneous: as for `interval`.
         """
-        return estimate_table.arrow(self, self.unbiased.interval(confidence=confidence, simultaneous=simultaneous))
+        return _arrow(self, self.unbiased.interval(confidence=confidence, simultaneous=simultaneous))
 
     def to_pandas(self, *, confidence: float = 0.95, simultaneous: bool = False) -> pd.DataFrame:
         """Return the columns of `to_arrow` as a pandas frame.
@@ -166,18 +175,96 @@ class Estimate:
             confidence: as for `interval`.
             simultaneous: as for `interval`.
         """
-        return estimate_table.polars(self.to_arrow(confidence=confidence, simultaneous=simultaneous))
+        return _polars(self.to_arrow(confidence=confidence, simultaneous=simultaneous))
 
     def __repr__(self) -> str:
         """Show the largest counts with their intervals."""
-        return estimate_table.short(self)
+        return _short_text(self)
 
     def __str__(self) -> str:
         """Show the largest counts in rows, with errors and intervals, and what was dropped."""
-        return estimate_table.text(self)
+        return _table_text(self)
 
 
 def _frozen(values: Floats) -> Floats:
     result = np.array(values, dtype=np.float64)
     result.flags.writeable = False
     return result
+
+
+_CONFIDENCE = 0.95
+_SHORT, _ROWS = 5, 10
+
+
+def _report_count(estimate: Estimate) -> str:
+    """Return the number of reports and of dropped ones as text."""
+    dropped = f", {estimate.dropped:,} dropped" if estimate.dropped else ""
+    return f"{estimate.n:,} reports{dropped}"
+
+
+def _arrow(estimate: Estimate, ends: CountIntervals) -> pa.Table:
+    """Return value, count (and the unbiased count of a consistent estimate), std, low and high."""
+    pa = _module("pyarrow")
+    source = estimate.unbiased
+    more = {"unbiased": source.counts} if estimate.biased else {}
+    return pa.table(
+        {"value": _values(pa, estimate), "count": estimate.counts, **more}
+        | {"std": source.std, "low": ends.low, "high": ends.high}
+    )
+
+
+def _values(pa: Any, estimate: Estimate) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Return the domain as a column; as text if it has values of several types."""
+    if isinstance(estimate.domain, range):
+        return pa.array(np.arange(len(estimate.domain)))
+    kinds = {type(value) for value in estimate.domain}
+    return pa.array(list(estimate.domain) if len(kinds) == 1 else [str(value) for value in estimate.domain])
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    """Return an Arrow table as a polars frame."""
+    frame: pl.DataFrame = _module("polars").from_arrow(table)
+    return frame
+
+
+def _module(name: str) -> Any:  # noqa: ANN401 - a module
+    from importlib import import_module  # noqa: PLC0415 - only for optional packages
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackageError(name, "A table of estimates") from None
+
+
+def _short_text(estimate: Estimate) -> str:
+    """Return one line: the largest counts, each with its interval."""
+    parts = [f"{value!r}: {count} ({low} to {high})" for value, count, _, low, high in _largest(estimate, _SHORT)]
+    more = ", …" if estimate.counts.size > _SHORT else ""
+    kind = "Consistent estimate" if estimate.biased else "Estimate"
+    of = f"intervals{_at_once(estimate, _SHORT)}{' of the unbiased counts' if estimate.biased else ''}"
+    return f"<{kind} from {_report_count(estimate)}; {_CONFIDENCE:.0%} {of}; {', '.join(parts)}{more}>"
+
+
+def _table_text(estimate: Estimate) -> str:
+    """Return the largest counts in rows, with the number of reports below."""
+    heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval{_at_once(estimate, _ROWS)}")
+    rows = [heads] + [
+        (str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)
+    ]
+    hidden = estimate.counts.size - len(rows) + 1
+    more = f" The other {hidden:,} values are below." if hidden else ""
+    return "\n".join([*aligned(rows), f"{_report_count(estimate)}. {estimate.note}{more}"])
+
+
+def _at_once(estimate: Estimate, most: int) -> str:
+    return ", all at once" if estimate.counts.size > most else ""
+
+
+def _largest(estimate: Estimate, most: int) -> list[tuple[object, str, str, str, str]]:
+    """Return value, count, std and ends of the largest counts, as text but for the value."""
+    source = estimate.unbiased
+    low, high = source.interval(confidence=_CONFIDENCE, simultaneous=estimate.counts.size > most)
+    columns = (estimate.counts, source.std, low, high)
+    order = np.argsort(-estimate.counts, kind="stable")[:most]
+    numbers = ([f"{column[position]:,.0f}" for column in columns] for position in order)
+    return [(estimate.domain[position], *four) for position, four in zip(order, numbers, strict=True)]

@@ -1,8 +1,8 @@
-"""Generalised randomised response (direct encoding): keep the value with probability p, else any other, uniformly.
+"""Generalised randomised response (direct encoding): report the value with probability p, else one of the others.
 
 **Statement.** With p ≤ e^ε/(e^ε + d - 1) and q = (1 - p)/(d - 1) < p, a report is ε-DP in the person's value.
-**Proof.** A report y has probability p if y is the value and q if not; p/q ≤ e^ε by `law.inside` with s = 1, K = d,
-and q/p < 1.  ∎
+**Proof.** A report y has probability p if y is the value and q if not; p/q ≤ e^ε by `response_law.inside` with s = 1,
+K = d, and q/p < 1.  ∎
 **Estimate.** Pure with p' = p, q' = q (Kairouz, Bonawitz and Ramage, ICML 2016; Wang et al. 2017, section 4.1). Best
 for small domains, d < 3e^ε + 2 or so.
 """
@@ -13,18 +13,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
-from tacit.local.indexed import count, to_records, width_of
-from tacit.local.law import ONE, Pure, inside
+from tacit.local.reports import count, to_records, width_of
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource, words
 
 _MANY, _NARROW = 1 << 15, 1 << 12
 
 
 class GRR(PureProtocol):
-    """Keep the value with probability e^ε/(e^ε + d - 1), else report any other one.
+    """Report the value with probability e^ε/(e^ε + d - 1), else any other value.
 
     >>> oracle = GRR(domain=["tea", "coffee", "water"], epsilon=2)
     >>> round(oracle.p, 4), round(oracle.q, 4), oracle.report_bytes
@@ -41,22 +42,22 @@ class GRR(PureProtocol):
 
     def __init__(self, *, domain: object, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
-        super().__init__(*begin(domain, epsilon))
+        super().__init__(*read_arguments(domain, epsilon))
         d = self._domain.size
         self._keep = inside(self._epsilon, 1, d)
         self._law = Pure(Fraction(self._keep, ONE), Fraction(ONE - self._keep, ONE * (d - 1)))
-        self._finish(width_of(d), d, domain=self._domain.shown(), epsilon=epsilon)
+        self._finish(width_of(d), d, domain=self._domain.summary(), epsilon=epsilon)
 
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         return to_records(respond(index, self._domain.size, self._keep, bits), self._domain.size)
 
     def _chance(self, record: bytes, index: int) -> Fraction:
         return self._law.p if int.from_bytes(record, "little") == index else self._law.q
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._domain.size)
 
     def _possible(self, cells: Ints, n: int) -> bool:
@@ -75,8 +76,8 @@ def respond(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
 def _respond_many(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
     """Do the same in one pass: a word for the coin's first digits, a word for the other value.
 
-    Where the coin's first 16 digits are those of `keep`, or the other value is one that Lemire's rule rejects, the coin
-    is settled by its other 48 digits and the value drawn again, as in `draws`: the same law.
+    If the coin's first 16 digits equal those of `keep`, its other 48 digits decide. If Lemire's rule rejects the other
+    value, it is drawn again. Both are as in `draws`, so the law is the same.
     """
     from tacit.local import kernels  # noqa: PLC0415 - numba is slow to import
 
@@ -85,13 +86,13 @@ def _respond_many(index: Ints, d: int, keep: int, bits: BitSource) -> Ints:
     result, unclear = np.empty_like(index), np.empty_like(index)
     lead, bound, reject = keep >> 48, d - 1, (1 << width) % (d - 1)
     count_ = kernels.respond(index, first, second, (lead, bound, reject, width), result, unclear)
-    some = unclear[:count_]
-    kept = first[some] < lead
-    tied = first[some] == lead
+    rest = unclear[:count_]
+    kept = first[rest] < lead
+    tied = first[rest] == lead
     kept[tied] = words(bits, np.uint64, int(tied.sum())) >> np.uint64(16) < np.uint64(keep & ((1 << 48) - 1))
-    product = second[some].astype(np.int64) * bound
+    product = second[rest].astype(np.int64) * bound
     other, again = product >> width, (product & ((1 << width) - 1)) < reject
     other[again] = below(bound, int(again.sum()), bits)
-    other += other >= index[some]
-    result[some] = np.where(kept, index[some], other)
+    other += other >= index[rest]
+    result[rest] = np.where(kept, index[rest], other)
     return result

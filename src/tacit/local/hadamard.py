@@ -4,14 +4,14 @@
 r = 1 + ⌊x/B⌋ of the Sylvester matrix H[r, j] = (-1)^(number of ones in r & j). Its set is {j : H[r, j] = +1} in its
 block, b/2 outputs. A report is uniform on the set with probability `keep`, else uniform on the K - b/2 others.
 
-**Privacy.** `law.inside` with s = b/2.  ∎  (Acharya, Sun and Zhang, AISTATS 2019, section 5.)
+**Privacy.** `response_law.inside` with s = b/2.  ∎  (Acharya, Sun and Zhang, AISTATS 2019, section 5.)
 
 **Estimate.** Let T = H[r, j] for a report j in the block of v, else 0. Two different rows r, r' ≥ 1 agree in half the
 places, so E[T] = 0 for a person with another value, in the block or not, and E[T] = D = keep - (1-keep)·(b/2)/(K-b/2)
 for one with v. So ΣT/D is unbiased; all ΣT are one fast Hadamard transform of each block's histogram.
 **Variance.** T² = 1 for reports in the block, so Var[ΣT/D] = E[N]/D² - n_v, with N the number of reports in the block
 of v. With one block N = n, and the law is pure with p' = keep, q' = 1/2. With several, E[N] depends on who else is in
-the block; see `tails.Signs` for how errors and intervals stay honest where N is small.
+the block; see `count_laws.Signs` for how errors and intervals stay honest where N is small.
 
 B and b are those with the least variance of a rare value where all others are even.
 """
@@ -22,17 +22,18 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, Protocol, Records, begin, total
+from tacit.local.base import Protocol, read_arguments, total
+from tacit.local.count_laws import Decoded, Signs, Supports
 from tacit.local.draws import below, coins
-from tacit.local.indexed import count, to_records, width_of
-from tacit.local.law import ONE, Pure, inside
-from tacit.local.tails import Decoded, Signs, Supports
+from tacit.local.reports import count, to_records, width_of
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource
 
 
 class Hadamard(Protocol):
-    """Report an output of the person's Hadamard row, or another one; decoded by a fast Hadamard transform.
+    """Report an output of the person's Hadamard row, or another output; decoded by a fast Hadamard transform.
 
     >>> oracle = Hadamard(domain=1000, epsilon=1)
     >>> oracle.blocks, oracle.order, oracle.report_bytes
@@ -47,17 +48,17 @@ class Hadamard(Protocol):
 
     def __init__(self, *, domain: object, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
-        super().__init__(*begin(domain, epsilon))
+        super().__init__(*read_arguments(domain, epsilon))
         self.blocks, self.order = _best(self._domain.size, self._epsilon)
         self._outputs = self.blocks * self.order
         self._keep = inside(self._epsilon, self.order // 2, self._outputs)
         self._hit = Fraction(self._keep, ONE)
-        self._finish(width_of(self._outputs), self._outputs, domain=self._domain.shown(), epsilon=epsilon)
+        self._finish(width_of(self._outputs), self._outputs, domain=self._domain.summary(), epsilon=epsilon)
 
     def _constants(self) -> dict[str, object]:
         return {"blocks": self.blocks, "keep": str(self._keep), "order": self.order}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         b, half = self.order, self.order // 2
         block, row = index % self.blocks, 1 + index // self.blocks
         keep = coins(self._keep, index.size, bits)
@@ -74,7 +75,7 @@ class Hadamard(Protocol):
             return self._hit / half
         return (1 - self._hit) / (self._outputs - half)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:

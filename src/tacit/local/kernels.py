@@ -1,4 +1,4 @@
-"""The loops that NumPy has no name for, compiled once and kept on disk; imported by the functions that need them.
+"""Compiled loops for which NumPy has no function. numba caches them on disk; functions import them when needed.
 
 * `coin_words`     64 coins at a time, from the binary digits of their probability
 * `respond`        randomised response in one pass
@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Words = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
+from tacit.arrays import Bytes, Ints, Words
+
 Residues = npt.NDArray[np.uint32]
 
 _PRIME = np.uint32(2**31 - 1)
@@ -57,7 +56,7 @@ def respond(
     out: Ints,
     unclear: Ints,
 ) -> int:
-    """Write each index, or another number, as `grr.respond` does; list the places that need more bits, return how many.
+    """Write each index or another number, as `grr.respond` does; return the number of positions that need more bits.
 
     The product stays below 2^32·2^24.
     """

@@ -1,7 +1,7 @@
-"""From public parameters back to the protocol; a client checks what it is told before it draws anything.
+"""Read public parameters: `protocol` returns the protocol that they describe.
 
-What a client draws with follows from the protocol's name, the domain and ε. So the protocol is made anew from those,
-and parameters that say anything else are refused: a server cannot claim one ε and have people draw with another.
+The constants of a protocol follow from its name, the domain and ε. `protocol` computes them from these three and
+refuses parameters with other constants: a server cannot claim one ε and let people draw with another.
 """
 
 from __future__ import annotations
@@ -10,30 +10,28 @@ import json
 import re
 from fractions import Fraction
 
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError, bad_value
 from tacit.local.base import FORMAT, VERSION, Protocol
-from tacit.local.blh import BLH
-from tacit.local.domain import read
+from tacit.local.domain import read_domain
 from tacit.local.grr import GRR
 from tacit.local.hadamard import Hadamard
-from tacit.local.law import LONGEST
-from tacit.local.olh import OLH
-from tacit.local.oue import OUE
+from tacit.local.local_hashing import BLH, OLH
 from tacit.local.projective_geometry import ProjectiveGeometry
+from tacit.local.response_law import LONGEST
 from tacit.local.subset_selection import SubsetSelection
-from tacit.local.sue import SUE
+from tacit.local.unary_encoding import OUE, SUE
 from tacit.local.warner import Warner
 
 ORACLES = {kind.__name__: kind for kind in (GRR, SUE, OUE, BLH, OLH, Hadamard, SubsetSelection, ProjectiveGeometry)}
 
 _FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
-_WANT = "what `parameters()` of a protocol returned"
+_HINT = "Pass the JSON text that `parameters()` of a protocol returned. If it is in a file: Path(...).read_text()."
 
 
 def protocol(parameters: object) -> Protocol:
-    """Return the protocol that public parameters describe, or refuse parameters that contradict themselves.
+    """Return the protocol that public parameters describe; raise InvalidError if they contradict themselves.
 
-    >>> from tacit.local.olh import OLH
+    >>> from tacit.local.local_hashing import OLH
     >>> oracle = OLH(domain=["a", "b", "c"], epsilon=1)
     >>> protocol(oracle.parameters()).digest == oracle.digest
     True
@@ -41,40 +39,39 @@ def protocol(parameters: object) -> Protocol:
     Args:
         parameters: the JSON text of `parameters()`, or the object it reads as.
     """
-    parts = _object(parameters)
-    if parts.get("format") != FORMAT:
-        raise InvalidError("parameters", "something else", _WANT)
-    if parts.get("version") != VERSION:
-        raise InvalidError("parameters", "another version", f"of version {VERSION}, which this program reads")
-    made = _made(parts)
-    if json.loads(made.parameters()) != parts:
-        got = "fields that do not follow from the protocol, the domain and epsilon"
-        raise InvalidError("parameters", got, f"{_WANT}, unchanged")
-    return made
+    fields = _read_json(parameters)
+    if fields.get("format") != FORMAT:
+        raise InvalidError("These are not parameters of a local protocol.", argument="parameters", hint=_HINT)
+    if fields.get("version") != VERSION:
+        hint = f"This version of tacit reads parameters of version {VERSION}."
+        raise InvalidError("The parameters have an unsupported version.", argument="parameters", hint=hint)
+    result = _build(fields)
+    if json.loads(result.parameters()) != fields:
+        message = "The parameters contain fields that do not follow from the protocol, the domain and epsilon."
+        raise InvalidError(message, argument="parameters", hint=f"{_HINT} Do not change it.")
+    return result
 
 
-def _made(parts: dict[str, object]) -> Protocol:
-    name, epsilon = parts.get("protocol"), _rational(parts.get("epsilon"), "epsilon")
+def _build(fields: dict[str, object]) -> Protocol:
+    name, epsilon = fields.get("protocol"), _rational(fields.get("epsilon"), "epsilon")
     if name == "Warner":
-        return Warner(p=_rational(parts["p"], "p")) if "p" in parts else Warner(epsilon=epsilon)
+        return Warner(p=_rational(fields["p"], "p")) if "p" in fields else Warner(epsilon=epsilon)
     if not isinstance(name, str) or name not in ORACLES:
-        raise InvalidError("protocol", show(name), f"one of Warner, {', '.join(ORACLES)}")
-    return ORACLES[name](domain=read(parts.get("domain")), epsilon=epsilon)
+        raise bad_value("protocol", name, f"one of Warner, {', '.join(ORACLES)}")
+    return ORACLES[name](domain=read_domain(fields.get("domain")), epsilon=epsilon)
 
 
 def _rational(text: object, argument: str) -> Fraction:
     if isinstance(text, str) and len(text) <= LONGEST and _FRACTION.fullmatch(text):
         return Fraction(text)
-    raise InvalidError(argument, show(text), "a fraction, as text")
+    raise bad_value(argument, text, "a fraction, as text")
 
 
-def _object(parameters: object) -> dict[str, object]:
-    got = show(parameters)
+def _read_json(parameters: object) -> dict[str, object]:
     try:
-        parts = json.loads(parameters) if isinstance(parameters, (str, bytes)) else parameters
+        fields = json.loads(parameters) if isinstance(parameters, (str, bytes)) else parameters
     except (ValueError, RecursionError):
-        parts, got = None, "text that is no JSON"
-    if not isinstance(parts, dict):
-        want = f"{_WANT}, the JSON text itself; of a file, read its text first: Path(...).read_text()"
-        raise InvalidError("parameters", got, want)
-    return parts
+        raise InvalidError("The parameters are not valid JSON.", argument="parameters", hint=_HINT) from None
+    if not isinstance(fields, dict):
+        raise bad_value("parameters", fields, "a JSON object", hint=_HINT)
+    return fields

@@ -6,7 +6,8 @@ nonzero coordinate is 1. In base q, highest first, such a vector reads 0…01 fo
 s = (q^(t-1) - 1)/(q - 1) points; the sets of two values meet in c = (q^(t-2) - 1)/(q - 1). A report is uniform on the
 set with probability `keep`, else uniform on the K - s = q^(t-1) others.
 
-**Privacy.** `law.inside` with this s and K.  ∎  (Feldman, Nelson, Nguyen and Talwar, ICML 2022, arXiv:2203.00194v1.)
+**Privacy.** `response_law.inside` with this s and K.  ∎
+(Feldman, Nelson, Nguyen and Talwar, ICML 2022, arXiv:2203.00194v1.)
 
 **Drawing.** Let the first nonzero coordinate of x be its pivot. For any other t - 1 coordinates of u there is one
 pivot coordinate with ⟨x, u⟩ = 0, and one with ⟨x, u⟩ = 1. So a uniform choice of the others, not all 0, gives a uniform
@@ -17,8 +18,8 @@ of all others with ⟨x, u⟩ = 1 gives each point outside once, since one of it
 **Decoding.** Let G(w) be the number of reports of the line through w, for w ≠ 0 in F_q^t, and G(0) = 0. The Fourier
 transform over F_q^t at x is Σ_u count(u)·Σ_{λ≠0} ω^(λ⟨x,u⟩) = Σ_u count(u)·(q·[⟨x,u⟩ = 0] - 1) = q·I_x - n. So one real
 FFT over t axes of length q gives the supports I_x of all values at once. They are integers; the transform errs by about
-n·log₂(q^t)·2^-52, so rounding makes them exact for n up to 2^44; more are refused, and that nothing was far from an
-integer is checked.
+n·log₂(q^t)·2^-52, so rounding makes them exact for n up to 2^44; more are refused, and the code checks that no value is
+far from an integer.
 
 q is the prime with the least variance, near e^ε + 1, among those whose grid q^t has at most 2^26 cells.
 """
@@ -31,12 +32,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Bytes, Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
-from tacit.local.indexed import count, to_records, width_of
-from tacit.local.law import ONE, Pure, inside
+from tacit.local.reports import count, to_records, width_of
+from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource
 
 _GRID = 1 << 26
@@ -46,7 +48,7 @@ _EXACT = 1 << 44
 
 
 class ProjectiveGeometry(PureProtocol):
-    """Report a point of the person's hyperplane, or another one; decoded by one Fourier transform.
+    """Report a point of the person's hyperplane, or another point; decoded by one Fourier transform.
 
     >>> oracle = ProjectiveGeometry(domain=1000, epsilon=1)
     >>> oracle.field, oracle.dimension, oracle.report_bytes
@@ -61,16 +63,16 @@ class ProjectiveGeometry(PureProtocol):
 
     def __init__(self, *, domain: object, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
-        super().__init__(*begin(domain, epsilon))
+        super().__init__(*read_arguments(domain, epsilon))
         self.field, self.dimension = _best(self._domain.size, self._epsilon)
         self._outputs = points(self.field, self.dimension)
         self._keep, self._law = _law(self._epsilon, self.field, self.dimension)
-        self._finish(width_of(self._outputs), self._outputs, domain=self._domain.shown(), epsilon=epsilon)
+        self._finish(width_of(self._outputs), self._outputs, domain=self._domain.summary(), epsilon=epsilon)
 
     def _constants(self) -> dict[str, object]:
         return {"dimension": self.dimension, "field": self.field, "keep": str(self._keep)}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         q, t, vectors = self.field, self.dimension, self.field ** (self.dimension - 1)
         keep = coins(self._keep, index.size, bits)
         free = np.where(keep, 1 + below(vectors - 1, index.size, bits), below(vectors, index.size, bits))
@@ -92,7 +94,7 @@ class ProjectiveGeometry(PureProtocol):
         inside_ = int((pair[:, 0] * pair[:, 1]).sum()) % q == 0
         return self._law.p / s if inside_ else (1 - self._law.p) / (self._outputs - s)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         return count(records, self._outputs)
 
     def _possible(self, cells: Ints, n: int) -> bool:
@@ -130,7 +132,7 @@ def _codes(index: Ints, q: int, t: int) -> tuple[Ints, Ints]:
 
 
 def numbers_of(digits: Ints, q: int) -> Ints:
-    """Return the numbers of the points through nonzero vectors, whose digits stand in rows from the lowest."""
+    """Return the numbers of the points through nonzero vectors, whose digits are in rows, the lowest first."""
     lead, start = np.zeros(digits.shape[1], dtype=np.int64), np.zeros(digits.shape[1], dtype=np.int64)
     for place, row in enumerate(digits):
         lead = np.where(row != 0, row, lead)
@@ -147,12 +149,11 @@ def hyperplane_sums(cells: Ints, q: int, t: int, d: int) -> Ints:
     from scipy.fft import rfftn  # noqa: PLC0415 - slow to import
 
     waves = rfftn(_spread(cells, q, t).reshape((q,) * t)).real.reshape(-1)
-    found = (waves[_places(q, t, d)] + total(cells)) / q
-    sums = np.rint(found)
-    if total(cells) > _EXACT or np.abs(found - sums).max() > _FAR:
-        raise InvalidError(
-            "reports", "so many that their transform is not exact", "fewer: estimate parts and add counts"
-        )
+    values = (waves[_positions(q, t, d)] + total(cells)) / q
+    sums = np.rint(values)
+    if total(cells) > _EXACT or np.abs(values - sums).max() > _FAR:
+        message = "There are too many reports for an exact transform."
+        raise InvalidError(message, argument="reports", hint="Estimate parts of them and add the counts.")
     return sums.astype(np.int64)
 
 
@@ -172,7 +173,7 @@ def _spread(cells: Ints, q: int, t: int) -> npt.NDArray[np.float64]:
 
 
 @lru_cache(maxsize=4)
-def _places(q: int, t: int, d: int) -> Ints:
+def _positions(q: int, t: int, d: int) -> Ints:
     """Return where the real transform has each point; it holds the lower half of the last axis, and -x for x."""
     code, _ = _codes(np.arange(d), q, t)
     flip, place, weight = code % q > q // 2, np.zeros(d, dtype=np.int64), 1

@@ -2,14 +2,14 @@
 
 **Statement.** With p ≤ k·e^ε/(k·e^ε + d - k) a report is ε-DP.
 **Proof.** A set S of k values has probability p/C(d-1, k-1) for a person in S and (1-p)/C(d-1, k) for one who is not;
-the ratio is p(d-k)/((1-p)k), at most e^ε by `law.inside` with s = k, K = d, and above 1.  ∎
+the ratio is p(d-k)/((1-p)k), at most e^ε by `response_law.inside` with s = k, K = d, and above 1.  ∎
 **Estimate.** Pure with p' = p and q' = (p(k-1) + (1-p)k)/(d-1): of the d - 1 others the set holds k - 1 or k, every one
 alike. No protocol has a smaller variance over small frequencies with the best k, near d/(e^ε + 1) (Ye and Barg, IEEE
 Trans. Inf. Theory 64(8), 2018; Wang et al., arXiv:1607.08025v1).
 
-A record is a bit a value, as in `unary`, with exactly k ones. Small batches draw the other members by the order of
-64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's algorithm.
-Both draw for k others, whether or not one's own value is among the k: the number of draws tells nothing.
+A record is a bit a value, as in `unary_encoding`, with exactly k ones. Small batches draw the other members by the
+order of 64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's
+algorithm. Both draw for k others, whether or not one's own value is among the k: the number of draws tells nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from math import comb, exp
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
-from tacit.local.base import Ints, PureProtocol, Records, begin, total
+from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import coins
-from tacit.local.law import ONE, Pure, inside
-from tacit.local.unary import count_bits, last_mask, row_bytes
+from tacit.local.response_law import ONE, Pure, inside
+from tacit.local.unary_encoding import count_bits, last_mask, row_bytes
 from tacit.noise.bits import BitSource, words
 
 _SMALL = 1 << 14
@@ -46,18 +47,18 @@ class SubsetSelection(PureProtocol):
 
     def __init__(self, *, domain: object, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
-        super().__init__(*begin(domain, epsilon))
+        super().__init__(*read_arguments(domain, epsilon))
         d = self._domain.size
         near = d / (exp(self._epsilon) + 1)
         sizes = {min(max(int(near) + more, 1), d - 1) for more in (0, 1)}
         self.size = min(sizes, key=lambda k: (_law(self._epsilon, k, d)[1].base, k))
         self._keep, self._law = _law(self._epsilon, self.size, d)
-        self._finish(row_bytes(d), d, domain=self._domain.shown(), epsilon=epsilon)
+        self._finish(row_bytes(d), d, domain=self._domain.summary(), epsilon=epsilon)
 
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep), "size": self.size}
 
-    def _draw(self, index: Ints, bits: BitSource) -> Records:
+    def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         own = coins(self._keep, index.size, bits)
         sizes = self.size - own.astype(np.int64)
         rows = others(index, sizes, self.size, self._domain.size, bits)
@@ -68,7 +69,7 @@ class SubsetSelection(PureProtocol):
         d, k, p = self._domain.size, self.size, self._law.p
         return p / comb(d - 1, k - 1) if record[index >> 3] >> (index & 7) & 1 else (1 - p) / comb(d - 1, k)
 
-    def _tally(self, records: Records) -> tuple[Ints, int]:
+    def _tally(self, records: Bytes) -> tuple[Ints, int]:
         right = np.bitwise_count(records).sum(axis=1, dtype=np.int64) == self.size
         right &= (records[:, -1] & ~last_mask(self._domain.size)) == 0
         good = records if right.all() else records[right]
@@ -84,7 +85,7 @@ def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:
     return keep, Pure(p, (p * (k - 1) + (1 - p) * k) / (d - 1))
 
 
-def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Records:
+def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Bytes:
     """Return rows of d bits, each a uniform set of so many values, `most` at most, other than the person's own.
 
     The words that are drawn do not depend on the sizes, which tell whether a person's own value is in.
@@ -102,7 +103,7 @@ def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Reco
     return rows
 
 
-def _by_order(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Records:
+def _by_order(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Bytes:
     key = words(bits, np.uint64, index.size * (d - 1)).reshape(index.size, d - 1).copy()
     again = _tied(key)
     while again.size:

@@ -1,15 +1,14 @@
-"""A promise kept: noise, guarantee and accuracy together, one file a mechanism.
+"""The mechanisms: noise, guarantee and accuracy together, one file for each mechanism.
 
-Every mechanism answers four questions from one place: what noise does this guarantee need (construction), what
-guarantee does this noise give (`guarantee`), what error will I see (`error`), and what guarantee do I need for
-a wanted error (`for_error`). Its docstring proves the guarantee for the law that is drawn.
+A mechanism computes the noise for a guarantee (construction), the guarantee of its noise (`guarantee`), its error
+(`error`), and the guarantee that a given error needs (`for_error`). Its module proves the guarantee for the law that is
+drawn.
 """
 
 from tacit.mechanisms import sensitivity
 from tacit.mechanisms.above_threshold import AboveThreshold
-from tacit.mechanisms.choose_noise import NoiseComparison, compare_noise
 from tacit.mechanisms.exponential import Exponential
-from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.gaussian import Gaussian, NoiseComparison, compare_noise
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.noisy_max import NoisyMax
 from tacit.mechanisms.permute_and_flip import PermuteAndFlip

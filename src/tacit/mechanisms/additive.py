@@ -1,4 +1,4 @@
-"""What Laplace and Gaussian share: values on a lattice, noise added, an error bound from its quantile."""
+"""Additive noise: the base of the Laplace and the Gaussian mechanism."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import WideInts
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.laplace_law import per_output
-from tacit.mechanisms.arguments import count_of, failure
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import Lattice, add
-from tacit.noise.geometric import Integers
+from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.grid import ValueGrid, add
+from tacit.mechanisms.validation import count_of, failure
 
 
-class Additive(Fixed, ABC):
-    """Exact integer noise on a lattice; a child fixes the law and the guarantee."""
+class Additive(Frozen, ABC):
+    """Exact integer noise on a grid. A subclass fixes the law and the guarantee."""
 
-    _lattice: Lattice
+    _grid: ValueGrid
 
-    def _settle(self, size: Fraction) -> None:
-        """Keep what the caller may ask for."""
+    def _set_grid(self, size: Fraction, grid: ValueGrid) -> None:
+        """Store the grid and the attributes that follow from it."""
+        self._grid = grid
         self.sensitivity = Exact(size)
-        self.granularity = float(self._lattice.step)
-        self.outputs = self._lattice.outputs
+        self.granularity = float(grid.step)
+        self.outputs = grid.outputs
 
     @abstractmethod
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         """Draw noise in grid steps."""
 
     @abstractmethod
@@ -38,15 +39,15 @@ class Additive(Fixed, ABC):
 
     def release(self, value: npt.ArrayLike) -> int | float | npt.NDArray[np.generic]:
         """Return the value with fresh noise: a number for a number, an array for an array."""
-        indices, shape = self._lattice.read(value)
-        return self._lattice.write(add(indices, self._draw(indices.size)), shape)
+        indices, shape = self._grid.read(value)
+        return self._grid.write(add(indices, self._draw(indices.size)), shape)
 
     def error(self, *, confidence: float = 0.95, outputs: int | None = None) -> int | float:
-        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default its own).
+        """Return the bound that |noise| keeps with this confidence, jointly over `outputs` (by default all of them).
 
         The least t with Pr[all |Kᵢ| ≤ t] ≥ confidence, from the exact tail; for reals times the step, plus half
         a step for the rounding of the value.
         """
         m = count_of(self.outputs if outputs is None else outputs, "outputs")
         steps = self._quantile(per_output(failure(confidence), m))
-        return steps if self._lattice.integral else float((steps + Fraction(1, 2)) * self._lattice.step)
+        return steps if self._grid.integral else float((steps + Fraction(1, 2)) * self._grid.step)

@@ -6,13 +6,13 @@ monotone score under add/remove, ∝ e^(ε·u(D,r)/Δ) is.
 sum, in opposite directions at worst. If the score is monotone, all weights change by factors in [1, e^ε] (or
 all in [e^-ε, 1]), hence so does the sum, and the quotient by a factor in e^(±ε).  ∎
 
-Its privacy loss even lies in an interval of length ε: it is (ε/2Δ)·(u(D,r) - u(D',r)), which is in [-ε/2,
+Its privacy loss is even in an interval of length ε: it is (ε/2Δ)·(u(D,r) - u(D',r)), which is in [-ε/2,
 ε/2], plus the logarithm of a quotient that does not depend on r (bounded range; Dong, Durfee and Rogers, ICML
 2020). The event records it.
 
 **Accuracy.** With probability ≥ 1-β, u ≥ OPT - (2Δ/ε)·(ln|R| + ln 1/β) (Dwork and Roth 2014, theorem 3.11).
 
-On real bits: exponents are rationals, and `noise.choice` draws exactly. Equal work for every candidate.
+On real bits: exponents are rationals, and `noise.choice` draws exactly, with equal work for every candidate.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class Exponential(Selection):
     8.189
 
     Args:
-        sensitivity: Δ, how far one candidate's score moves between neighbours.
+        sensitivity: Δ, the largest move of one candidate's score between neighbours.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
 
     Attributes:
-        guarantee: what is promised, as `PureDP`.
-        event: what is run, in grid steps and exact rationals, for an accountant to price.
+        guarantee: the guarantee of one choice, as `PureDP`.
+        event: the event of one choice, for an accountant to price.
     """
 
     _event = BoundedRange
     _all_rival = True
 
     def choose(self, scores: Scores[Candidate]) -> Hashable:
-        """Return one candidate (or its position, where only scores are given)."""
+        """Return one candidate, or its position if `scores` has no candidates."""
         ballot, rate = read_ballot(scores), self._rate
         return ballot.winner(choose_exp(ballot.exponents(rate), lambda i: ballot.exponent(rate, i)))

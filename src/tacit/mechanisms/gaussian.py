@@ -6,29 +6,33 @@ arXiv:2004.00010v5, theorem 14), and (ε,δ)-DP for the δ(ε) that `guarantees.
 discrete law itself. Both are proved there, for every shape of value: when all values are integers at most S of
 them can differ between neighbours, since each that does adds at least 1 to the squared distance.
 
-The continuous mechanism's σ is not enough: on integers with Δ = 1 the discrete law's δ is 1.25 times the
-continuous one's at σ = 2, ε chosen to match. So σ is searched for on the discrete law's own curve.
+The σ of the continuous mechanism is not enough: on integers with Δ = 1 the discrete law's δ is 1.25 times the
+continuous one's at σ = 2, ε chosen to match. So σ is searched for on the curve of the discrete law.
 
 On real bits: as for Laplace. σ² is a rational; the calibration rounds δ up, hence σ up.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt, log, sqrt
+from typing import Literal
 
-from tacit.errors import InvalidError, show
+from tacit.arrays import WideInts
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees import gaussian_law
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.mechanisms.additive import Additive
-from tacit.mechanisms.arguments import count_of, failure, least, one_of, ordinary, probability
-from tacit.mechanisms.lattice import check_ratio, check_scale, check_variance, make_lattice
+from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_grid
+from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.scale_search import least
+from tacit.mechanisms.validation import count_of, failure, one_of, ordinary, probability
 from tacit.noise import discrete_gaussian
-from tacit.noise.geometric import Integers
 
 
 class Gaussian(Additive):
@@ -43,20 +47,20 @@ class Gaussian(Additive):
     0.397
 
     Args:
-        sensitivity: Δ, how far neighbours' values are apart in L2; an int for integers, a float for reals.
+        sensitivity: Δ, the largest L2 distance of neighbours' values; an int for integers, a float for reals.
         epsilon: with `delta`, the guarantee to reach; or
         rho: the zero-concentrated guarantee to reach; or
-        sigma: the noise to add; the guarantee is then in ρ, or in ε at the `delta` that is given.
+        sigma: the noise to add; the guarantee is then in ρ, or in ε at `delta` if there is one.
         delta: with `epsilon` or `sigma`.
         method: "analytic" for the least noise; "classic" for σ = Δ·√(2·ln(1.25/δ))/ε, proved for ε < 1 only.
-        outputs: how many reals one release has.
-        granularity: the grid's step for reals, if not the one chosen here.
+        outputs: the number of reals in one release.
+        granularity: the grid's step for reals; by default a fine one.
 
     Attributes:
         sigma: the noise parameter σ, in the units of the values.
-        guarantee: what is promised, as `ApproxDP` or `ZCDP`.
+        guarantee: the guarantee of one release, as `ApproxDP` or `ZCDP`.
         granularity: the grid's step; 1 for integers.
-        event: what is run, in grid steps and exact rationals, for an accountant to price.
+        event: the event of one release, in grid steps and exact rationals, for an accountant to price.
     """
 
     event: DiscreteGaussianNoise
@@ -76,25 +80,25 @@ class Gaussian(Additive):
     ) -> None:
         """Fix the law, the grid and the guarantee."""
         which = _which(epsilon, delta, rho, sigma, method)
-        given = {"epsilon": epsilon, "rho": rho, "sigma": sigma}[which]
-        size, amount = ordinary(sensitivity, "sensitivity"), ordinary(given, which)
+        parameter = {"epsilon": epsilon, "rho": rho, "sigma": sigma}[which]
+        size, amount = ordinary(sensitivity, "sensitivity"), ordinary(parameter, which)
         slack = None if delta is None else probability(delta, "delta")
         unit = _unit_sigma(which, amount, slack, size, method)
-        size, self._lattice = make_lattice(sensitivity, outputs, granularity, unit)
-        squared = self._lattice.l2_squared_steps(size)
-        moving = squared if self._lattice.integral else min(squared, self._lattice.outputs)
+        grid = make_grid(sensitivity, size, outputs, granularity, unit)
+        squared = grid.l2_squared_steps(size)
+        moving = squared if grid.integral else min(squared, grid.outputs)
         if which == "epsilon":
-            check_scale(unit * isqrt(squared) / 2, which, given)
-            variance = _calibrated(amount, _given(slack), squared, moving, unit, method)
+            check_scale(unit * isqrt(squared) / 2, which, parameter)
+            variance = _calibrated(amount, _required(slack), squared, moving, unit, method)
         else:
-            variance = squared / (2 * amount) if which == "rho" else (amount / self._lattice.step) ** 2
-        check_variance(variance, which, given)
-        check_ratio(squared / variance, which, given)
+            variance = squared / (2 * amount) if which == "rho" else (amount / grid.step) ** 2
+        check_variance(variance, which, parameter)
+        check_ratio(squared / variance, which, parameter)
         self.event = DiscreteGaussianNoise(variance=variance, l2_squared=squared, coordinates=moving)
-        self.guarantee = _promise(self.event, amount if which == "epsilon" else None, slack)
-        self.sigma = sqrt(variance) * float(self._lattice.step)
-        self._settle(size)
-        self._fix(
+        self.guarantee = _guarantee(self.event, amount if which == "epsilon" else None, slack)
+        self.sigma = sqrt(variance) * float(grid.step)
+        self._set_grid(size, grid)
+        self._freeze(
             sensitivity=sensitivity,
             epsilon=epsilon,
             delta=delta,
@@ -105,7 +109,7 @@ class Gaussian(Additive):
             granularity=granularity,
         )
 
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         return discrete_gaussian(self.event.variance, size)
 
     def _quantile(self, beta: Decimal) -> int:
@@ -128,13 +132,13 @@ class Gaussian(Additive):
     ) -> Gaussian:
         """Return the most private mechanism whose `outputs` outputs all stay within `error`.
 
-        Its guarantee is in ρ, or in ε at the `delta` that is given.
+        Its guarantee is in ρ, or in ε at `delta` if there is one.
 
         >>> m = Gaussian.for_error(10, confidence=0.95, sensitivity=1)
         >>> m.error(confidence=0.95), round(m.sigma, 2)
         (10, 5.37)
         """
-        wanted = ordinary(error, "error")
+        target = ordinary(error, "error")
         failure(confidence)
         count_of(outputs, "outputs")
 
@@ -144,51 +148,54 @@ class Gaussian(Additive):
             )
 
         def accurate(precision: float) -> bool:
-            return make(precision).error(confidence=confidence, outputs=outputs) <= wanted
+            return make(precision).error(confidence=confidence, outputs=outputs) <= target
 
-        return make(least(accurate, float(1 / wanted)), delta)
+        return make(least(accurate, float(1 / target)), delta)
 
 
-def _given(slack: Fraction | None) -> Fraction:
+def _required(slack: Fraction | None) -> Fraction:
     if slack is None:
-        raise InvalidError("delta", "no delta", "given together with epsilon")
+        raise InvalidError("delta is missing: epsilon needs it.", argument="delta", hint="Pass delta with epsilon.")
     return slack
 
 
 def _which(epsilon: object, delta: object, rho: object, sigma: object, method: object) -> str:
-    """Return which parameter fixes the noise; refuse mixtures and unknown methods."""
+    """Return the name of the parameter that fixes the noise; raise InvalidError on contradictory parameters."""
     which = one_of(epsilon=epsilon, rho=rho, sigma=sigma)
     if delta is None and which == "epsilon":
-        raise InvalidError("delta", "no delta", "given together with epsilon")
+        raise InvalidError("delta is missing: epsilon needs it.", argument="delta", hint="Pass delta with epsilon.")
     if delta is not None and which == "rho":
-        raise InvalidError("delta", show(delta), "left out with rho, which is a guarantee by itself")
+        message = "delta has no effect with rho, which is a guarantee without delta."
+        raise InvalidError(message, argument="delta", hint="Remove it.")
     if not isinstance(method, str) or method not in ("analytic", "classic"):
-        raise InvalidError("method", show(method), "'analytic' or 'classic'")
+        raise bad_value("method", method, "'analytic' or 'classic'")
     if method == "classic" and which != "epsilon":
-        raise InvalidError("method", show(method), f"left out with {which}, which fixes the noise by itself")
+        message = f"method = 'classic' has no effect with {which}, which fixes the noise."
+        raise InvalidError(message, argument="method", hint="Remove it.")
     return which
 
 
 def _unit_sigma(which: str, amount: Fraction, slack: Fraction | None, size: Fraction, method: str) -> Fraction:
-    """Return σ for sensitivity 1: the one that is given, or where the search on the discrete law starts."""
+    """Return σ for sensitivity 1: the caller's, or the start of the search on the discrete law."""
     if which == "sigma":
         return amount / size
     if which == "rho":
         return Fraction(1 / sqrt(2 * amount))
     if method == "classic":
-        return Fraction(_classic_sigma(amount, _given(slack)))
-    epsilon, delta = float(amount), float(_given(slack))
+        return Fraction(_classic_sigma(amount, _required(slack)))
+    epsilon, delta = float(amount), float(_required(slack))
     return Fraction(least(lambda sigma: gaussian_delta(1 / sigma, epsilon) <= delta, 1.0))
 
 
 def _classic_sigma(epsilon: Fraction, delta: Fraction) -> float:
-    """Return √(2·ln(1.25/δ))/ε (Dwork and Roth 2014, theorem A.1), refusing ε ≥ 1."""
+    """Return √(2·ln(1.25/δ))/ε (Dwork and Roth 2014, theorem A.1), for ε < 1."""
     if epsilon >= 1:
-        want = (
-            "below 1 with method='classic', as its proof ends there: at ε = 10, δ = 1e-6 its true δ is 1.9e-6 "
-            "(leave method out: 'analytic' holds for every ε and adds less noise)"
+        raise bad_value(
+            "epsilon",
+            Exact(epsilon),
+            "below 1 with method='classic', which is proved there only (at ε = 10, δ = 1e-6 its true δ is 1.9e-6)",
+            hint="Remove method: 'analytic' holds for every ε and adds less noise.",
         )
-        raise InvalidError("epsilon", show(Exact(epsilon)), want)
     return sqrt(2 * log(1.25 / delta)) / float(epsilon)
 
 
@@ -198,8 +205,8 @@ def _calibrated(
     """Return a variance in squared steps whose certified δ(ε) is within the target, and no less than the classic one.
 
     The search is over σ in units of √S steps, as floats that mean their decimals. It ends at a σ that meets the target
-    while the float below it does not. (For σ below about a step the discrete δ is not monotone in σ, and a yet
-    smaller σ may meet it again.)
+    while the float below it does not. (For σ below about a step the discrete δ is not monotone in σ, and an even
+    smaller σ may meet the target again.)
     """
 
     def variance(sigma: float) -> Fraction:
@@ -217,8 +224,8 @@ def _delta(event: DiscreteGaussianNoise, epsilon: Fraction) -> float:
     return gaussian_law.delta(event.variance, event.l2_squared, event.coordinates, epsilon)
 
 
-def _promise(event: DiscreteGaussianNoise, epsilon: Fraction | None, delta: Fraction | None) -> ApproxDP | ZCDP:
-    """Return the target that was met; or the least ε at the δ that is given; or ρ."""
+def _guarantee(event: DiscreteGaussianNoise, epsilon: Fraction | None, delta: Fraction | None) -> ApproxDP | ZCDP:
+    """Return the target that was met; or the least ε at a given δ; or ρ."""
     if delta is None:
         return ZCDP(rho=Exact(event.l2_squared / (2 * event.variance)))
     if epsilon is None:
@@ -227,3 +234,38 @@ def _promise(event: DiscreteGaussianNoise, epsilon: Fraction | None, delta: Frac
             0 if at_zero else repr(least(lambda size: _delta(event, Fraction(repr(size))) <= delta, 1.0))
         )
     return ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta))
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseComparison:
+    """Two mechanisms for one vector, the joint error of each at one confidence, and which is smaller."""
+
+    better: Literal["laplace", "gaussian"]
+    laplace_error: float
+    gaussian_error: float
+    laplace: Laplace
+    gaussian: Gaussian
+
+
+def compare_noise(
+    *, l1: Number, l2: Number, outputs: int, epsilon: Number, delta: Number, confidence: float = 0.95
+) -> NoiseComparison:
+    """Compare Laplace noise for Δ₁ at ε with Gaussian noise for Δ₂ at (ε,δ), jointly over all outputs.
+
+    m counting queries have Δ₁ = m and Δ₂ = √m, so Laplace noise grows as m·ln(m/β)/ε and Gaussian noise as
+    √(m·ln(1/δ)·ln(m/β))/ε; at ε = 1, δ = 1e-6 and 95 % they cross between four and six queries. The comparison uses
+    the laws that are drawn.
+
+    >>> compare_noise(l1=4.0, l2=2.0, outputs=4, epsilon=1, delta=1e-6).better
+    'laplace'
+    >>> compare_noise(l1=400.0, l2=20.0, outputs=400, epsilon=1, delta=1e-6).better
+    'gaussian'
+    """
+    ordinary(l1, "l1")
+    ordinary(l2, "l2")
+    laplace = Laplace(sensitivity=l1, epsilon=epsilon, outputs=outputs)
+    gaussian = Gaussian(sensitivity=l2, epsilon=epsilon, delta=delta, outputs=outputs)
+    of_laplace = laplace.error(confidence=confidence, outputs=outputs)
+    of_gaussian = gaussian.error(confidence=confidence, outputs=outputs)
+    better: Literal["laplace", "gaussian"] = "gaussian" if of_gaussian < of_laplace else "laplace"  # Laplace needs no δ
+    return NoiseComparison(better, of_laplace, of_gaussian, laplace, gaussian)

@@ -5,9 +5,9 @@ discrete Laplace Kᵢ of scale s is Δ/s-differentially private.
 **Proof** (Ghosh, Roughgarden and Sundararajan, STOC 2009, for counts; the ratio is that of Dwork et al., TCC
 2006, prop. 1). Pr[q(D)+K = z]/Pr[q(D')+K = z] = Π e^((|zᵢ-q(D')ᵢ| - |zᵢ-q(D)ᵢ|)/s) ≤ e^(‖q(D)-q(D')‖₁/s).  ∎
 
-On real bits: values are integers (or become integers by exact rounding whose cost `lattice` proves), the noise
-is drawn exactly from the stated law, the sum is an exact integer that saturates as a function of itself, and
-a float appears only in the product with the fixed step. s and ε = Δ/s are rationals.
+On real bits: values are integers, or become integers by exact rounding, whose cost `grid` proves. The noise is drawn
+exactly from the stated law, and the sum is an exact integer that saturates as a function of itself. A float appears
+only in the product with the fixed step. s and ε = Δ/s are rationals.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from tacit.arrays import WideInts
 from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
 from tacit.mechanisms.additive import Additive
-from tacit.mechanisms.arguments import least, one_of, ratio
-from tacit.mechanisms.lattice import check_ratio, check_scale, make_lattice
+from tacit.mechanisms.grid import check_ratio, check_scale, make_grid
+from tacit.mechanisms.scale_search import least, ratio
+from tacit.mechanisms.validation import one_of
 from tacit.noise import discrete_laplace
-from tacit.noise.geometric import Integers
 
 
 class Laplace(Additive):
     """Add discrete Laplace noise of scale Δ/ε: ε-differential privacy.
 
-    With an int sensitivity, integers of any shape go in and come out. With a float sensitivity, `outputs`
-    reals are rounded to a fine grid that is fixed here.
+    With an int sensitivity, values and results are integers of any shape. With a float sensitivity, `outputs` reals are
+    rounded to a fine grid that is fixed at construction.
 
     >>> m = Laplace(sensitivity=1, epsilon=0.1)
     >>> m.scale, m.guarantee
@@ -41,17 +42,17 @@ class Laplace(Additive):
     True
 
     Args:
-        sensitivity: Δ, how far neighbours' values are apart in L1; an int for integers, a float for reals.
+        sensitivity: Δ, the largest L1 distance of neighbours' values; an int for integers, a float for reals.
         epsilon: the guarantee to reach; or
-        scale: the noise to add. Exactly one of the two.
-        outputs: how many reals one release has.
-        granularity: the grid's step for reals, if not the one chosen here.
+        scale: the noise to add. Pass exactly one of the two.
+        outputs: the number of reals in one release.
+        granularity: the grid's step for reals; by default a fine one.
 
     Attributes:
         scale: the noise scale s, in the units of the values.
-        guarantee: what is promised, as `PureDP`.
+        guarantee: the guarantee of one release, as `PureDP`.
         granularity: the grid's step; 1 for integers.
-        event: what is run, in grid steps and exact rationals, for an accountant to price.
+        event: the event of one release, in grid steps and exact rationals, for an accountant to price.
     """
 
     def __init__(
@@ -65,20 +66,20 @@ class Laplace(Additive):
     ) -> None:
         """Fix the law, the grid and the guarantee."""
         which = one_of(epsilon=epsilon, scale=scale)
-        given = positive(epsilon if scale is None else scale, which)
+        amount = positive(epsilon if scale is None else scale, which)
         size = positive(sensitivity, "sensitivity")
-        unit_noise = 1 / given if which == "epsilon" else given / size
-        size, self._lattice = make_lattice(sensitivity, outputs, granularity, unit_noise)
-        l1 = self._lattice.l1_steps(size)
-        steps = l1 / given if which == "epsilon" else given / self._lattice.step
+        unit_noise = 1 / amount if which == "epsilon" else amount / size
+        grid = make_grid(sensitivity, size, outputs, granularity, unit_noise)
+        l1 = grid.l1_steps(size)
+        steps = l1 / amount if which == "epsilon" else amount / grid.step
         check_scale(steps, which, epsilon if scale is None else scale)
         check_ratio(l1 / steps, which, epsilon if scale is None else scale)
-        moving = l1 if self._lattice.integral else min(l1, self._lattice.outputs)
+        moving = l1 if grid.integral else min(l1, grid.outputs)
         self.event = DiscreteLaplaceNoise(scale=steps, l1=Fraction(l1), coordinates=moving)
         self.guarantee = PureDP(epsilon=Exact(l1 / steps))
-        self.scale = float(steps * self._lattice.step)
-        self._settle(size)
-        self._fix(
+        self.scale = float(steps * grid.step)
+        self._set_grid(size, grid)
+        self._freeze(
             sensitivity=sensitivity,
             epsilon=epsilon,
             scale=scale,
@@ -86,7 +87,7 @@ class Laplace(Additive):
             granularity=granularity,
         )
 
-    def _draw(self, size: int) -> Integers:
+    def _draw(self, size: int) -> WideInts:
         return discrete_laplace(self.event.scale, size)
 
     def _quantile(self, beta: Decimal) -> int:
@@ -108,12 +109,12 @@ class Laplace(Additive):
         >>> m.error(confidence=0.95), round(m.guarantee.epsilon, 4)
         (10, 0.2843)
         """
-        wanted = positive(error, "error")
+        target = positive(error, "error")
 
         def make(epsilon: float) -> Laplace:
             return cls(sensitivity=sensitivity, epsilon=epsilon, outputs=outputs, granularity=granularity)
 
         def accurate(epsilon: float) -> bool:
-            return make(epsilon).error(confidence=confidence, outputs=outputs) <= wanted
+            return make(epsilon).error(confidence=confidence, outputs=outputs) <= target
 
-        return make(least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted)))
+        return make(least(accurate, ratio(positive(sensitivity, "sensitivity"), target)))

@@ -1,10 +1,10 @@
-"""Report noisy max: add noise to every score and say who is first, but not by how much.
+"""Report noisy max: add noise to every score and return the first candidate, but not its score.
 
-**Algorithm.** Round scores to a grid of which Δ is N steps; add to each an independent geometric variable of ratio
+**Algorithm.** Round scores to a grid on which Δ is N steps; add to each an independent geometric variable of ratio
 e^(-1/s), s = 2N/ε (N/ε for a monotone score under add/remove); return the largest, ties broken at random.
 
 **Statement.** The choice is ε-DP.
-**Proof.** Rounding moves no score by more than N steps between neighbours (`lattice`). Breaking ties uniformly is
+**Proof.** Rounding moves no score by more than N steps between neighbours (`grid`). Breaking ties uniformly is
 breaking them by a uniformly random ranking of the candidates, drawn beforehand; fix it, and fix the noise of
 all candidates but r. Then r wins iff its noise is at least some integer M, and a neighbour's M' satisfies
 M' ≤ M + 2N (M + N if all scores move in one direction). A geometric variable has
@@ -27,7 +27,7 @@ import numpy as np
 
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number, positive
-from tacit.mechanisms.lattice import check_scale, make_lattice
+from tacit.mechanisms.grid import check_scale, make_grid
 from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
 
@@ -39,38 +39,40 @@ class NoisyMax(Selection):
     True
 
     Args:
-        sensitivity: Δ, how far one candidate's score moves between neighbours; an int for integer scores.
+        sensitivity: Δ, the largest move of one candidate's score between neighbours; an int for integer scores.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
 
     Attributes:
-        guarantee: what is promised, as `PureDP`.
-        event: what is run, in grid steps and exact rationals, for an accountant to price.
+        guarantee: the guarantee of one choice, as `PureDP`.
+        event: the event of one choice, for an accountant to price.
     """
 
     def __init__(self, *, sensitivity: Number, epsilon: Number, monotone: bool = False) -> None:
         """Fix the law, the grid and the guarantee."""
         rate = positive(epsilon, "epsilon") / (1 if monotone is True else 2)
-        size, self._lattice = make_lattice(sensitivity, 1, None, 1 / rate)
-        self._scale = Fraction(self._lattice.l1_steps(size)) / rate
+        size = positive(sensitivity, "sensitivity")
+        self._grid = make_grid(sensitivity, size, 1, None, 1 / rate)
+        self._scale = Fraction(self._grid.l1_steps(size)) / rate
         check_scale(self._scale, "epsilon", epsilon)
         super().__init__(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
 
     def choose(self, scores: Scores[Candidate]) -> Hashable:
-        """Return one candidate (or its position, where only scores are given)."""
+        """Return one candidate, or its position if `scores` has no candidates."""
         ballot = read_ballot(scores)
-        if not self._lattice.integral:
-            values = self._lattice.round(ballot.scores, "scores")
+        if not self._grid.integral:
+            values = self._grid.round(ballot.scores, "scores")
         elif ballot.scores.dtype == np.int64:
             values = ballot.scores.astype(np.int64)
         else:
-            raise InvalidError("scores", "float scores", "integers with an int sensitivity; give a float one for reals")
+            hint = "Pass integers, or use a float sensitivity for reals."
+            raise InvalidError("The scores are floats, but the sensitivity is an int.", argument="scores", hint=hint)
         noise = geometric(self._scale, values.size)
-        noisy = values + noise  # within 64 bits, or Python's own integers
+        noisy = values + noise  # within 64 bits, or Python's integers
         first = np.flatnonzero(noisy == noisy.max())
         return ballot.winner(int(first[below_integer(first.size)]))
 
     def error(self, *, confidence: float = 0.95, candidates: int) -> float:
-        """Return how far below the best score the choice stays, with this confidence."""
-        rounding = 0.0 if self._lattice.integral else float(self._lattice.step)
+        """Return the largest shortfall of the choice from the best score, with this confidence."""
+        rounding = 0.0 if self._grid.integral else float(self._grid.step)
         return super().error(confidence=confidence, candidates=candidates) + rounding

@@ -1,7 +1,7 @@
-"""Permute-and-flip: the exponential mechanism's better sibling.
+"""Permute-and-flip: a selection that is never worse than the exponential mechanism.
 
-**Algorithm** (McKenna and Sheldon, NeurIPS 2020, arXiv:2010.12603v1, algorithm 1). Go through the candidates in random
-order; flip a coin that shows with probability e^(rate·(u_r - OPT)), rate = ε/2Δ; return the first that shows.
+**Algorithm** (McKenna and Sheldon, NeurIPS 2020, arXiv:2010.12603v1, algorithm 1). Visit the candidates in random
+order; flip a coin that shows with probability e^(rate·(u_r - OPT)), rate = ε/2Δ; return the first whose coin shows.
 
 Here all coins are flipped, and one of those that show is drawn uniformly. This is the same law: coins are
 independent of the order, and the first element of a fixed set in a uniformly random order is uniform in it.
@@ -39,18 +39,18 @@ class PermuteAndFlip(Selection):
     True
 
     Args:
-        sensitivity: Δ, how far one candidate's score moves between neighbours.
+        sensitivity: Δ, the largest move of one candidate's score between neighbours.
         epsilon: the guarantee.
         monotone: whether a unit moves all scores in one direction; add/remove neighbours only.
 
     Attributes:
-        guarantee: what is promised, as `PureDP`.
-        event: what is run, in grid steps and exact rationals, for an accountant to price.
+        guarantee: the guarantee of one choice, as `PureDP`.
+        event: the event of one choice, for an accountant to price.
     """
 
     def choose(self, scores: Scores[Candidate]) -> Hashable:
-        """Return one candidate (or its position, where only scores are given)."""
+        """Return one candidate, or its position if `scores` has no candidates."""
         ballot, rate = read_ballot(scores), self._rate
-        shown = bernoulli_exp(-ballot.exponents(rate), lambda i: -ballot.exponent(rate, i))
-        standing = np.flatnonzero(shown)
+        coins = bernoulli_exp(-ballot.exponents(rate), lambda i: -ballot.exponent(rate, i))
+        standing = np.flatnonzero(coins)
         return ballot.winner(int(standing[below_integer(standing.size)]))

@@ -1,9 +1,9 @@
-"""Propose-test-release: state how far the answer moves, test it privately, then release or refuse.
+"""Propose-test-release: propose a bound on the local sensitivity, test it privately, then release a value or None.
 
 **Algorithm** (Dwork and Lei, STOC 2009, section 4; Dwork and Roth 2014, section 7.2). Let b bound the local
 sensitivity that the analyst proposes, and d(x) be a number of rows such that d is 1-Lipschitz and |f(x) -
 f(y)| ≤ b for all neighbours y whenever d(x) > 0 (the distance to the nearest database of larger local
-sensitivity is one). Release nothing (None) unless d(x) + K > t, where K is discrete Laplace of scale 2/ε and t
+sensitivity is one). Return None unless d(x) + K > t, where K is discrete Laplace of scale 2/ε and t
 the least integer with Pr[K > t] ≤ δ; else release f(x) with Laplace noise for sensitivity b at ε/2.
 
 **Statement.** (ε,δ)-DP.
@@ -28,19 +28,20 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError, show
+from tacit.errors import bad_value
 from tacit.guarantees.events import ApproxRelease, Neighbours
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, probability
-from tacit.mechanisms.fixed import Fixed
+from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.grid import make_grid
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.order import STEPS, distance_to_sensitive, quantile_ranks, read_bounds, sorted_rows
+from tacit.mechanisms.validation import failure, probability, wrong_kind
 from tacit.noise import discrete_laplace
 
 
-class ProposeTestRelease(Fixed):
+class ProposeTestRelease(Frozen):
     """Release a value whose local sensitivity is probably at most `bound`, or None.
 
     >>> m = ProposeTestRelease(bound=1, epsilon=1, delta=1e-6)
@@ -50,11 +51,11 @@ class ProposeTestRelease(Fixed):
     True
 
     Args:
-        bound: the local sensitivity that is proposed; an int for integers, a float for reals.
+        bound: the proposed local sensitivity; an int for integers, a float for reals.
         epsilon: with `delta`, the guarantee.
         delta: the probability of releasing although the bound is wrong.
-        outputs: how many reals one release has (`bound` is then in L1).
-        granularity: the grid's step for reals, if not the one that `Laplace` chooses.
+        outputs: the number of reals in one release (`bound` is then in L1).
+        granularity: the grid's step for reals; by default that of `Laplace`.
         neighbours: the relation for which `bound` and the distances hold: "change one" (the default) or "add/remove".
     """
 
@@ -71,19 +72,15 @@ class ProposeTestRelease(Fixed):
         """Fix the laws, the grid and the guarantee."""
         size = positive(bound, "bound")
         target, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
-        try:
-            self._noise = Laplace(sensitivity=bound, epsilon=target / 2, outputs=outputs, granularity=granularity)
-        except InvalidError as error:
-            if error.argument != "sensitivity":
-                raise
-            raise InvalidError("bound", error.got, error.want) from None
+        make_grid(bound, size, outputs, granularity, 2 / target, argument="bound")  # check it under its own name
+        self._noise = Laplace(sensitivity=bound, epsilon=target / 2, outputs=outputs, granularity=granularity)
         self._bound, self._half = size, target / 2
         self.threshold = one_sided_quantile(1 / self._half, slack)
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
-        if neighbours is None:  # an event without a relation would be admitted under any
-            raise InvalidError("neighbours", "none", "'change one' or 'add/remove'")
+        if neighbours is None:  # an event without a relation would be admitted under both
+            raise bad_value("neighbours", None, "'change one' or 'add/remove'")
         self.event = ApproxRelease(epsilon=target, delta=slack, neighbours=neighbours)
-        self._fix(
+        self._freeze(
             bound=bound,
             epsilon=epsilon,
             delta=delta,
@@ -97,7 +94,7 @@ class ProposeTestRelease(Fixed):
 
         Args:
             value: f(x).
-            distance: d(x) ≥ 0, how many units must change before a further one can move f by more than the bound.
+            distance: d(x) ≥ 0, the number of units that must change before one more can move f by more than the bound.
         """
         far = _read_distance(distance)
         noisy = self._noise.release(value)
@@ -110,7 +107,7 @@ class ProposeTestRelease(Fixed):
         bound (`order.distance_to_sensitive`), on the grid of 2^24 steps across the bounds.
         """
         if self.event.neighbours != "change one":
-            raise InvalidError("neighbours", show(self.event.neighbours), "'change one' for release_median")
+            raise bad_value("neighbours", self.event.neighbours, "'change one' for release_median")
         low, high = read_bounds(bounds)
         step, noise = self._median_noise(low, high)
         rows = sorted_rows(values, low, high)
@@ -141,12 +138,12 @@ class ProposeTestRelease(Fixed):
         step = (high - low) / STEPS
         steps = floor(self._bound / step)
         if not 1 <= steps <= STEPS:
-            want = f"between {float(step):.3g} and {float(high - low):.3g}, one grid step and the width of the bounds"
-            raise InvalidError("bound", show(float(self._bound)), want)
+            ends = f"between {float(step):.3g} (one grid step) and {float(high - low):.3g} (the width of the bounds)"
+            raise bad_value("bound", float(self._bound), ends)
         return step, Laplace(sensitivity=2 * steps, epsilon=self._half)
 
     def needed_distance(self, *, confidence: float = 0.95) -> int:
-        """Return the distance from which on a value is released with this probability or more."""
+        """Return the least distance at which a value is released with at least this probability."""
         return self.threshold + 1 + one_sided_quantile(1 / self._half, failure(confidence))
 
     @classmethod
@@ -160,7 +157,7 @@ class ProposeTestRelease(Fixed):
         outputs: int = 1,
         neighbours: Neighbours = "change one",
     ) -> ProposeTestRelease:
-        """Return the most private one whose released values are within `error`."""
+        """Return the most private mechanism whose released values are within `error`."""
         positive(bound, "bound")
         noise = Laplace.for_error(error, confidence=confidence, sensitivity=bound, outputs=outputs)
         epsilon = round_up(2 * noise.event.l1 / noise.event.scale)
@@ -168,9 +165,9 @@ class ProposeTestRelease(Fixed):
 
 
 def _read_distance(distance: object) -> int:
-    """Return a whole number ≥ 0; the message does not repeat it, for it is private."""
+    """Return a whole number ≥ 0. The distance is private, so the message does not repeat it."""
     number = whole(distance)
     if number is None or number < 0:
-        got = "a negative one" if number is not None else f"a {type(distance).__name__}"
-        raise InvalidError("distance", got, "a whole number ≥ 0")
+        kind = "a negative number" if number is not None else f"a {type(distance).__name__}"
+        raise wrong_kind("distance", kind, "a whole number ≥ 0")
     return number

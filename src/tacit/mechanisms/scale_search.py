@@ -1,8 +1,11 @@
-"""The least noise scale whose price is within a target, in few evaluations of a price that is dear.
+"""Searches for the least noise: a bisection over floats, and a faster search for expensive prices.
 
-A price ε at δ is measured by its Gaussian size, the μ of the continuous Gaussian noise that costs as much. That of
-many uses is nearly inversely proportional to the scale, whatever their law, so that ln μ against ln s is
-nearly a line of slope -1: the first step along it mostly lands within a percent, and a secant then ends it.
+`least` finds the least float that satisfies a cheap condition.
+
+`search` finds the least scale whose price is within a target, in few evaluations of an expensive price. A price ε at δ
+is measured by its Gaussian size, the μ of the continuous Gaussian noise that costs as much. For many uses of any law
+it is nearly inversely proportional to the scale, so ln μ against ln s is nearly a line of slope -1: the first step
+along this line usually comes within a percent, and a secant then ends the search.
 """
 
 from __future__ import annotations
@@ -10,25 +13,60 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, isfinite, log
+from math import exp, inf, isfinite, log, nextafter
 
+from tacit.errors import InvalidError, TooMuchNoiseError
 from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.pld import Bounds
-from tacit.mechanisms.arguments import least
 
 CLOSE = 3e-4
-"""How far from the least scale the search may end, relatively."""
+"""The largest relative distance from the least scale at which the search may end."""
 _ROUNDING = 1 + CLOSE / 100
 _TURNS, _HALVING = 60, 4
 _FLATTEST, _STEEPEST = -0.2, -20.0
+_SMALLEST, _LARGEST = 1e-300, 1e300
 
 Points = list[tuple[float, float]]
 
 
+def ratio(a: Fraction, b: Fraction) -> float:
+    """Return a/b as a float from which a search can start, away from the ends of the floats."""
+    return float(min(max(a / b, Fraction(1, 10**290)), Fraction(10**290)))
+
+
+def least(accurate: Callable[[float], bool], guess: float) -> float:
+    """Return the least float x > 0 for which `accurate` holds, if it holds from some x on.
+
+    The result always satisfies `accurate`. The float just below the end of the search does not, or its noise would not
+    fit into 64 bits.
+    """
+
+    def holds(x: float) -> bool:
+        try:
+            return accurate(x)
+        except TooMuchNoiseError:
+            return False
+
+    high = min(max(guess, 1e-290), 1e290)
+    while not holds(high):
+        high *= 2
+        if high > _LARGEST:
+            raise InvalidError("No noise scale meets this error.", argument="error", hint="Ask for a larger error.")
+    low = high
+    while holds(low):
+        high, low = low, low / 2
+        if low < _SMALLEST:
+            return high
+    while nextafter(low, high) < high:
+        middle = low + (high - low) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high  # the accurate end
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What may be spent: ε at δ."""
+    """The budget: ε at δ."""
 
     epsilon: Fraction
     delta: Fraction
@@ -39,23 +77,23 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A scale that fits, its price if it was asked for, and the last price that was."""
+class ScaleFit:
+    """A scale that fits, its price if it was computed, and the last computed price."""
 
     scale: Fraction
     price: Bounds | None
     last: Bounds
 
 
-def search(price: Callable[[Fraction], Bounds], target: Target, first: float | Fraction, fits: Fraction) -> Found:
-    """Return a scale whose price is within the target, and nearly the least; at most the one known to fit.
+def search(price: Callable[[Fraction], Bounds], target: Target, first: float | Fraction, fits: Fraction) -> ScaleFit:
+    """Return nearly the least scale whose price is within the target; at most `fits`.
 
-    It exhausts the target but for what a change of the scale by a fraction `CLOSE` costs, or a scale smaller by
-    `CLOSE` does not fit. Every fourth step halves, so the search ends whatever the curve.
+    Its price is the target up to the cost of changing the scale by a fraction `CLOSE`, or a scale smaller by `CLOSE`
+    does not fit. Every fourth step halves, so the search ends for any curve.
 
     Args:
         price: a bracket of ε for a scale.
-        target: what may be spent.
+        target: the budget.
         first: the scale to try first, below `fits` or equal to it.
         fits: a scale that is known to fit by other means.
     """
@@ -74,16 +112,16 @@ def search(price: Callable[[Fraction], Bounds], target: Target, first: float | F
         if high <= low * (1 + CLOSE) * _ROUNDING or (best is last and tried[-1][1] >= near):
             break
         guess = _next(tried, (goal + near) / 2, low, float(high), halve=turn % _HALVING == 0)
-    return Found(high, best, last)
+    return ScaleFit(high, best, last)
 
 
 def _rounded(scale: float) -> Fraction:
-    """Return a scale of seven digits: as good, and shown in full."""
+    """Return the scale with seven digits, which can be printed in full."""
     return Exact(float(f"{scale:.6e}")).fraction
 
 
 def _slope(tried: Points) -> float:
-    """Return the slope of the line through the last two points; -1 without them."""
+    """Return the slope of the line through the last two points; -1 if there are fewer."""
     if len(tried) < 2 or tried[-1][0] == tried[-2][0]:  # noqa: PLR2004 - two points
         return -1.0
     (x, y), (u, v) = tried[-1], tried[-2]

@@ -1,8 +1,8 @@
-"""What the three selection mechanisms share: reading scores, and the error of a choice.
+"""The base of the three selection mechanisms: reading scores, and the error of a choice.
 
-Scores come as a mapping {candidate: score} or a pandas Series, as pairs [(candidate, score), …], or as plain scores
-[s₀, s₁, …] whose candidates are their positions. They are used exactly: integers as they are, floats at their binary
-value. No grid is needed, since the samplers take rational exponents.
+Scores are a mapping {candidate: score} or a pandas Series, pairs [(candidate, score), …], or plain scores [s₀, s₁, …]
+whose candidates are their positions. They are used exactly: integers unchanged, floats at their binary value. No grid
+is needed, since the samplers take rational exponents.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import BoundedRange, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, round_up
 from tacit.guarantees.values import PureDP
-from tacit.mechanisms.arguments import count_of, failure, flag, least, ratio
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.numbers import Array, Shape, as_fraction, as_integers, read_numbers
+from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.scale_search import least, ratio
+from tacit.mechanisms.validation import as_fraction, as_integers, count_of, failure, flag, read_numbers, wrong_kind
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 Score: TypeAlias = float | np.integer[Any] | np.floating[Any]
 Scores: TypeAlias = Mapping[Candidate, Score] | Iterable[tuple[Candidate, Score]] | npt.ArrayLike
 
 _ORDINARY = (Fraction(1, 2**900), Fraction(2**900))
-_WANT = "finite scores: {candidate: score}, such as counts, or a list of (candidate, score) or of scores"
+_SCORES = "finite scores: {candidate: score}, a list of (candidate, score) pairs, or a list of scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Ballot:
         if not _ORDINARY[0] < rate < _ORDINARY[1]:  # a float cannot hold the rate
             every = (self.exponent(rate, i) for i in range(self.scores.size))
             return np.array([float(max(exponent, -_ORDINARY[1])) for exponent in every])
-        with np.errstate(over="ignore", under="ignore"):  # -inf and 0 are as good as what is beyond them
+        with np.errstate(over="ignore", under="ignore"):  # -inf and 0 replace values beyond them
             if self.scores.dtype == np.int64:
                 best = self.scores.max()
                 gap = (best.astype(np.uint64) - self.scores.astype(np.uint64)).astype(np.float64)  # modulo 2^64
@@ -64,7 +64,7 @@ class Ballot:
 def read_ballot(scores: Scores[Candidate]) -> Ballot:
     """Return candidates and scores, or raise InvalidError."""
     if isinstance(scores, (str, bytes)):
-        raise InvalidError("scores", "text", _WANT)
+        raise wrong_kind("scores", "text", _SCORES)
     if isinstance(scores, Mapping) or (hasattr(scores, "items") and hasattr(scores, "index")):  # or a pandas Series
         return _pairs(list(scores.items()))
     if isinstance(scores, np.ndarray) or not isinstance(scores, Iterable):
@@ -78,45 +78,39 @@ def _pairs(listed: Sequence[object]) -> Ballot:
     values: list[object] = []
     for item in listed:
         if not isinstance(item, tuple) or len(item) != 2:  # noqa: PLR2004 - a pair
-            raise InvalidError("scores", "a mixture of pairs and other things", _WANT)
+            raise wrong_kind("scores", "a mixture of pairs and other values", _SCORES)
         names.append(item[0])
         values.append(item[1])
     try:
         distinct = len(set(names))
     except TypeError:
-        raise InvalidError("scores", "a candidate that cannot be hashed", _WANT) from None
+        raise InvalidError("scores has a candidate that cannot be hashed.", argument="scores") from None
     if distinct < len(names):
-        raise InvalidError("scores", "a candidate twice", "one score for each candidate")
+        hint = "Pass one score for each candidate."
+        raise InvalidError("scores has a candidate twice.", argument="scores", hint=hint)
     return Ballot(tuple(names), _numbers(values))
-
-
-def _read(values: object) -> tuple[Array, Shape]:
-    try:
-        return read_numbers(values, "scores")
-    except InvalidError as error:
-        raise InvalidError("scores", error.got, _WANT) from None
 
 
 def _numbers(values: object) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     if isinstance(values, list) and not values:
-        raise InvalidError("scores", "no candidates", "at least one candidate")
-    array, shape = _read(values)
+        raise InvalidError("scores has no candidates.", argument="scores", hint="Pass at least one candidate.")
+    array, shape = read_numbers(values, "scores", requirement=_SCORES)
     if shape is None or len(shape) != 1:
-        raise InvalidError("scores", "something not one-dimensional", _WANT)
+        raise wrong_kind("scores", "an array of another dimension than 1", _SCORES)
     if array.dtype.kind != "f":
         return as_integers(array, "scores")
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
-        raise InvalidError("scores", "NaN or infinity", "finite numbers")
+        raise InvalidError("scores holds NaN or infinity.", argument="scores", hint="Pass finite scores.")
     return floats
 
 
-class Selection(Fixed):
-    """What the selection mechanisms have in common: Δ, ε, the error, and what a monotone score is worth.
+class Selection(Frozen):
+    """The base of the selection mechanisms: Δ, ε, the error, and monotone scores.
 
-    A score is monotone if adding a unit never lowers any candidate's score (or never raises any). Then
-    neighbours under add/remove differ in one direction only, and half the noise does. Under change-one
-    neighbours this does not hold.
+    A score is monotone if adding a unit never lowers any candidate's score (or never raises any). Then neighbours under
+    add/remove differ in one direction only, and half the noise is enough. Under change-one neighbours this does not
+    hold.
     """
 
     event: BoundedRange | PureRelease
@@ -131,10 +125,10 @@ class Selection(Fixed):
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = self._event(epsilon=target, neighbours="add/remove" if monotone else None)
         self.monotone = monotone
-        self._fix(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
+        self._freeze(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
 
     def error(self, *, confidence: float = 0.95, candidates: int) -> float:
-        """Return how far below the best score the choice stays, with this confidence."""
+        """Return the largest shortfall of the choice from the best score, with this confidence."""
         rivals = count_of(candidates, "candidates") - (not self._all_rival)
         beta = failure(confidence)
         shortfall = Fraction(log(rivals / beta)) / self._rate if rivals else Fraction(0)
@@ -151,13 +145,13 @@ class Selection(Fixed):
         monotone: bool = False,
     ) -> Self:
         """Return the most private mechanism whose choice stays within `error` of the best score."""
-        wanted = positive(error, "error")
+        target = positive(error, "error")
         if count_of(candidates, "candidates") == 1 and not cls._all_rival:
-            raise InvalidError("candidates", "1", "at least 2: a choice of one needs no data at all")
+            raise bad_value("candidates", 1, "at least 2; a choice of one needs no data")
 
         def accurate(epsilon: float) -> bool:
             candidate = cls(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-            return candidate.error(confidence=confidence, candidates=candidates) <= wanted
+            return candidate.error(confidence=confidence, candidates=candidates) <= target
 
-        epsilon = least(accurate, ratio(positive(sensitivity, "sensitivity"), wanted))
+        epsilon = least(accurate, ratio(positive(sensitivity, "sensitivity"), target))
         return cls(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)

@@ -1,8 +1,7 @@
-"""How far a statistic moves between neighbours: one small table for both relations.
+"""The sensitivity of statistics: the largest move between neighbours, in one table for both relations.
 
-"add/remove": D' is D with one unit more or less. "change one": one unit has other values; n is public.
-Values must have been clamped to [a, b] before; a unit has one row unless contribution bounds say otherwise. M
-= max(|a|, |b|).
+"add/remove": D' is D with one unit more or less. "change one": one unit has other values; n is public. Values must be
+clipped to [a, b] before; a unit has one row unless contribution bounds allow more. M = max(|a|, |b|).
 
 | statistic | add/remove | change one |
 |---|---|---|
@@ -27,14 +26,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import get_args
 
-from tacit.errors import InvalidError, RefusedError, show
+from tacit.errors import RefusedError, bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction, whole
-from tacit.mechanisms.arguments import count_of, flag
-from tacit.mechanisms.lattice import ceil_root
+from tacit.mechanisms.grid import ceil_root
 from tacit.mechanisms.order import read_bounds
+from tacit.mechanisms.validation import count_of, flag
 
-Bounds = tuple[Number, Number]
+ValueBounds = tuple[Number, Number]
 
 __all__ = [
     "Sensitivity",
@@ -51,7 +50,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How far neighbours' answers are apart at most, in three norms.
+    """The largest distance of neighbours' answers, in three norms.
 
     >>> histogram(neighbours="change one")
     Sensitivity(l1=2, l2_squared=2, linf=1)
@@ -70,40 +69,40 @@ class Sensitivity:
 
 
 def _sizes(l1: Fraction, l2_squared: Fraction, linf: Fraction, *, integral: bool) -> Sensitivity:
-    """Integers for statistics of integers, so that the mechanisms made from them take and give integers."""
+    """Return integers for statistics of integers, so that mechanisms built with them release integers."""
     sizes = (l1, l2_squared, linf)
     return Sensitivity(*(int(size) for size in sizes)) if integral else Sensitivity(*map(Exact, sizes))
 
 
 def _same(size: Fraction, *, integral: bool = False) -> Sensitivity:
-    """One number: all norms agree."""
+    """Return the sensitivity of one number, for which all norms agree."""
     return _sizes(size, size**2, size, integral=integral)
 
 
-def _integral(bounds: Bounds) -> bool:
+def _integral(bounds: ValueBounds) -> bool:
     return all(whole(end) is not None for end in bounds)
 
 
 def _changes(neighbours: object) -> bool:
-    """Return whether the relation is "change one"; refuse any other word."""
+    """Return whether the relation is "change one"; raise InvalidError if it is unknown."""
     if neighbours not in get_args(Neighbours):
-        raise InvalidError("neighbours", show(neighbours), "'add/remove' or 'change one'")
+        raise bad_value("neighbours", neighbours, "'add/remove' or 'change one'")
     return neighbours == "change one"
 
 
-def _ends(bounds: Bounds) -> tuple[Fraction, Fraction]:
+def _ends(bounds: ValueBounds) -> tuple[Fraction, Fraction]:
     """Return a ≤ b as rationals; a point is allowed here."""
     return read_bounds(bounds, point=True)
 
 
 def count(*, neighbours: Neighbours) -> Sensitivity:
-    """How many rows satisfy a condition."""
+    """Count the rows that satisfy a condition."""
     _changes(neighbours)
     return _same(Fraction(1), integral=True)
 
 
 def counts(m: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Count for m conditions together, of which a row may satisfy all."""
+    """Count the rows for each of m conditions; a row may satisfy all of them."""
     _changes(neighbours)
     size = count_of(m, "m")
     return Sensitivity(size, size, 1)
@@ -115,10 +114,10 @@ def histogram(*, neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(cells, cells, 1)
 
 
-def total(bounds: Bounds, *, neighbours: Neighbours, complete: bool = False) -> Sensitivity:
-    """Sum one clamped value a row.
+def total(bounds: ValueBounds, *, neighbours: Neighbours, complete: bool = False) -> Sensitivity:
+    """Sum one clipped value for each row.
 
-    `complete` says that every unit has exactly one value and no filter can drop it; only then is a change at most b-a.
+    `complete` states that every unit has exactly one value, which no filter can drop; only then a change is ≤ b-a.
     """
     low, high = _ends(bounds)
     largest = max(abs(low), abs(high))
@@ -128,8 +127,8 @@ def total(bounds: Bounds, *, neighbours: Neighbours, complete: bool = False) -> 
     return _same(move, integral=_integral(bounds))
 
 
-def contributions(bounds: Bounds, *, groups: int, rows: int, neighbours: Neighbours) -> Sensitivity:
-    """Sum clamped values over cells: a unit reaches `groups` cells with `rows` rows each; a count has bounds (1, 1)."""
+def contributions(bounds: ValueBounds, *, groups: int, rows: int, neighbours: Neighbours) -> Sensitivity:
+    """Sum clipped values over cells. A unit has `groups` cells with `rows` rows each; a count has bounds (1, 1)."""
     low, high = _ends(bounds)
     g, r = count_of(groups, "groups"), count_of(rows, "rows")
     largest, spread = r * max(abs(low), abs(high)), r * (max(high, Fraction(0)) - min(low, Fraction(0)))
@@ -139,31 +138,33 @@ def contributions(bounds: Bounds, *, groups: int, rows: int, neighbours: Neighbo
     return _sizes(2 * g * largest, squared, spread, integral=_integral(bounds))
 
 
-def mean(bounds: Bounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Average n clamped values, one a unit, n public."""
+def mean(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
+    """Average n clipped values, one for each unit, n public."""
     low, high = _ends(bounds)
     if not _changes(neighbours):
         raise RefusedError(
-            "A mean has no sensitivity under add/remove, where n is private; nothing was drawn or released. "
-            "Release a noisy sum and a noisy count, and divide."
+            "A mean has no sensitivity under add/remove, because n is private.",
+            hint="Release a noisy sum and a noisy count, and divide.",
         )
     return _same((high - low) / count_of(n, "n"))
 
 
-def variance(bounds: Bounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Population variance of n clamped values, one a unit, n public."""
+def variance(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
+    """Compute the population variance of n clipped values, one for each unit, n public."""
     low, high = _ends(bounds)
     if not _changes(neighbours):
         raise RefusedError(
-            "A variance has no sensitivity under add/remove, where n is private; nothing was drawn or released. "
-            "Release noisy moments (count, sum, sum of squares), and combine them."
+            "A variance has no sensitivity under add/remove, because n is private.",
+            hint="Release noisy moments (count, sum, sum of squares), and combine them.",
         )
     size = count_of(n, "n")
     return _same((high - low) ** 2 * (size - 1) / Fraction(size**2))
 
 
-def median(bounds: Bounds, n: int | None = None, *, neighbours: Neighbours) -> Sensitivity:
-    """Median of clamped values, one a unit: the midpoint of the middle two, and of the bounds for an empty table.
+def median(bounds: ValueBounds, n: int | None = None, *, neighbours: Neighbours) -> Sensitivity:
+    """Compute the median of clipped values, one for each unit; of an empty table, the midpoint of the bounds.
+
+    The median of an even number of values is the midpoint of the middle two.
 
     Under "change one" the parity of n matters; without n the larger value is returned.
     """

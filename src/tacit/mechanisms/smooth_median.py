@@ -1,13 +1,13 @@
 """The median (or another order statistic) with noise scaled to its smooth sensitivity.
 
 Global sensitivity is useless for the median: one row may move it by half the range. Nissim, Raskhodnikova and Smith
-(STOC 2007) scale the noise to a smooth bound S(x) of how far it can move near the data at hand.
+(STOC 2007) scale the noise to a smooth bound S(x) on its moves near the data at hand.
 
 **Setting.** Neighbours change one row; n is public. Rows become integers on a fixed grid (`order`), f(x) is
 the median in half steps, and S(x) ≥ |f(x) - f(x')| with |ln S(x) - ln S(x')| ≤ β for neighbours.
 
 **Algorithm.** Release f(x) + K, K discrete Laplace of scale s = 2·S(x)/ε, with β = ln(1 + ε/(2·ln(2/δ))); then
-clamp to the bounds.
+clip to the bounds.
 
 **Statement.** For 0 < δ ≤ 1/2 this is (ε,δ)-DP.
 **Proof.** Write P_(f,s) for the law of f + K. For neighbours with (f,s) and (f',s'):
@@ -20,15 +20,15 @@ clamp to the bounds.
    tanh(x)/x falls, tanh(1/2s)/tanh(1/2s') ≤ s'/s ≤ e^β ≤ e^(ε/2), the last because ln(2/δ) ≥ 1.
 2. *Sliding:* P_(f,s')(T) ≤ e^(ε/2)·P_(f',s')(T), since |f - f'| ≤ S(x') = s'ε/2.
 
-Together P_(f,s)(T) ≤ e^ε·P_(f',s')(T) + δ.  ∎ (Clamping is post-processing.) This is the discrete law's own
-proof; the continuous one's constants (NRS 2007, section 2.2) are not used.
+Together P_(f,s)(T) ≤ e^ε·P_(f',s')(T) + δ.  ∎ (Clipping is post-processing.) This is a proof for the discrete
+law; the constants of the continuous law (NRS 2007, section 2.2) are not used.
 
 **On real bits.** S is computed in floats within a relative 2^-42 with a β that is smaller by 2^-20 of itself
 and 2^-36, and then raised by 2^-40 of itself: so it is at least the true bound, and its logarithm moves by at
-most β. The scale is that float, exactly. S(x) is private: the sampler computes its coins afresh with a number
-of digits that follows from the bounds, caches nothing and does the same operations for every scale; the grid
-follows from the bounds; the error that `error` states is for an S that the caller assumes in public; sorting
-and the search for S do operations on arrays whose sizes depend on n, ε and δ alone.
+most β. The scale is that float, exactly. S(x) is private. So the sampler computes its coins for each draw, with a
+number of digits that follows from the bounds; it caches nothing and does the same operations for every scale. The grid
+follows from the bounds. `error` states the error for an S that the caller assumes in public. Sorting and the search
+for S use arrays whose sizes depend on n, ε and δ alone.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ from math import log, log1p
 
 import numpy.typing as npt
 
-from tacit.errors import InvalidError, TooMuchNoiseError, show
+from tacit.errors import TooMuchNoiseError, bad_value, show
 from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import ApproxDP
-from tacit.mechanisms.arguments import failure, least, probability, ratio
-from tacit.mechanisms.fixed import Fixed
-from tacit.mechanisms.lattice import check_scale
+from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.grid import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
+from tacit.mechanisms.scale_search import least, ratio
+from tacit.mechanisms.validation import failure, probability
 from tacit.noise import discrete_laplace_of_private_scale
 from tacit.noise.geometric import digits
 
 
-class SmoothMedian(Fixed):
+class SmoothMedian(Frozen):
     """Release the median of bounded values; neighbours change one value, and n is public.
 
     >>> m = SmoothMedian(bounds=(0, 200_000), epsilon=1, delta=1e-6)
@@ -61,7 +62,7 @@ class SmoothMedian(Fixed):
     True
 
     Args:
-        bounds: public (a, b); values outside are clamped.
+        bounds: public (a, b); values outside are clipped.
         epsilon: with `delta`, the guarantee.
         delta: at most 1/2.
         quantile: another order statistic than the median.
@@ -75,12 +76,14 @@ class SmoothMedian(Fixed):
         self._low, self._high = read_bounds(bounds)
         target, slack = positive(epsilon, "epsilon"), probability(delta, "delta")
         if slack > Fraction(1, 2):
-            raise InvalidError("delta", show(delta), "at most 1/2")
+            raise bad_value("delta", delta, "at most 1/2")
         beta = log1p(min(float(Exact(target)), 2.0**900) / (2 * log(2 / slack)))
         self._decay = beta * (1 - 2.0**-20) - 2.0**-36
         if self._decay < 2.0**-36:
             raise TooMuchNoiseError(
-                "epsilon", show(epsilon), "large enough for smooth sensitivity to be of use (> 1e-8)"
+                f"epsilon = {show(epsilon)} is too small for smooth sensitivity.",
+                argument="epsilon",
+                hint="Use an epsilon above 1e-8.",
             )
         self._rate = float(target / 2) * (1 - 2.0**-50)  # rounded down, so scales are rounded up
         self._step = (self._high - self._low) / (2 * STEPS)
@@ -90,7 +93,7 @@ class SmoothMedian(Fixed):
         self.guarantee = ApproxDP(epsilon=Exact(target), delta=Exact(slack))
         self.event = ApproxRelease(epsilon=target, delta=slack, neighbours="change one")
         self.granularity = float(self._step)
-        self._fix(
+        self._freeze(
             bounds=bounds, epsilon=epsilon, delta=delta, quantile=None if self._quantile == Fraction(1, 2) else quantile
         )
 
@@ -106,8 +109,8 @@ class SmoothMedian(Fixed):
     def error(self, *, confidence: float = 0.95, smooth: Number | None = None) -> float:
         """Return the bound that the error keeps with this confidence if the smooth sensitivity were `smooth`.
 
-        The true smooth sensitivity is private, so it is an assumption that the caller makes. Without one, only
-        the width of the bounds can be promised.
+        The true smooth sensitivity is private, so the caller must assume one. Without it, only the width of the bounds
+        is certain.
 
         >>> round(SmoothMedian(bounds=(0, 200_000), epsilon=1, delta=1e-6).error(confidence=0.95, smooth=10), 1)
         59.9
@@ -130,18 +133,17 @@ class SmoothMedian(Fixed):
         smooth: Number,
         quantile: Number = 0.5,
     ) -> SmoothMedian:
-        """Return the most private one that is within `error` if the smooth sensitivity were `smooth`."""
-        wanted = positive(error, "error")
+        """Return the most private mechanism that is within `error` if the smooth sensitivity were `smooth`."""
+        target = positive(error, "error")
         positive(smooth, "smooth")
         low, high = read_bounds(bounds)
-        if wanted >= high - low:
-            want = "below the width of the bounds, within which any answer is"
-            raise InvalidError("error", show(error), want)
+        if target >= high - low:
+            raise bad_value("error", error, "below the width of the bounds, since every answer is within them")
 
         def make(epsilon: float) -> SmoothMedian:
             return cls(bounds=bounds, epsilon=epsilon, delta=delta, quantile=quantile)
 
         def accurate(epsilon: float) -> bool:
-            return make(epsilon).error(confidence=confidence, smooth=smooth) <= wanted
+            return make(epsilon).error(confidence=confidence, smooth=smooth) <= target
 
-        return make(least(accurate, ratio(positive(smooth, "smooth"), wanted)))
+        return make(least(accurate, ratio(positive(smooth, "smooth"), target)))

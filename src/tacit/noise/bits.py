@@ -1,15 +1,15 @@
-"""Where chance comes from: the operating system's random bytes, stretched by AES-256 in counter mode.
+"""Random bits: the operating system's random bytes, stretched by AES-256 in counter mode.
 
-Statement. `SystemBits.take(n)` returns n bytes that no feasible computation tells from uniform ones, if
-AES-256 is a pseudorandom permutation and `os.urandom` is ideal: every block of at most 256 KiB has a key of
-its own, so a block holds at most 2^14 cipher blocks and counter mode is at most 2^28/2^129 from ideal by the
-switching lemma (Bellare and Rogaway, EUROCRYPT 2006, lemma 1).
+Statement. If AES-256 is a pseudorandom permutation and `os.urandom` is ideal, no feasible computation can distinguish
+the n bytes of `SystemBits.take(n)` from uniform ones. Every block of at most 256 KiB has a separate key, so it holds
+at most 2^14 cipher blocks, and counter mode is at most 2^28/2^129 from ideal by the switching lemma (Bellare and
+Rogaway, EUROCRYPT 2006, lemma 1).
 
-On real bits: there is no seed and no state that outlives a block, so a copy of the process cannot repeat a
-block it has not drawn; what is left of the current block is dropped in a forked child. A draw takes the block
-out of its place and puts the rest back, so a signal handler or finaliser that draws in between starts a block
-of its own. A snapshot of a whole machine that is resumed twice does repeat the rest of the current block (at
-most 8 KiB for small draws).
+On real bits: there is no seed and no state that outlives a block, so a copy of the process cannot repeat a block that
+it has not drawn. A forked child drops the rest of the current block. A draw removes the block from the thread's
+storage and puts the rest back afterwards, so a signal handler or finaliser that draws in between starts a new block.
+A snapshot of a whole machine that is resumed twice does repeat the rest of the current block (at most 8 KiB for small
+draws).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LARGE = 256 * 1024
 
 
 class BitSource(Protocol):
-    """Anything that gives uniform bytes; the tests hand in scripted ones, below the public surface."""
+    """Anything that gives uniform bytes. Tests pass scripted bytes, below the public surface."""
 
     def take(self, count: int) -> bytes:
         """Return `count` fresh uniform bytes."""
 
 
 class SystemBits:
-    """The operating system's randomness, stretched; safe across threads and forks, never seedable."""
+    """The operating system's randomness, stretched. It is safe across threads and forks and takes no seed."""
 
     def __init__(self) -> None:
         """Start with an empty block for every thread."""
@@ -47,21 +47,21 @@ class SystemBits:
         self._thread = threading.local()
 
     def take(self, count: int) -> bytes:
-        """Return `count` fresh bytes; none is ever returned twice."""
+        """Return `count` fresh bytes; no byte is returned twice."""
         if count >= _SMALL:
             return b"".join(_stretch(min(_LARGE, count - at)) for at in range(0, count, _LARGE))
-        own = self._thread.__dict__
+        storage = self._thread.__dict__
         block, at = cast(
-            "tuple[bytes, int]", own.pop("block", (b"", 0))
-        )  # out of reach of a signal handler that draws meanwhile
+            "tuple[bytes, int]", storage.pop("block", (b"", 0))
+        )  # removed, so that a signal handler that draws meanwhile cannot use it
         if at + count > len(block):
             block, at = _stretch(_SMALL), 0
-        own["block"] = (block, at + count)
+        storage["block"] = (block, at + count)
         return block[at : at + count]
 
 
 def _stretch(count: int) -> bytes:
-    """Encrypt zeros under a key that is used for this block alone."""
+    """Encrypt zeros with a key that is used for this block only."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415 - heavy
 
     key = os.urandom(32)
@@ -79,3 +79,19 @@ def words(bits: BitSource, dtype: type[Word], count: int) -> npt.NDArray[Word]:
 def extend(bits: BitSource, prefix: int, count: int) -> int:
     """Append `count` (a multiple of 8) fresh bits to an integer that holds the first bits of a uniform real."""
     return prefix << count | int.from_bytes(bits.take(count // 8), "big")
+
+
+def below_integer(n: int, bits: BitSource = SYSTEM) -> int:
+    """Draw an integer uniformly from {0, …, n-1}, for n ≥ 1 of any size.
+
+    With L = bits(n) + 64 random bits u, the value ⌊u·n/2^L⌋ is uniform on {0,…,n-1} once the 2^L mod n lowest
+    remainders u·n mod 2^L are rejected (Lemire, ACM TOMACS 29(1), 2019, section 4): every value then has exactly
+    ⌊2^L/n⌋ words. A rejection has probability below 2^-64 and does not depend on the value.
+    """
+    width = (n.bit_length() + 64 + 7) // 8
+    size = 1 << 8 * width
+    reject = size % n
+    while True:
+        value, rest = divmod(int.from_bytes(bits.take(width), "big") * n, size)
+        if rest >= reject:
+            return value

@@ -5,12 +5,12 @@ probability W_i/ΣW exactly (a uniform integer below the sum); accept with proba
 start again.
 Proof. A round ends with i with probability ∝ W_i·2^k·e^(a_i)/W_i ∝ e^(a_i).  ∎
 
-On real bits: the W_i come from floats, and need only be upper bounds, which the proof does not ask to be
-tight: np.exp is within 4 units in the last place and a float exponent within 2^-50 of itself, so a factor
-1 + 2^-40 and one unit more cover e^(a) for a ≥ -64, and the one unit alone covers what is smaller. With
-ΣW < 2^63, the sum and its prefixes are exact. The coin is decided from its float, which is within a relative
-2^-43, and by one exact exponential only in the undecided band (below 2^-39): every round does the same work
-for every candidate, and a second round has probability below 2^-15 for up to 2^20 candidates.
+On real bits: the W_i come from floats. They need only be upper bounds; the proof does not need them to be tight.
+np.exp is within 4 units in the last place and a float exponent within 2^-50 of itself, so a factor 1 + 2^-40 and one
+unit more cover e^(a) for a ≥ -64, and the one unit alone covers smaller values. With ΣW < 2^63, the sum and its
+prefixes are exact. The coin is decided from its float, which is within a relative 2^-43, and by one exact exponential
+only in the undecided band (below 2^-39). So every round does the same work for every candidate, and a second round
+has probability below 2^-15 for up to 2^20 candidates.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.noise.bernoulli import exp_floats, settle_float
-from tacit.noise.bits import SYSTEM, BitSource, words
+from tacit.noise.bits import SYSTEM, BitSource, below_integer, words
 from tacit.noise.reals import Real, ceil_div, exp_neg
-from tacit.noise.uniform import below_integer
 
 
-def choose_exp(score: npt.NDArray[np.float64], exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> int:
+def choose_exp(score: Floats, exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> int:
     """Return index i with probability exactly e^(a_i)/Σe^(a_j).
 
     Args:
-        score: floats within a relative 2^-50 of the a_i ≤ 0, of which at least one is 0.
+        score: floats within a relative 2^-50 of the a_i ≤ 0; at least one is 0.
         exact: a_i as a rational.
         bits: the source of uniform bytes.
     """

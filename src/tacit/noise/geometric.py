@@ -5,10 +5,10 @@ is Bernoulli(1/(1+e^(2^i/s))).
 Proof. Write k = Σ b_i·2^i. Then r^k = Π r^(b_i·2^i), so the mass function is a product over the digits, and
 digit i is 1 with odds r^(2^i) = e^(-2^i/s).  ∎
 
-Digits i < I are drawn one by one, where I is least with e^(-2^I/s) < 2^-64; all digits from I on are zero
-but with probability Pr[G ≥ 2^I] = e^(-2^I/s). That one coin is drawn too, and when it shows, the rest
-⌊G/2^I⌋ is 1 plus a geometric variable of ratio e^(-2^I/s), drawn coin by coin. So the law is exact on all
-of ℕ, every draw compares I + 1 words of 64 bits, and any further work has probability below I·2^-62.
+Digits i < I are drawn one by one, where I is least with e^(-2^I/s) < 2^-64. All digits from I on are zero except with
+probability Pr[G ≥ 2^I] = e^(-2^I/s). That one coin is drawn too. If it shows, the rest ⌊G/2^I⌋ is 1 plus a geometric
+variable of ratio e^(-2^I/s), drawn coin by coin. So the law is exact on all of ℕ, every draw compares I + 1 words of
+64 bits, and any further work has probability below I·2^-62.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bools, WideInts, Words
+from tacit.errors import InternalError
 from tacit.noise.bernoulli import TOP, exp_floats, settle, settle_float
 from tacit.noise.bits import SYSTEM, BitSource, words
 from tacit.noise.reals import Real, below, ceil_div, exp_neg, logistic
 
-Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
-"""64-bit integers, or Python's own where a draw leaves ±2^62 (probability below 2^-64)."""
-
 MAX_SCALE = Fraction(2**56)
-"""Up to here 64·ln 2·s < 2^62, so that a draw and a value up to 2^62 add within 64 bits."""
+"""Up to this scale 64·ln 2·s < 2^62, so the sum of a draw and a value up to 2^62 fits into 64 bits.
+
+A draw leaves ±2^62 with probability below 2^-64; it is then an array of Python's integers.
+"""
 
 _CHUNK = 1 << 12
 
 
-def in_chunks(size: int, chunk: int, draw: Callable[[int], Integers]) -> Integers:
-    """Draw `size` variables, `chunk` at a time, into one array; of Python's integers if any chunk needs them."""
+def in_chunks(size: int, chunk: int, draw: Callable[[int], WideInts]) -> WideInts:
+    """Draw `size` variables, `chunk` at a time, into one array. It holds Python's integers if any chunk needs them."""
     if 0 < size <= chunk:
         return draw(size)
-    result: Integers = np.empty(size, dtype=np.int64)
+    result: WideInts = np.empty(size, dtype=np.int64)
     for at in range(0, size, chunk):
-        part = draw(min(chunk, size - at))
-        if part.dtype == object:
+        drawn = draw(min(chunk, size - at))
+        if drawn.dtype == object:
             result = result.astype(object)
-        result[at : at + part.size] = part
+        result[at : at + drawn.size] = drawn
     return result
 
 
@@ -52,12 +53,12 @@ def digits(scale: Fraction) -> int:
 
 
 def _coin(scale: Fraction, count: int, digit: int) -> Real:
-    """The coin for a digit below `count`, or the one for all digits from there on."""
+    """Return the coin for a digit below `count`, or the coin for all digits from `count` on."""
     return logistic((1 << digit) / scale) if digit < count else exp_neg((1 << count) / scale)
 
 
 @lru_cache(maxsize=256)
-def _thresholds(scale: Fraction) -> npt.NDArray[np.uint64]:
+def _thresholds(scale: Fraction) -> Words:
     """Enclose every coin's probability at 64 bits and return the lower ends.
 
     q_i = e^(-2^i/s) by squaring: an error of e units in the last place becomes at most 2e + 1, so after I squarings
@@ -71,32 +72,32 @@ def _thresholds(scale: Fraction) -> npt.NDArray[np.uint64]:
         ends.append(((lo << 64) // (one + lo), ceil_div(hi << 64, one + hi)))
         lo, hi = lo * lo >> m, min((hi * hi >> m) + 1, one)
     ends.append((lo >> m - 64, ceil_div(hi, 1 << m - 64)))
-    if any(high - low > 2 for low, high in ends):  # noqa: PLR2004 - the width that `settle` stands on
-        raise ArithmeticError("a coin of this law is not enclosed tightly enough to be drawn from")
+    if any(high - low > 2 for low, high in ends):  # noqa: PLR2004 - the width that `settle` needs
+        raise InternalError("A coin of this law is not enclosed tightly enough to draw from it.")
     return np.array([min(low, TOP) for low, _ in ends], dtype=np.uint64)
 
 
-def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> Integers:
+def geometric(scale: Fraction, size: int, bits: BitSource = SYSTEM) -> WideInts:
     """Draw `size` integers k ≥ 0 with probability (1-r)·r^k, r = e^(-1/scale), at equal cost each.
 
     Args:
         scale: s > 0, at most 2^56.
-        size: how many.
+        size: the number of draws.
         bits: the source of uniform bytes.
     """
     low = _thresholds(scale)
     count = low.size - 1
 
-    def draw(some: int) -> Integers:
+    def draw(some: int) -> WideInts:
         uniform = words(bits, np.uint64, some * low.size).reshape(some, low.size)
-        shown = settle(uniform, low, lambda i: _coin(scale, count, i % (count + 1)), bits)
-        return _assemble(shown, scale, bits)
+        coins = settle(uniform, low, lambda i: _coin(scale, count, i % (count + 1)), bits)
+        return _assemble(coins, scale, bits)
 
     return in_chunks(size, _CHUNK, draw)
 
 
-def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSource = SYSTEM) -> Integers:
-    """Draw as `geometric` does where the scale itself is private: nothing cached, no work that tells it.
+def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSource = SYSTEM) -> WideInts:
+    """Draw as `geometric` does, but for a private scale: nothing is cached, and no work depends on the scale.
 
     The caller fixes `count`, the number of digits, from public bounds; the scale is the float's exact value. The coins
     are computed as floats, by the same operations for every scale, and by exact arithmetic in the undecided band
@@ -109,15 +110,15 @@ def geometric_of_private_scale(scale: float, count: int, size: int, bits: BitSou
     scaled = np.append(odds[:-1] / (1 + odds[:-1]), odds[-1]) * 2.0**64
     uniform = words(bits, np.uint64, size * (count + 1)).reshape(size, count + 1)
     every = np.broadcast_to(scaled, uniform.shape)
-    shown = settle_float(every, uniform, lambda i: _coin(Fraction(scale), count, i % (count + 1)), bits)
-    return _assemble(shown, scale, bits)
+    coins = settle_float(every, uniform, lambda i: _coin(Fraction(scale), count, i % (count + 1)), bits)
+    return _assemble(coins, scale, bits)
 
 
-def _assemble(shown: npt.NDArray[np.bool_], scale: Fraction | float, bits: BitSource) -> Integers:
-    """Put the digits together; draw ⌊G/2^I⌋ for those whose last coin shows."""
-    count = shown.shape[1] - 1
-    low = shown[:, :-1] @ (np.int64(1) << np.arange(count, dtype=np.int64))
-    above = shown[:, -1]
+def _assemble(coins: Bools, scale: Fraction | float, bits: BitSource) -> WideInts:
+    """Combine the digits; draw ⌊G/2^I⌋ where the last coin shows."""
+    count = coins.shape[1] - 1
+    low = coins[:, :-1] @ (np.int64(1) << np.arange(count, dtype=np.int64))
+    above = coins[:, -1]
     if not above.any():
         return low
     exact, rest = low.astype(object), _coin(Fraction(scale), count, count)

@@ -1,14 +1,14 @@
 """Real numbers as refinable binary expansions, and the comparison of a uniform variable with one.
 
-A probability such as e^(-1/3) has no finite expansion, so it is a function that encloses it as tightly as
-asked: `real(n)` returns integers (lo, hi) with lo ≤ p·2^n ≤ hi and hi - lo ≤ 2. A uniform U is drawn bit by
-bit; after n bits U lies in [u, u+1)/2^n, and U < p is decided as soon as u+1 ≤ lo (true) or u ≥ hi (false).
-Each further bit halves the probability of being undecided, so the comparison ends with probability one, and
-its outcome has probability exactly p whatever the precision steps were.
+A probability such as e^(-1/3) has no finite expansion. So a real number is a function that encloses it to any
+precision: `real(n)` returns integers (lo, hi) with lo ≤ p·2^n ≤ hi and hi - lo ≤ 2. A uniform U is drawn bit by bit.
+After n bits U is in [u, u+1)/2^n, and U < p is decided as soon as u+1 ≤ lo (true) or u ≥ hi (false). Each further bit
+halves the probability of being undecided. So the comparison ends with probability one, and its outcome has
+probability exactly p, for any sequence of precisions.
 
-The exponential comes from the standard library's `decimal`, whose `exp` is documented as correctly rounded;
-one unit in the last place is added outward on each side, and every other step rounds in a stated direction.
-All steps name their context, so the caller's decimal settings do not matter.
+The exponential comes from the standard library's `decimal`, whose `exp` is documented as correctly rounded. One unit
+in the last place is added outward on each side, and every other step rounds in a stated direction. All steps name
+their context, so the caller's decimal settings do not matter.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _exp_neg(gamma: Fraction, n: int) -> tuple[int, int]:
 
 
 def context(digits: int, rounding: str) -> Context:
-    """Return a decimal context that owes nothing to the caller's own: operators on decimals would use that one."""
+    """Return a decimal context that is independent of the caller's, which operators on decimals would use."""
     traps = [InvalidOperation, DivisionByZero, Overflow]
     return Context(digits, rounding, MIN_EMIN, MAX_EMAX, capitals=1, clamp=0, flags=[], traps=traps)
 
@@ -94,7 +94,7 @@ def logistic(x: Fraction) -> Real:
 
 
 def below(real: Real, bits: BitSource, prefix: int = 0, known: int = 0) -> bool:
-    """Decide U < p exactly, where the first `known` bits of U are `prefix`; the rest are drawn as needed.
+    """Decide U < p exactly, where the first `known` bits of U are `prefix`; further bits are drawn as needed.
 
     Pr[True] = p over a fresh U. Each round draws 64 bits, so a second round has probability below 2^-62.
     """

@@ -1,34 +1,36 @@
 """Every chart, as Vega-Lite by altair, from plain arrays.
 
-| function | the picture |
-|---|---|
-| `privacy_curve` | δ(ε) between its bounds |
-| `epsilon_by_count` | ε against the number of uses, a line for each rule |
-| `loss_law` | how likely each privacy loss is, and what lies beyond ε |
-| `moments` | ln E[e^(αL)] against α, a line for each mechanism |
-| `burn_down` | what is left of a budget after each question |
-| `estimates` | released values with their intervals, a panel for each column |
-| `class_sizes` | rows by the size of the class that they stand in |
-| `risk_before_after` | rows whose risk is at least so much, before and after |
-| `loss_by_k` | loss against k, a line for each method |
-| `counts` | estimated counts with their intervals, one bar a value |
-| `variances` | variances on log scales, a line for each protocol |
+| function | chart | module |
+|---|---|---|
+| `privacy_curve` | δ(ε) between its bounds | `lines` |
+| `epsilon_by_count` | ε against the number of uses, a line for each rule | `lines` |
+| `moments` | ln E[e^(αL)] against α, a line for each mechanism | `lines` |
+| `burn_down` | the budget left after each query | `lines` |
+| `risk_before_after` | share of rows whose risk is at least a given one, before and after | `lines` |
+| `loss_by_k` | loss against k, a line for each method | `lines` |
+| `variances` | variances on log scales, a line for each protocol | `lines` |
+| `loss_law` | the probability of each privacy loss, with the part beyond ε in another colour | `bars` |
+| `estimates` | released values with their intervals, a panel for each column | `bars` |
+| `counts` | estimated counts with their intervals, one bar a value | `bars` |
+| `class_sizes` | rows by the size of their class | `bars` |
 
-A chart holds the numbers it was given; more than 5,000 are thinned, curves by even picks, laws by sums. What a
-scale cannot show (infinity, and zero where it counts in decades) is left out. Fonts and colours are set on the
+A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
+Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
 parts, not as a configuration of the whole, so that charts can be put side by side: `left | right`.
 
-altair is the extra `tacit[plot]`, loaded by the first chart.
+altair is the extra `tacit[plot]`; the first chart loads it.
 """
 
-from tacit.plots.axes import _ticks as _ticks  # tested by its name, as is `_rising`
-from tacit.plots.band import privacy_curve
-from tacit.plots.bars import class_sizes
-from tacit.plots.intervals import counts, estimates
-from tacit.plots.law import loss_law
-from tacit.plots.lines import _rising as _rising
-from tacit.plots.lines import epsilon_by_count, loss_by_k, moments, risk_before_after, variances
-from tacit.plots.steps import burn_down
+from tacit.plots.bars import class_sizes, counts, estimates, loss_law
+from tacit.plots.lines import (
+    burn_down,
+    epsilon_by_count,
+    loss_by_k,
+    moments,
+    privacy_curve,
+    risk_before_after,
+    variances,
+)
 
 __all__ = [
     "burn_down",

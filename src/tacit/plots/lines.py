@@ -1,4 +1,4 @@
-"""Lines by name, each with its name at its end."""
+"""Charts of lines: curves by name, a band between two bounds, and steps down."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, show
-from tacit.plots.axes import Measure, decades, span
-from tacit.plots.frame import COLOURS, HEIGHT, INK, Drawing, framed, inline, points
-from tacit.plots.loading import alt
-from tacit.plots.reading import (
+from tacit.plots.frame import (
+    AXIS,
+    BLUE,
+    COLOURS,
+    HEIGHT,
+    INK,
     LARGEST,
     LEAST,
     MOST_ROWS,
-    Floats,
+    WIDTH,
+    Axis,
+    Drawing,
     Numbers,
     Row,
+    alt,
     as_rows,
-    between,
+    decades,
+    framed,
+    heading,
+    inline,
+    points,
     read,
     require,
-    say,
+    require_probability,
+    short,
+    span,
     thin,
+    tooltip,
 )
 from tacit.safe_text import chart_label
 
@@ -33,10 +46,52 @@ _BROAD = "tight"
 _LABEL_GAP = 15 / HEIGHT
 
 
+def privacy_curve(epsilons: Numbers, lower: Numbers, upper: Numbers) -> alt.LayerChart:
+    """Draw δ(ε): a band between its bounds and a line at the upper one, which is the one to rely on.
+
+    δ is on a log scale. The scale ends where it is only certain that δ is less; the subtitle names the ε from which
+    this holds. If only the lower bound is 0, the band reaches down to the axis.
+
+    >>> chart = privacy_curve([0.5, 1, 2], [1e-3, 1e-5, 0], [2e-3, 2e-5, 1e-9])
+    >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["type"]
+    'log'
+
+    Args:
+        epsilons: ε, in any order.
+        lower: δ(ε) is at least this.
+        upper: δ(ε) is at most this.
+    """
+    x, low, high = read({"epsilons": epsilons, "lower": lower, "upper": upper})
+    require(((x >= 0) & (x < LARGEST)).all(), "epsilons must be finite numbers ≥ 0.", "epsilons")
+    ordered = (low >= 0) & (low <= high) & (high <= 1)
+    require(ordered.all(), "The bounds must satisfy 0 ≤ lower ≤ upper ≤ 1.", "lower")
+    visible, certain = high > LEAST, high[low > LEAST]
+    least = certain.min() / 1e3 if certain.size else 0.0  # far below it, only the looseness of the bounds shows
+    across = Axis("epsilon", "ε", *span(x))
+    up = Axis("upper", "δ", *decades(high[visible & (high >= least)]), log=True)
+    under = x[high < up.low]
+    note = f" δ < {short(up.low)} from ε = {short(under.min())} on." if under.size else ""
+    subtitle = f"The true δ is in the band; the line is the bound to rely on.{note}"
+    rows = as_rows(thin({"epsilon": x[visible], "lower": low[visible], "upper": high[visible]}, MOST_ROWS))
+    return framed(rows, _band(len(rows), across, up), "Privacy curve δ(ε)", subtitle)
+
+
+def _band(count: int, across: Axis, up: Axis) -> list[alt.Chart]:
+    base = alt.Chart().encode(x=across.x(), y=up.y())
+    # A log scale has no zero: there the band ends at the bottom of the frame.
+    footed = base.transform_calculate(foot=f"min(datum.upper, max(datum.lower, {up.low}))")
+    tips = [across.tooltip(), tooltip("lower", "δ at least"), tooltip("upper", "δ at most")]
+    return [
+        footed.mark_area(color=BLUE, opacity=0.3, clip=True).encode(y2="foot:Q"),
+        base.mark_line(color=BLUE, strokeWidth=2, clip=True),
+        points(base.transform_filter(alt.datum.upper >= up.low), count).encode(color=alt.value(BLUE), tooltip=tips),
+    ]
+
+
 def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: float | None = None) -> alt.LayerChart:
     """Draw ε against the number of uses, a line for each rule, both on log scales; the rule "tight" is drawn broad.
 
-    What is infinite or zero is left out; a rule without any other value is named in the subtitle.
+    Infinite and zero values are left out; the subtitle names a rule that has no other values.
 
     >>> chart = epsilon_by_count([1, 10, 100], {"basic": [0.1, 1, 10], "tight": [0.1, 0.8, 3.1]}, delta=1e-6)
     >>> chart.to_dict()["title"]["subtitle"]
@@ -45,14 +100,14 @@ def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: 
     Args:
         counts: the numbers of uses k.
         by_rule: ε at each of them, by the name of the rule.
-        delta: the δ that all of them are for, to be named in the subtitle.
+        delta: the common δ, named in the subtitle.
     """
     if delta is not None:
-        require(between(0, delta, 1), "delta", show(delta), "from 0 to 1")
+        require_probability(delta, "delta")
     curves = _curves(("counts", counts), ("by_rule", by_rule), log=True)
-    across = Measure("uses", "number of uses k", *span(_all(curves, 0), log=True), log=True)
-    up = Measure("epsilon", "ε", *decades(_all(curves, 1)), log=True)
-    notes = [] if delta is None else [f"All at δ = {say(delta)}."]
+    across = Axis("uses", "number of uses k", *span(_all(curves, 0), log=True), log=True)
+    up = Axis("epsilon", "ε", *decades(_all(curves, 1)), log=True)
+    notes = [] if delta is None else [f"All at δ = {short(delta)}."]
     notes += _missing(by_rule, curves)
     return framed(*_lines(curves, "rule", across, up), "ε against the number of uses", " ".join(notes))
 
@@ -60,7 +115,7 @@ def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: 
 def moments(orders: Numbers, by_name: Mapping[str, Numbers]) -> alt.LayerChart:
     """Draw ln m(α) = ln E[e^(αL)] against α, a line for each mechanism: the lower, the smaller its privacy loss L.
 
-    ln m(α) = α·D(α+1) with D the Rényi divergence, so at most ρα(α+1) under ρ-zCDP. What is infinite is left out.
+    ln m(α) = α·D(α+1) with D the Rényi divergence, so at most ρα(α+1) under ρ-zCDP. Infinite values are left out.
 
     >>> chart = moments([1, 2, 3], {"ρ = 1/2": [1, 3, 6]})
     >>> chart.data.to_dict()["values"][1]
@@ -71,8 +126,8 @@ def moments(orders: Numbers, by_name: Mapping[str, Numbers]) -> alt.LayerChart:
         by_name: ln E[e^(αL)] at each of them, by the name of the mechanism.
     """
     curves = _curves(("orders", orders), ("by_name", by_name), log=False)
-    across = Measure("order", "order α", *span(_all(curves, 0)))
-    up = Measure("log_moment", "ln E[e^(αL)]", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
+    across = Axis("order", "order α", *span(_all(curves, 0)))
+    up = Axis("log_moment", "ln E[e^(αL)]", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
     notes = ["Lower is more private.", *_missing(by_name, curves)]
     return framed(*_lines(curves, "mechanism", across, up), "Moments of the privacy loss L", " ".join(notes))
 
@@ -85,37 +140,37 @@ def variances(at: Numbers, by_protocol: Mapping[str, Numbers], *, across: str, t
     'd = 10'
 
     Args:
-        at: where they are compared, all above 0.
-        by_protocol: the variances there, by the name of the protocol.
-        across: what `at` is.
-        title: of the chart.
+        at: the positions at which they are compared, all above 0.
+        by_protocol: the variances at these positions, by the name of the protocol.
+        across: the title of the horizontal axis.
+        title: the title of the chart.
     """
     curves = _curves(("at", at), ("by_protocol", by_protocol), log=True)
-    x = Measure("at", across, *span(_all(curves, 0), log=True), log=True)
-    y = Measure("variance", "variance of a count, for each person", *decades(_all(curves, 1)), log=True)
+    x = Axis("at", across, *span(_all(curves, 0), log=True), log=True)
+    y = Axis("variance", "variance of a count, for each person", *decades(_all(curves, 1)), log=True)
     notes = ["Lower is better.", *_missing(by_protocol, curves)]
     return framed(*_lines(curves, "protocol", x, y), title, " ".join(notes))
 
 
 def risk_before_after(before: Sequence[tuple[float, float]], after: Sequence[tuple[float, float]]) -> alt.LayerChart:
-    """Draw which part of rows can be named with at least a given chance, before and after, both on log scales.
+    """Draw the share of rows that can be named with at least a given chance, before and after, both on log scales.
 
     >>> risk_before_after([(1.0, 5), (0.5, 5)], [(0.2, 10)]).to_dict()["title"]["text"]
     'Risk of being named'
 
     Args:
-        before: pairs of a chance and how many rows have it.
-        after: the same of the published table.
+        before: pairs of a chance and the number of rows that have it.
+        after: the same for the published table.
     """
     curves: Curves = {}
     for name, pairs in (("before", before), ("after", after)):
-        chance, many = read({"chance": [x for x, _ in pairs], "rows": [x for _, x in pairs]})
+        chance, number = read({"chance": [x for x, _ in pairs], "rows": [x for _, x in pairs]})
         order = np.argsort(chance)
         if order.size:
-            curves[name] = chance[order], np.cumsum(many[order][::-1])[::-1] / many.sum()
-    require(bool(curves), "the tables", "no row", "at least one row")
-    across = Measure("chance", "chance of being named", *span(_all(curves, 0), log=True), log=True)
-    up = Measure("share", "share of rows with at least that chance", *decades(_all(curves, 1)), log=True)
+            curves[name] = chance[order], np.cumsum(number[order][::-1])[::-1] / number.sum()
+    require(bool(curves), "The tables have no rows.", "before")
+    across = Axis("chance", "chance of being named", *span(_all(curves, 0), log=True), log=True)
+    up = Axis("share", "share of rows with at least that chance", *decades(_all(curves, 1)), log=True)
     subtitle = "Lower is safer; k bounds the chance by 1/k."
     return framed(*_lines(curves, "table", across, up), "Risk of being named", subtitle)
 
@@ -131,15 +186,46 @@ def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
         by_method: the loss at each of them, by the name of the method.
     """
     curves = _curves(("ks", ks), ("by_method", by_method), log=False)
-    across = Measure("k", "k", *span(_all(curves, 0), log=True), log=True)
-    up = Measure("loss", "loss", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
+    across = Axis("k", "k", *span(_all(curves, 0), log=True), log=True)
+    up = Axis("loss", "loss", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
     return framed(*_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
 
 
-def _lines(curves: Curves, kind: str, across: Measure, up: Measure) -> Drawing:
-    """Draw named lines, each with its name at its end; one named "tight" in broad ink behind the others."""
+def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerChart:
+    """Draw what is left of a budget after each query, as steps down.
+
+    >>> burn_down([1, 0.5], ["", "ann"], unit="ε").to_dict()["title"]["text"]
+    'What is left of the budget'
+
+    Args:
+        left: the budget at first and after each query.
+        names: the analyst of each query, "" for nobody.
+        unit: the symbol of the budget: ε or ρ.
+    """
+    (values,) = read({"left": left})
+    message = f"names has {len(names)} texts, but left has {values.size} numbers."
+    require(len(names) == values.size, message, "names")
+    rows: list[Row] = [
+        {"question": float(index), "left": values[index], "analyst": names[index] or "–"}
+        for index in range(values.size)
+    ][:: max(1, values.size // MOST_ROWS)]
+    across = alt.X("question:Q", axis=AXIS | {"title": "questions asked", "tickMinStep": 1})
+    up = alt.Y("left:Q", axis=AXIS | {"title": f"{unit} left"}, scale=alt.Scale(zero=True))
+    tips = [tooltip("question", "question"), tooltip("left", f"{unit} left"), alt.Tooltip("analyst:N")]
+    area = alt.Chart().mark_area(interpolate="step-after", color=BLUE, opacity=0.2)
+    line = alt.Chart().mark_line(interpolate="step-after", color=BLUE, point=values.size < 60)  # noqa: PLR2004 - more dots would touch
+    layers = [chart.encode(x=across, y=up, tooltip=tips) for chart in (area, line)]
+    layered = alt.LayerChart(layer=layers, data=inline(rows))
+    drawn: alt.LayerChart = layered.properties(width=WIDTH, title=heading("What is left of the budget"))
+    return drawn
+
+
+def _lines(curves: Curves, kind: str, across: Axis, up: Axis) -> Drawing:
+    """Draw named lines, each with its name at its end; the one named "tight" is broad and behind the others."""
     others = [name for name in curves if name != _BROAD]
-    from_back = sorted(curves, key=lambda name: name != _BROAD)  # so that the broad line hides none that agrees with it
+    from_back = sorted(
+        curves, key=lambda name: name != _BROAD
+    )  # the broad line must not hide a line that agrees with it
     columns = {name: {across.field: curves[name][0], up.field: curves[name][1]} for name in from_back}
     rows = [row for name, both in columns.items() for row in as_rows(both, **{kind: name})]
     hues = [COLOURS[i % len(COLOURS)] for i in range(len(others))]
@@ -158,11 +244,11 @@ def _lines(curves: Curves, kind: str, across: Measure, up: Measure) -> Drawing:
     ]
 
 
-def _labels(curves: Curves, kind: str, across: Measure, up: Measure) -> list[Row]:
-    """Return where each line's name stands: at its end, moved up or down where names would overlap."""
+def _labels(curves: Curves, kind: str, across: Axis, up: Axis) -> list[Row]:
+    """Return the position of each line's name: at its end, moved up or down if names would overlap."""
     ends = sorted((y[-1], x[-1], name) for name, (x, y) in curves.items())
     raised = _LABEL_GAP * np.arange(len(ends))
-    lifted = _rising(up.place(np.array([y for y, _, _ in ends])) - raised) + raised
+    lifted = _rising(up.share(np.array([y for y, _, _ in ends])) - raised) + raised
     names = np.array([name for _, _, name in ends])
     return as_rows({across.field: np.array([x for _, x, _ in ends]), up.field: up.value(lifted), kind: names})
 
@@ -175,23 +261,25 @@ def _rising(values: Floats) -> Floats:
 
 
 def _curves(x: tuple[str, Numbers], by_name: tuple[str, object], *, log: bool) -> Curves:
-    """Read named lines: sorted, thinned, without what the scale cannot show, and without those that have nothing."""
-    (x_name, across), (y_name, given) = x, by_name
-    if not isinstance(given, Mapping) or not given:
-        raise InvalidError(y_name, show(given), "numbers by name, at least one")
+    """Read named lines: sorted, thinned, without values that the scale cannot show, and without empty lines."""
+    (x_name, across), (y_name, lines) = x, by_name
+    if not isinstance(lines, Mapping) or not lines:
+        message = f"{y_name} must map at least one name to numbers, not {show(lines)}."
+        raise InvalidError(message, argument=y_name)
     curves: Curves = {}
-    for name, values in given.items():
+    for name, values in lines.items():
         at, up = read({x_name: across, f"{y_name}[{name!r}]": values})
-        seen = (np.minimum(at, up) > (LEAST if log else -LARGEST)) & (np.maximum(at, up) < LARGEST)
-        if seen.any():
-            thinned = thin({"x": at[seen], "y": up[seen]}, max(2, MOST_ROWS // len(given)))
+        visible = (np.minimum(at, up) > (LEAST if log else -LARGEST)) & (np.maximum(at, up) < LARGEST)
+        if visible.any():
+            thinned = thin({"x": at[visible], "y": up[visible]}, max(2, MOST_ROWS // len(lines)))
             curves[name] = thinned["x"], thinned["y"]
-    require(len(curves) > 0, y_name, "none", "numbers that the scale can show: finite" + " and above 0" * log)
+    needed = "finite and above 0" if log else "finite"
+    require(len(curves) > 0, f"{y_name} has no numbers that are {needed}, so the chart would be empty.", y_name)
     return curves
 
 
-def _missing(given: Mapping[str, Numbers], curves: Curves) -> list[str]:
-    names = ", ".join(name for name in given if name not in curves)
+def _missing(lines: Mapping[str, Numbers], curves: Curves) -> list[str]:
+    names = ", ".join(name for name in lines if name not in curves)
     return [f"Nothing finite to draw for {names}."] if names else []
 
 

@@ -1,10 +1,11 @@
-"""A question asked: SQL becomes a checked plan, the plan a price, exact integers a release; no database here.
+"""A query: SQL becomes a plan, the plan gets a price, and exact integers become a release. No database is read here.
 
-* `expressions`, `functions`  what is computed from one row, and what is known of its range
-* `policy`, `policy_file`     what is public about a table, from arguments or from TOML
-* `parse`                     SQL text into a plan, by allow-list
-* `plan`                      the plan
-* `aggregates/`               one file an aggregate: what it measures, its estimate, its interval
-* `price`                     noise for each bundle, events, expected error
-* `release`                   noise on exact integers, post-processing, intervals, receipt
+* `sql/`          SQL text becomes a plan, by allow-list
+* `expressions/`  expressions over one row: their kinds, their meaning, their proved ranges
+* `policy/`       the public facts about a table, from arguments or from TOML
+* `plan`          the plan, with `joins` and `refusals`
+* `evaluate`      the value of an expression on one row
+* `aggregates/`   one file per aggregate: its measures, its estimate, its interval
+* `pricing/`      the noise of each bundle, its events, its expected error
+* `results/`      noise on exact integers, post-processing, intervals, receipts
 """

@@ -1,9 +1,10 @@
-"""Counts of many bins in many groups: few words for what is not zero, and eight bytes for each that has noise.
+"""Counts of many bins in many groups: sparse before noise, eight bytes for each count after noise.
 
-**No integer is lost.** Arrays hold 64 bits. Here integers are whole and ≥ 0 before noise, and every sum of some of them
-is at most the sum of all. If that is below 2^61 all sums are below 2^61, and with noise within ±2^61 so are below 2^62:
-nothing wraps. (The sum is taken in doubles, which err by far less than the half that is to spare.) If not, the same is
-done with Python's integers, which have no end. Which way is taken shows in the time alone, and in nothing that is told.
+**No integer overflows.** Arrays hold 64 bits. The integers are whole and ≥ 0 before noise, so every sum of some of them
+is at most the sum of all. If that sum is below 2^61, all sums are below 2^61. With noise within ±2^61 they stay below
+2^62, so nothing wraps. (The sum is computed in doubles, whose error is far below the spare factor of two.) Otherwise
+the same is computed with Python's integers, which have no limit. The choice between the two affects the time only, and
+no released value.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Ints
 from tacit.query.noise_law import NoiseLaw
 
-Words = npt.NDArray[np.int64]
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
-"""Integers: as 64 bits where all their sums fit, else as Python's own."""
+"""Integers: in 64 bits if all their sums fit, else Python integers."""
 
 WORD = 62
-"""How many bits the lower part of a total has."""
+"""The number of bits in the lower part of a total."""
 
 _FITS, _SPARE = 2**61, 2.0**60
 _SHORT = 32
@@ -30,27 +31,28 @@ _SHORT = 32
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """The exact counts of each bin of each group, group by group; those that are not named are 0.
+    """The exact counts of each bin of each group, group by group; counts that are not stored are 0.
 
-    The count at a group and a bin is `high`·2^62 + `low`; the groups are in order.
+    The count of a bin of a group is `high`·2^62 + `low`. `places` are the indices of the groups, in order; `numbers`
+    are the bins.
     """
 
     groups: int
     bins: int
-    places: Words
-    numbers: Words
-    low: Words
-    high: Words
+    places: Ints
+    numbers: Ints
+    low: Ints
+    high: Ints
 
     def __len__(self) -> int:
-        """How many counts there are."""
+        """Return the number of counts, zeros included."""
         return self.groups * self.bins
 
     def of(self, first: int, last: int) -> Counts:
-        """Return all counts of the groups from one place to before another, the bin counting fastest."""
-        some = slice(*np.searchsorted(self.places, [first, last]))
-        at = (self.places[some] - first) * self.bins + self.numbers[some]
-        low, high = self.low[some], self.high[some]
+        """Return all counts of the groups from index `first` to `last` - 1, the bin varying fastest."""
+        stored = slice(*np.searchsorted(self.places, [first, last]))
+        at = (self.places[stored] - first) * self.bins + self.numbers[stored]
+        low, high = self.low[stored], self.high[stored]
         if high.any() or not float(low.sum(dtype=np.float64)) < _SPARE:
             large = np.zeros((last - first) * self.bins, dtype=object)
             large[at] = (high.astype(object) << WORD) + low.astype(object)
@@ -61,7 +63,7 @@ class Histograms:
 
 
 def in_blocks(counts: Counts, bins: int, block: int) -> Counts:
-    """Return the sums over blocks of neighbouring bins; the last block of a group may be shorter."""
+    """Return the sums over blocks of adjacent bins; the last block of a group may be shorter."""
     if block == 1:
         return counts
     sums: Counts = np.add.reduceat(counts.reshape(-1, bins), np.arange(0, bins, block), axis=1).ravel()
@@ -69,8 +71,8 @@ def in_blocks(counts: Counts, bins: int, block: int) -> Counts:
 
 
 def with_noise(counts: Counts, law: NoiseLaw) -> Counts:
-    """Return counts with fresh noise on each."""
-    noise = law.drawn(counts.size)
+    """Return the counts, each with fresh noise."""
+    noise = law.draw_array(counts.size)
     if counts.dtype == noise.dtype == np.int64 and (not noise.size or max(-int(noise.min()), int(noise.max())) < _FITS):
         return counts + noise
     large: npt.NDArray[np.object_] = counts.astype(object) + noise.astype(object)
@@ -78,57 +80,57 @@ def with_noise(counts: Counts, law: NoiseLaw) -> Counts:
 
 
 class Packed(Sequence[int]):
-    """Integers that never change, in eight bytes each; equal ones are equal, and have the same hash."""
+    """Immutable integers of eight bytes each, compared and hashed by value."""
 
     __slots__ = ("_words",)
 
-    def __init__(self, words: Words) -> None:
-        """Take over some integers."""
+    def __init__(self, words: Ints) -> None:
+        """Store an array, which must not change afterwards."""
         self._words = words
 
     @overload
-    def __getitem__(self, place: int) -> int: ...
+    def __getitem__(self, index: int) -> int: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[int, ...]: ...
-    def __getitem__(self, place: int | slice) -> int | tuple[int, ...]:
-        """Return one of them, or some as a tuple."""
-        return tuple(self._words[place].tolist()) if isinstance(place, slice) else int(self._words[place])
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        """Return one integer, or a slice as a tuple."""
+        return tuple(self._words[index].tolist()) if isinstance(index, slice) else int(self._words[index])
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of integers."""
         return len(self._words)
 
     def __iter__(self) -> Iterator[int]:
-        """Go through them as Python's integers."""
+        """Iterate over Python integers."""
         return iter(self._words.tolist())
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[np.generic]:  # noqa: FBT001 - as numpy calls it
-        """Return them as an array of their own."""
+        """Return a new array."""
         del copy
         return self._words.astype(dtype)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other one has the same integers."""
+        """Return whether the other object has the same integers."""
         return isinstance(other, Packed) and np.array_equal(self._words, other._words)
 
     def __hash__(self) -> int:
-        """Equal for equal ones."""
+        """Return a hash of the integers."""
         return hash(self._words.tobytes())
 
     def __repr__(self) -> str:
-        """How many they are; thousands would not be read."""
+        """Return the number of integers, not thousands of values."""
         return f"Packed({len(self)} integers)"
 
 
 def pack(integers: Counts | Sequence[int]) -> Sequence[int]:
-    """Return integers as they are kept: many that fit 64 bits packed, others as a tuple.
+    """Return integers in a compact form: packed if they are many and fit 64 bits, else a tuple.
 
     >>> pack([1, 2]), pack(range(100)), len(pack([2**70] * 100))
     ((1, 2), Packed(100 integers), 100)
     """
     if len(integers) <= _SHORT:
         return tuple(int(x) for x in integers)
-    try:  # a copy, since a part of something larger would keep that as long
+    try:  # a copy, because a view would keep the larger array alive
         return Packed(np.array(integers, dtype=np.int64))
     except OverflowError:
         return tuple(int(x) for x in integers)

@@ -1,4 +1,20 @@
-"""The noise of one bundle: which law, how much, its event, its draw, its quantiles."""
+"""The noise of one bundle, and the sensitivity that it must cover.
+
+**Sensitivity.** By construction (see `plan`) one unit's integers are in at most g = min(max_groups, cells) cells. In
+each cell the absolute values of a bundle's integers sum to at most its reach R. So a bundle moves by at most
+
+| | add/remove | change one | of one integer a cell that is ≥ 0 (or ≤ 0) |
+|---|---|---|---|
+| L1 | g·R | 2g·R | c·R |
+| L2 squared | g·R² | 2g·R² if all integers are ≥ 0 (or all ≤ 0), else 4g·R² | c·R² |
+
+Change one is a removal and an addition. For non-negative integers the vectors x and y of two units satisfy ‖x-y‖² ≤
+‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0; and ‖x‖₂ ≤ ‖x‖₁ in each cell. The two units are in at most c = min(2g, cells) cells
+together, and two integers from 0 to R differ by at most R. So the count of a whole table moves by 1, not by 2.
+
+A bundle that is added up over keys (`over`) may get all g cells of a unit in one of its cells. It then has one cell of
+reach g·R in place of g cells of reach R. Blocks of bins add up integers of one cell, which changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +22,53 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import erfc, exp, sqrt
+from math import erfc, exp, prod, sqrt
 from typing import Literal
 
+from tacit.arrays import WideInts
 from tacit.guarantees import gaussian_law, laplace_law
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.gaussian import discrete_gaussian
-from tacit.noise.geometric import Integers
 from tacit.noise.laplace import discrete_laplace
+from tacit.query.plan import Bundle, Plan
 
 Law = Literal["laplace", "gaussian"]
 _HALVINGS = 60
 Mixture = Callable[[float, float, float], float]
 """Bounds Pr[|v·noise₁ + w·noise₂| > t] for v, w ≥ 0, from the continuous law.
 
-Two Laplace variables of scales b ≠ c: (b²e^(-t/b) - c²e^(-t/c))/(b² - c²); equal ones: e^(-t/b)(1 + t/2b). One grid
-step is taken off t for the difference between the integers' law and the continuous one.
+Two Laplace variables of scales b ≠ c: (b²e^(-t/b) - c²e^(-t/c))/(b² - c²). Equal scales: e^(-t/b)(1 + t/2b). One grid
+step is subtracted from t for the difference between the integers' law and the continuous law.
 """
+
+
+def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
+    """Return the largest change of a bundle by one unit: in L1 for Laplace noise, in L2 squared for Gaussian noise."""
+    cells, size = (plan.groups, bundle.reach) if bundle.over is None else (1, plan.groups * bundle.reach)
+    reach = size if law == "laplace" else size**2
+    if plan.table.neighbours == "add/remove":
+        return cells * reach
+    if bundle.nonnegative and bundle.width == 1 and bundle.over is None:
+        return _changed_cells(plan, bundle) * reach
+    return cells * reach * (2 if bundle.nonnegative or law == "laplace" else 4)
+
+
+def changed_integers(plan: Plan, bundle: Bundle) -> int:
+    """Return how many of a bundle's integers can differ between neighbouring tables.
+
+    A unit's integers in a cell are whole and sum to at most the reach, so at most that many of them are not 0.
+    """
+    units = 2 if plan.table.neighbours == "change one" else 1
+    nonzero = units * plan.groups * min(bundle.width, bundle.reach)
+    return min(_changed_cells(plan, bundle) * bundle.width, nonzero)
+
+
+def _changed_cells(plan: Plan, bundle: Bundle) -> int:
+    """Return in how many cells neighbouring tables can differ."""
+    most = plan.groups * (2 if plan.table.neighbours == "change one" else 1)
+    cells = plan.cells if bundle.over is None else prod(len(plan.keys[key].listed) for key in bundle.over)
+    return most if cells is None else min(cells, most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +76,7 @@ class NoiseLaw:
     """Independent integer noise on every integer of a bundle.
 
     `amount` is the scale of discrete Laplace noise or the variance of discrete Gaussian noise; `sensitivity`
-    is L1, or L2 squared; `moving` is how many integers one unit can move.
+    is L1, or L2 squared; `moving` is how many integers one unit can change.
     """
 
     law: Law
@@ -41,7 +86,7 @@ class NoiseLaw:
 
     @property
     def event(self) -> DiscreteLaplaceNoise | DiscreteGaussianNoise | ApproxRelease:
-        """What is run."""
+        """The event that drawing this noise is charged as."""
         if self.law == "laplace":
             return DiscreteLaplaceNoise(scale=self.amount, l1=Fraction(self.sensitivity), coordinates=self.moving)
         return DiscreteGaussianNoise(variance=self.amount, l2_squared=self.sensitivity, coordinates=self.moving)
@@ -53,9 +98,9 @@ class NoiseLaw:
 
     def draw(self, size: int, bits: BitSource = SYSTEM) -> list[int]:
         """Draw fresh noise."""
-        return [int(x) for x in self.drawn(size, bits)]
+        return [int(x) for x in self.draw_array(size, bits)]
 
-    def drawn(self, size: int, bits: BitSource = SYSTEM) -> Integers:
+    def draw_array(self, size: int, bits: BitSource = SYSTEM) -> WideInts:
         """Draw fresh noise, as an array."""
         sampler = discrete_laplace if self.law == "laplace" else discrete_gaussian
         return sampler(self.amount, size, bits)
@@ -64,30 +109,30 @@ class NoiseLaw:
         """Return the least t with Pr[|noise| > t] ≤ β."""
         return _quantile(self.law, self.amount, beta)
 
-    def around(self, found: int, beta: Fraction) -> tuple[int, int]:
-        """Return ends that hold an integer with probability ≥ 1-β, given what was found with noise on it."""
+    def around(self, noisy: int, beta: Fraction) -> tuple[int, int]:
+        """Return ends that hold an integer with probability ≥ 1-β, given that integer with noise."""
         reach = self.quantile(beta)
-        return found - reach, found + reach
+        return noisy - reach, noisy + reach
 
     def spread(self, weights: Sequence[float], beta: float) -> float:
-        """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law and to the safe side.
+        """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law, on the safe side.
 
         Args:
-            weights: one, two that may differ, or three that are alike; none below 0.
-            beta: how often it may be further off.
+            weights: one weight, two that may differ, or three equal ones; all ≥ 0.
+            beta: the probability that the sum is larger.
         """
         return _spread(self, tuple(weights), beta)
 
     def tail(self, weights: Sequence[float]) -> Callable[[float], float]:
-        """Return Pr[|Σ wᵢ·noiseᵢ| > t] as a function of t, bounded from above."""
+        """Return an upper bound of Pr[|Σ wᵢ·noiseᵢ| > t] as a function of t."""
         if len(weights) <= 2:  # noqa: PLR2004 - a mixture is of two
             mixture = self.mixture()
             return lambda t: mixture(weights[0], weights[1] if len(weights) > 1 else 0.0, t)
-        scale, one = self.scale * weights[0], weights[0]
+        scale, weight = self.scale * weights[0], weights[0]
         if len(set(weights)) > 1 or len(weights) > 3:  # noqa: PLR2004 - sums of more have no law here
-            raise ValueError("three weights must be alike")
+            raise ValueError("three weights must be equal")
         beyond = _three_laplace if self.law == "laplace" else _three_gaussian
-        return lambda t: beyond(max(t - 1.5 * one, 0.0) / scale)
+        return lambda t: beyond(max(t - 1.5 * weight, 0.0) / scale)
 
     def mixture(self) -> Mixture:
         """Return the tail of v·noise₁ + w·noise₂ for two independent draws, as a function of v, w and t."""
@@ -97,7 +142,7 @@ class NoiseLaw:
 
 @lru_cache(maxsize=1024)
 def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
-    """One law serves all cells of an answer, so that its quantile is found once."""
+    """Return `NoiseLaw.quantile`; cached, because all cells of an answer share one law."""
     if law == "laplace":
         return laplace_law.two_sided_quantile(amount, beta)
     return gaussian_law.two_sided_quantile(amount, float(beta))
@@ -105,7 +150,7 @@ def _quantile(law: Law, amount: Fraction, beta: Fraction) -> int:
 
 @lru_cache(maxsize=1024)
 def _spread(noise: NoiseLaw, weights: tuple[float, ...], beta: float) -> float:
-    """See `NoiseLaw.spread`; one serves all cells of an answer."""
+    """Return `NoiseLaw.spread`; cached, because all cells of an answer share one law."""
     low, high = 0.0, noise.scale * max(weights)
     tail = noise.tail(weights)
     while tail(high) > beta:

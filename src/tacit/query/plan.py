@@ -1,33 +1,37 @@
-"""A question, checked and made of parts that engines, accountants and people can all read. Immutable.
+"""A plan: a checked query in parts that engines, accountants and people can read. Immutable.
 
     SQL ──parse──► Plan ──price──► noise, events ──ledger──► charge ──engine──► exact integers ──noise──► Release
 
-The data are touched through **measures** only. A measure is an integer for each (unit, cell), a cell being one
-combination of public keys; the engine adds it up over units. What one unit can add to a cell is bounded here,
-once and for all measures:
+If groups are discovered in the data, the engine calls back into `results.release` to choose them: it passes the exact
+numbers of units of the groups, and gets back the groups that partition selection keeps.
 
-* a row's value is clamped to its bounds, put on the grid, x = ⌊value/step + ½⌋, clamped again as an integer to
-  [low, high], and becomes v = sign·x + offset; rows where it is NULL or NaN count for nothing, or, if the measure
-  has an `absent`, they count like others, with that as their v;
-* the values of a unit's n rows in the cell are added up to V; if n > max_rows, V·max_rows/n is taken instead.
-  Times 2^fraction_bits, truncated toward zero, that is the unit's integer. Its size is at most `reach` =
-  max_rows·max|v|·2^fraction_bits;
-* a measure with `per="unit"` is 1 for a unit that has a row in the cell at all (where `value` is not NULL),
-  and `reach` is 1;
-* a measure with `bins` > 1 is a vector: `value` is the number of a row's bin, and there is one integer for each
-  bin: that of the unit's rows in the bin, scaled by max_rows/n as above, n counting the unit's rows of all bins in
-  the cell. So the vector's sum is at most `reach`;
-* a measure with `per="value"` counts the different values in the cell: of the values that a unit's rows have
-  there at most max_rows are kept, chosen by the keyed hash, and a value counts once, whichever units have it.
-  That is no sum over units, but one unit more or less still moves it by at most `reach` = max_rows;
-* of a unit's cells at most max_groups are kept, chosen by a keyed hash, not by the values.
+A query reads the data through **measures** only. A measure is an integer for each (unit, cell). A cell is one
+combination of public keys. The engine adds the integers up over units. The contribution of one unit to a cell is
+bounded here, in one way for all measures:
 
-Measures that are bounded together form a **bundle**: `reach` bounds the sum of absolute values of a unit's
-integers in one cell over all measures of the bundle. One bundle has one noise scale. A bundle may be measured coarsely:
-integers are added up over blocks of bins, or over the keys that it does not name, before they get their noise. Every
-integer goes into one sum, so that the sum of absolute values stays as it is.
+* A row's value is clamped to its bounds and put on the grid, x = ⌊value/step + ½⌋. It is clamped again as an integer to
+  [low, high] and becomes v = sign·x + offset. Rows with NULL or NaN count for nothing; but if the measure has an
+  `absent`, they count like other rows, with `absent` as their v.
+* The values of a unit's n rows in the cell are added up to V. If n > max_rows, V·max_rows/n is used instead. This times
+  2^fraction_bits, truncated toward zero, is the unit's integer. Its size is at most `reach` =
+  max_rows·max|v|·2^fraction_bits.
+* A measure with `per="unit"` is 1 for a unit that has at least one row in the cell (with a `value` that is not NULL),
+  and `reach` is 1.
+* A measure with `bins` > 1 is a vector. `value` is the number of a row's bin, and there is one integer for each bin:
+  that of the unit's rows in the bin, scaled by max_rows/n as above, where n counts the unit's rows of all bins in the
+  cell. So the sum of the vector is at most `reach`.
+* A measure with `per="value"` counts the different values in the cell. At most max_rows of the values that a unit's
+  rows have there are kept, chosen by the keyed hash, and a value counts once for all units that have it. That is not a
+  sum over units, but one unit more or less still changes it by at most `reach` = max_rows.
+* At most max_groups of a unit's cells are kept, chosen by a keyed hash, not by the values.
 
-A key without listed values is **open**: its groups are found in the data, privately (see `selection`).
+Measures that are bounded together form a **bundle**: `reach` bounds the sum of absolute values of a unit's integers in
+one cell over all measures of the bundle. One bundle has one noise scale. A bundle may be measured coarsely: integers
+are added up over blocks of bins, or over the keys that it does not name, before they get noise. Every integer goes into
+one sum, so the bound on the sum of absolute values still holds.
+
+A key without listed values is **open**: its groups are discovered in the data, privately (see
+`pricing.partition_selection`).
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
@@ -43,7 +48,7 @@ from tacit.query.policy import TablePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One integer for each (unit, cell); see the module. `value` None stands for the row itself: v = 1."""
+    """One integer for each (unit, cell); see the module. If `value` is None, each row counts as v = 1."""
 
     value: Expression | None
     step: Fraction = Fraction(1)
@@ -58,7 +63,7 @@ class Measure:
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """The least and the largest v of one row."""
+        """The smallest and the largest v of one row."""
         ends = [self.sign * self.low + self.offset, self.sign * self.high + self.offset]
         ends += [] if self.absent is None else [self.absent]
         return min(ends), max(ends)
@@ -68,8 +73,8 @@ class Measure:
 class Bundle:
     """Measures that share one noise scale; `reach` bounds Σ|integers| of one unit in one cell, over all of them.
 
-    `block` is how many neighbouring bins are added up to one integer; `over` are the places of the keys by which the
-    integers stay apart, all keys if it is None.
+    `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the keys by
+    which the integers stay separate; None stands for all keys.
     """
 
     measures: tuple[Measure, ...]
@@ -81,15 +86,15 @@ class Bundle:
 
     @property
     def width(self) -> int:
-        """How many integers there are in each cell."""
+        """The number of integers in each cell."""
         return sum(-(-measure.bins // self.block) for measure in self.measures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Something to group by: its name in the result, how a row gets it, and the public values it may take, in order.
+    """A group key: its name in the result, its expression over a row, and its public values, in order.
 
-    Without values it is open: which values it takes is found privately.
+    A key without values is open: partition selection discovers its values.
     """
 
     name: str
@@ -98,21 +103,21 @@ class Key:
 
     @property
     def listed(self) -> tuple[Value, ...]:
-        """The values of a key that is not open."""
+        """The values of the key; an InternalError if it is open."""
         if self.values is None:
-            raise ValueError(f"the key {self.name} is open")
+            raise InternalError(f"the key {show_name(self.name)} has no listed values.")
         return self.values
 
 
 Bounds: TypeAlias = tuple[Fraction, Fraction]
-"""The least and the largest value that counts."""
+"""The lower and the upper bound of a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What an aggregate is asked: which it is, of what values with what bounds, and its parameter: a quantile's q.
+    """An aggregate function with its values, their bounds, and its parameter, such as the q of a quantile.
 
-    Of a table that adds up, `sizes` are how many values its keys have.
+    For a table that adds up, `sizes` are the numbers of values of its keys.
     """
 
     function: str
@@ -124,7 +129,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """One aggregate of the question, as it is written, and the places of the bundles that it is computed from."""
+    """One aggregate of the query, its SQL text, and the indices of the bundles that it is computed from."""
 
     ask: Ask
     bundles: tuple[int, ...]
@@ -133,7 +138,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """In an output: the aggregate at this place of the plan, as released."""
+    """An output: the released aggregate at this index of the plan."""
 
     place: int
     kind: Kind
@@ -141,7 +146,7 @@ class Noisy:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """In an output: the key at this place of the plan."""
+    """An output: the key at this index of the plan."""
 
     place: int
     kind: Kind
@@ -149,7 +154,7 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Constantly:
-    """In an output: a constant."""
+    """An output: a constant."""
 
     value: Value
     kind: Kind
@@ -157,7 +162,7 @@ class Constantly:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """In an output: a function of released values; post-processing, which is free."""
+    """An output: a function of released values. It is post-processing, which costs nothing."""
 
     function: str
     arguments: tuple[Output, ...]
@@ -178,11 +183,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A question that can be answered privately.
+    """A query that tacit can answer privately.
 
-    `sql` is the question as we read it, regenerated without comments. `where` keeps the rows for which it is
-    true. A cell is one element of the product of the keys' values, in that order; without keys there is one cell.
-    With `joins` the rows are those of `table` with the rows that match of other tables, and `table` has all columns.
+    `sql` is the query, generated from the parsed tree without comments. `where` keeps the rows for which it is true. A
+    cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
+    each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
     """
 
     sql: str
@@ -200,12 +205,12 @@ class Plan:
 
     @property
     def open(self) -> bool:
-        """Whether the groups are to be found in the data, privately; listed keys then only narrow them down."""
+        """True if the groups are discovered in the data, privately; listed keys then restrict them."""
         return any(key.values is None for key in self.keys)
 
     @property
     def cells(self) -> int | None:
-        """How many cells are released; None if that is found in the data."""
+        """The number of released cells; None if the groups are discovered in the data."""
         count = 1
         for key in self.keys:
             if key.values is None:
@@ -215,14 +220,14 @@ class Plan:
 
     @property
     def listed(self) -> int:
-        """How many cells are released, of a question whose groups are listed."""
+        """The number of released cells; an InternalError if the groups are discovered in the data."""
         if self.cells is None:
-            raise ValueError("the groups are not listed")
+            raise InternalError("the groups of the plan are not listed.")
         return self.cells
 
     @property
     def groups(self) -> int:
-        """In how many cells one unit can be: only one where each row is a unit."""
+        """The largest number of cells of one unit; 1 if each row is a unit."""
         if self.table.unit is None or self.cells in (0, 1):
             return 1
         return self.table.groups if self.cells is None else min(self.table.groups, self.cells)

@@ -2,14 +2,12 @@
 
 * `cells`     a law on a grid, from above and from below
 * `laws`      each event's law
-* `sampled`   the same on a Poisson sample, in both directions
+* `sampled`   the law of any event in one direction, also on a Poisson sample
 * `merge`     many laws side by side, short ones merged
-* `steps`     how fine the grid is
-* `convolve`  many laws together, in the tilted Fourier domain
-* `bracket`   ε(δ) and δ(ε) to a width that is asked for
+* `convolve`  the law of a total, in the tilted Fourier domain
+* `bounds`    bounds on ε(δ) and δ(ε), to a requested width
 """
 
-from tacit.guarantees.pld.bracket import Bounds, delta_bounds, delta_curve, epsilon_bounds
-from tacit.guarantees.pld.steps import Lawful
+from tacit.guarantees.pld.bounds import Bounds, PldComponent, delta_bounds, delta_curve, epsilon_bounds
 
-__all__ = ["Bounds", "Lawful", "delta_bounds", "delta_curve", "epsilon_bounds"]
+__all__ = ["Bounds", "PldComponent", "delta_bounds", "delta_curve", "epsilon_bounds"]

@@ -2,20 +2,20 @@
 
 The total loss of independent mechanisms is the sum of their losses, so its law is a convolution: a product of
 Fourier transforms. Plain transforms lose everything below 1e-16 of the total mass. So the law is first tilted:
-each mass is multiplied by e^(λx) and divided by M(λ) = Σ mass·e^(λx), which makes the losses around ε likely;
-after the transform the tilt is undone, Pr[S = x] = P̃(x)·e^(K(λ) - λx) with K = Σ ln M. Then errors are
-relative to what matters. (The tilt is Esscher's; λ solves K(λ) - λK'(λ) = ln δ, so that the tilted mean is
+each mass is multiplied by e^(λx) and divided by M(λ) = Σ mass·e^(λx), which makes the losses around ε likely. After
+the transform the tilt is undone: Pr[S = x] = P̃(x)·e^(K(λ) - λx) with K = Σ ln M. Then errors are relative to the
+masses that matter. (The tilt is Esscher's; λ solves K(λ) - λK'(λ) = ln δ, so that the tilted mean is
 near the ε that belongs to δ.) Many short laws are merged by `merge` before they are transformed.
 
-**What is added for certainty.** Let u = 2^-53 and n the transform's length.
+**Margins for certainty.** Let u = 2^-53 and n the transform's length.
 
-* *Wrapping.* The transform adds up all masses whose places agree modulo n. The tilted mass T outside the
-  window is at most e^(K(λ±s) - K(λ) ∓ s·end) for any s > 0 (Chernoff). From above, what wraps into the window
-  only adds, and what is missing above the window is bounded by min over s of e^(K(s) - s·end). From below,
-  T·e^(K-λε) is subtracted, the most that wrapped mass can add.
-* *Merging.* Where the tilted masses of a merged law err by E in all, that is worth at most E·e^(K-λε) above ε.
+* *Wrapping.* The transform adds up all masses whose indices agree modulo n. The tilted mass T outside the
+  window is at most e^(K(λ±s) - K(λ) ∓ s·end) for any s > 0 (Chernoff). From above, mass that wraps into the window
+  only adds, and the mass above the window is bounded by min over s of e^(K(s) - s·end). From below,
+  T·e^(K-λε), the most that wrapped mass can add, is subtracted.
+* *Merging.* If the tilted masses of a merged law err by E in total, this adds at most E·e^(K-λε) above ε.
 * *Rounding.* In a transform of masses summing to at most 1, each path from a mass to an entry passes log₂n
-  butterflies, each of which errs by less than 8u of what it adds up; so an entry errs by at most η = 8u·log₂n. A
+  butterflies, and each errs by less than 8u of its sum; so an entry errs by at most η = 8u·log₂n. A
   power k of it errs by kη(|f|+η)^(k-1), and a product accordingly; the inverse transform averages these and
   adds η times the mean modulus. That number is added to (or subtracted from) every mass of the window.
 * *Masses.* Each law's masses are within a relative slack; its tilt, its M and the undoing of the tilt round like
@@ -31,34 +31,32 @@ from math import ceil, exp, expm1, inf, log, log1p, log2, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.guarantees.pld.cells import Cells, Floats
-from tacit.guarantees.pld.merge import Short, Stack, merged
-
-Parts = Sequence[tuple[Cells, int]]
+from tacit.arrays import Floats
+from tacit.guarantees.pld.merge import CountedCells, Short, Stack, merged
 
 _U = 2.0**-53
 _WIDE = 10.0
 _LONGEST = 1 << 23
 _SMALL = 1 << 16
 _BYS = (4.0, 8.0, 12.0, 2.0, 1.0, 0.5, 0.25)
-"""How many standard deviations to tilt further in Chernoff's inequality; small ones for heavy tails."""
+"""Further tilts in Chernoff's inequality, in standard deviations; small ones for heavy tails."""
 _ENOUGH = -200.0
 _FAR = 600.0
 _NARROWEST = 32.0
 _NEAR = 0.25
-"""How near K(λ) - λK'(λ) comes to ln δ: any λ is valid, this only sets how well the window is used."""
+"""The largest distance of K(λ) - λK'(λ) from ln δ. Any λ is valid; a good one uses the window well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """The law of a total loss around where a δ is reached: enough to bound δ(ε) there from one side."""
+class TotalLoss:
+    """The law of a total loss around the ε of a δ: enough to bound δ(ε) there from one side."""
 
     losses: Floats
     tilted: Floats
     cumulant: float
     tilt: float
     infinite: float
-    given_away: float
+    infinite_below: float
     error: float
     astray: float
     wrapped: float
@@ -69,7 +67,7 @@ class Sum:
     spread: float = 1.0
 
     def upper(self, epsilon: float) -> float:
-        """Bound δ(ε) from above; below a window that does not hold the whole law nothing is known."""
+        """Bound δ(ε) from above; below a window that does not hold the whole law, the bound is 1."""
         return float(self.uppers(np.array([epsilon]))[0])
 
     def lower(self, epsilon: float) -> float:
@@ -77,26 +75,26 @@ class Sum:
         return float(self.lowers(np.array([epsilon]))[0])
 
     def above_curve(self) -> Callable[[float], float]:
-        """Return `upper` as a function that is quick to call often, if a little larger."""
+        """Return `upper` as a fast function of ε, a little larger."""
         curve = self._curve(np.maximum(self.tilted, 0.0) + self.error)
 
         def upper(epsilon: float) -> float:
             if epsilon < self.losses[0] and not self.whole:
                 return 1.0
             value, slip = curve(epsilon)
-            found = value + slip + self.astray * float(self._most(np.array(epsilon)))
-            return min(1.0, found * self.factor + self.above + self.infinite)
+            most = value + slip + self.astray * float(self._most(np.array(epsilon)))
+            return min(1.0, most * self.factor + self.above + self.infinite)
 
         return upper
 
     def below_curve(self) -> Callable[[float], float]:
-        """Return `lower` as a function that is quick to call often, if a little smaller."""
+        """Return `lower` as a fast function of ε, a little smaller."""
         curve = self._curve(np.maximum(self.tilted - self.error, 0.0))
 
         def lower(epsilon: float) -> float:
             value, slip = curve(epsilon)
             less = slip + (self.wrapped + self.astray) * float(self._most(np.array(epsilon)))
-            return max(0.0, value / self.factor - less) + self.given_away
+            return max(0.0, value / self.factor - less) + self.infinite_below
 
         return lower
 
@@ -116,8 +114,8 @@ class Sum:
                 return 0.0, 0.0
             if self.losses[-1] - self.losses[0] > _FAR:
                 return float(np.dot(mass[first:], -np.expm1(epsilon - self.losses[first:]))), 0.0
-            one, two = float(tails[first]), float(rests[first]) * exp(epsilon - c)
-            return max(0.0, one - two), (self.losses.size + 8) * 2 * _U * (one + two)
+            tail, rest = float(tails[first]), float(rests[first]) * exp(epsilon - c)
+            return max(0.0, tail - rest), (self.losses.size + 8) * 2 * _U * (tail + rest)
 
         return curve
 
@@ -126,21 +124,21 @@ class Sum:
         total = self._integrals(epsilons, np.maximum(self.tilted, 0.0) + self.error) + self.astray * self._most(
             epsilons
         )
-        found = np.minimum(total * self.factor + self.above + self.infinite, 1.0)
-        return found if self.whole else np.where(epsilons < self.losses[0], 1.0, found)
+        bound = np.minimum(total * self.factor + self.above + self.infinite, 1.0)
+        return bound if self.whole else np.where(epsilons < self.losses[0], 1.0, bound)
 
     def lowers(self, epsilons: Floats) -> Floats:
         """Bound δ from below at many ε, in rising order."""
         total = self._integrals(epsilons, np.maximum(self.tilted - self.error, 0.0))
         less = (self.wrapped + self.astray) * self._most(epsilons)
-        return np.maximum(total / self.factor - less, 0.0) + self.given_away
+        return np.maximum(total / self.factor - less, 0.0) + self.infinite_below
 
     def _most(self, epsilons: Floats) -> Floats:
-        """Return what a tilted mass of 1 is worth at most above ε."""
+        """Return the largest mass above ε that a tilted mass of 1 can be."""
         return np.asarray(np.exp(np.minimum(self.cumulant - self.tilt * epsilons, 700.0)))
 
     def _integrals(self, epsilons: Floats, tilted: Floats) -> Floats:
-        """Return E[(1-e^(ε-L))₊] at many ε, in rising order: what lies between two of them is added up once.
+        """Return E[(1-e^(ε-L))₊] at many ε, in rising order; the losses between two of them are added up once.
 
         With c(ε) = E[e^(ε-L); L > ε], the part beyond the next ε' = ε + Δ is δ(ε') + (1-e^(-Δ))·c(ε'). Nothing
         cancels.
@@ -159,22 +157,22 @@ class Sum:
         return np.asarray(gains)
 
     def law(self) -> tuple[Floats, Floats]:
-        """Return the finite losses in the window and their masses, to look at; faint ones that are only noise are 0."""
+        """Return the finite losses in the window and their masses, for charts. Masses below the errors become 0."""
         noise = self.error + self.astray
         power = np.minimum(self.cumulant - self.tilt * self.losses, 700.0)
         return self.losses, np.where(self.tilted > 10 * noise, self.tilted, 0.0) * np.exp(power)
 
 
-def choose_tilt(stack: Stack, delta: float, step: float) -> float:
-    """Return λ with K(λ) - λK'(λ) ≈ ln δ, but no larger than leaves the tilted law some width.
+def _choose_tilt(stack: Stack, delta: float, step: float) -> float:
+    """Return λ with K(λ) - λK'(λ) ≈ ln δ, limited so that the tilted law keeps some width.
 
-    Where δ is near the probability of the largest loss, λ would go to infinity, and so would what errors weigh.
+    If δ is near the probability of the largest loss, λ would go to infinity, and so would the weight of errors.
     """
     low, high, target = 0.0, 1.0, log(delta)
     narrow = max((4 * step) ** 2, stack.cumulant(0.0)[2] / _NARROWEST**2)
 
     def gap(tilt: float) -> float:
-        """Above 0 while λ is too small; it falls in λ, since its derivative is -λK''."""
+        """Return a number above 0 if λ is too small; it falls in λ, since its derivative is -λK''."""
         value, mean, variance = stack.cumulant(tilt)
         return -inf if variance < narrow else value - tilt * mean - target
 
@@ -194,12 +192,12 @@ def choose_tilt(stack: Stack, delta: float, step: float) -> float:
     return low
 
 
-def total(parts: Parts, delta: float) -> Sum:
+def total(parts: CountedCells, delta: float) -> TotalLoss:
     """Convolve laws of one step around the ε that belongs to δ."""
     if any(not cells.mass.any() for cells, _ in parts):
-        return _everything_given_away()
+        return _all_infinite()
     step, stack = parts[0][0].step, Stack.of(parts)
-    tilt = choose_tilt(stack, delta, step)
+    tilt = _choose_tilt(stack, delta, step)
     value, mean, variance = stack.cumulant(tilt)
     spread = max(sqrt(variance), 2 * step)
     first, length, whole = _window(parts, mean, spread)
@@ -210,13 +208,14 @@ def total(parts: Parts, delta: float) -> Sum:
     offset = sum(cells.offset * count for cells, count in parts)
     slack = sum(cells.slack * count for cells, count in parts) + sum(law.slack * law.count for law in short)
     slack += stack.rounding(tilt)
-    return Sum(
+    return TotalLoss(
         losses=np.arange(first, first + length, dtype=np.float64) * step + offset,
         tilted=np.roll(np.fft.irfft(spectrum, length), -(first % length)),
         cumulant=value + tilt * offset,
         tilt=tilt,
         infinite=_infinite(parts),
-        given_away=-expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts)) * (1 - 2.0**-40),
+        infinite_below=-expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts))
+        * (1 - 2.0**-40),
         error=error,
         astray=sum(law.error * law.count for law in short),
         wrapped=wrapped,
@@ -228,22 +227,22 @@ def total(parts: Parts, delta: float) -> Sum:
     )
 
 
-def _everything_given_away() -> Sum:
-    """Return the law of a total of which nothing is known to be finite: δ(ε) = 1."""
-    none = np.zeros(1)
-    return Sum(none, none, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, whole=True)
+def _all_infinite() -> TotalLoss:
+    """Return the law of a total that may always be infinite: δ(ε) = 1."""
+    empty = np.zeros(1)
+    return TotalLoss(empty, empty, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, whole=True)
 
 
-def _infinite(parts: Parts) -> float:
-    """Bound Pr[S = ∞] from above: 1 - Π(1-pᵢ); or Σpᵢ times how much a dominating law's masses may exceed 1."""
+def _infinite(parts: CountedCells) -> float:
+    """Bound Pr[S = ∞] from above: 1 - Π(1-pᵢ). If a dominating law's masses exceed 1, use Σpᵢ times their excess."""
     if all(float(cells.mass.sum()) + cells.infinite <= 1 + 2.0**-40 for cells, _ in parts):
         return -expm1(sum(count * log1p(-min(cells.infinite, 1 - _U)) for cells, count in parts)) * (1 + 2.0**-40)
     growth = sum(count * log(max(1.0, float(cells.mass.sum()))) for cells, count in parts)
     return sum(count * cells.infinite for cells, count in parts) * exp(min(growth, 50.0))
 
 
-def _window(parts: Parts, mean: float, spread: float) -> tuple[int, int, bool]:
-    """Return the first place and the length of the window, and whether it holds the whole law."""
+def _window(parts: CountedCells, mean: float, spread: float) -> tuple[int, int, bool]:
+    """Return the first index and the length of the window, and whether it holds the whole law."""
     lowest = sum(cells.start * count for cells, count in parts)
     size = sum((cells.mass.size - 1) * count for cells, count in parts) + 1
     step = parts[0][0].step
@@ -254,13 +253,13 @@ def _window(parts: Parts, mean: float, spread: float) -> tuple[int, int, bool]:
 
 
 def _product(laws: Sequence[Short], length: int) -> tuple[npt.NDArray[np.complex128], float]:
-    """Return the transform of the tilted total, and a bound of what rounding adds to any mass of its inverse."""
+    """Return the transform of the tilted total, and a bound on the rounding of each mass of its inverse."""
     slip = 8 * _U * log2(length)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     largest, slips = np.ones(length // 2 + 1), np.zeros(length // 2 + 1)
     for law in laws:
-        place = (law.start + np.arange(law.mass.size)) % length
-        transform = np.fft.rfft(np.bincount(place, law.mass, length))
+        index = (law.start + np.arange(law.mass.size)) % length
+        transform = np.fft.rfft(np.bincount(index, law.mass, length))
         size = np.abs(transform) + slip
         slips += law.count * slip / size
         with np.errstate(under="ignore"):

@@ -1,10 +1,10 @@
 """The privacy-loss law of each event, on a grid, from above and from below.
 
-Every event is priced by a pair (P, Q) that dominates all its neighbours' pairs; where that pair is exact, the
-lower law is one that it dominates. For noise added to a number the worst shift is the largest (a tail is the
-best test, and tails fall). For discrete Laplace noise on several numbers that is
-proved at `discrete_laplace_upper`. `(ε, δ)` events are randomized response with probability 1-δ and
-a give-away with δ (Kairouz, Oh and Viswanath, ICML 2015, theorem 3.3's extremal pair).
+Every event is priced by a pair (P, Q) that dominates all its neighbours' pairs. If that pair is exact, it dominates
+the lower law. For noise added to a number the worst shift is the largest (a tail is the best test, and tails fall).
+For discrete Laplace noise on several numbers, `_discrete_laplace_upper` has the proof. `(ε, δ)` events are randomized
+response with probability 1-δ and reveal everything with probability δ (Kairouz, Oh and Viswanath, ICML 2015, the
+extremal pair of theorem 3.3).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import assert_never
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
@@ -27,33 +28,24 @@ from tacit.guarantees.events import (
     RandomizedBit,
     Unsampled,
 )
-from tacit.guarantees.pld.cells import (
-    Cells,
-    Floats,
-    Ints,
-    contract_atoms,
-    floor_atoms,
-    spread_atoms,
-    spread_cells,
-    together,
-)
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, united
 
 DEEP, _KEPT = 38.0, 20.0
+"""The standard deviations of a normal law that are kept. The mass beyond `DEEP` is below the smallest float."""
 ATOMS = 4096.0**2
 _FAINT = 1e-280
 _MOST_SHIFT = 2**50
-"""How many standard deviations of a normal law are kept: what is beyond is below the smallest float."""
 
 
-def response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
-    """Randomized response: ±ε with probability e^(±ε/2)/(2·cosh(ε/2)) under P."""
+def _response_upper(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+    """Return randomized response from above: ±ε with probability e^(±ε/2)/(2·cosh(ε/2)) under P."""
     loss = np.array([epsilon, -epsilon])
     kept = 1 / (1 + exp(-epsilon))
     return spread_atoms(loss, (1 - infinite) * np.array([kept, kept * exp(-epsilon)]), step, infinite)
 
 
-def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
-    """Randomized response at the largest ε' ≤ ε whose two losses are a whole number of steps apart."""
+def _response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
+    """Return randomized response at the largest ε' ≤ ε whose two losses are a whole number of steps apart."""
     apart = floor(2 * epsilon / step * (1 + 2.0**-50))
     less = min(apart * step / 2, epsilon)
     mass = np.zeros(apart + 1)
@@ -63,22 +55,24 @@ def response_lower(epsilon: float, step: float, infinite: float = 0.0) -> Cells:
     return Cells(step, 0, mass, infinite, -less * (1 + 2.0**-48))
 
 
-def laplace_upper(epsilon: float, step: float) -> Cells:
-    """Continuous Laplace noise: ±ε with mass ½ and ½e^(-ε), and between them density ¼e^(-(ε-x)/2)."""
+def _laplace_upper(epsilon: float, step: float) -> Cells:
+    """Return continuous Laplace noise from above: masses ½ and ½e^(-ε) at ±ε, density ¼e^(-(ε-x)/2) between them."""
     first = floor(-epsilon / step)
     edge = np.clip((first + np.arange(ceil(epsilon / step) - first + 1)) * step, -epsilon, epsilon)
     low, wide = edge[:-1], -np.expm1(-np.diff(edge) / 2)
     p, q = np.exp((edge[1:] - epsilon) / 2) * wide / 2, np.exp(-(epsilon + low) / 2) * wide / 2
     ends = spread_atoms(np.array([epsilon, -epsilon]), np.array([0.5, exp(-epsilon) / 2]), step)
-    return together(spread_cells(first, p, q, step), ends)
+    return united(spread_cells(first, p, q, step), ends)
 
 
-def laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
-    """Laplace noise for the largest shift ε' ≤ ε with 2ε' a whole number of steps, cells of 2·`coarse` steps merged.
+def _laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
+    """Return Laplace noise from below, cells of 2·`coarse` steps merged.
+
+    The shift is the largest ε' ≤ ε with 2ε' a whole number of steps.
 
     A cell's P-density is e^(x/2) and its Q-density e^(-x/2) up to a common factor, so its merged loss is its
-    midpoint, exactly. Cells are counted from the top; what is left over at the bottom goes to the atom there,
-    which lowers its loss.
+    midpoint, exactly. Cells are counted from the top; the rest at the bottom joins the atom there, which
+    lowers its loss.
     """
     apart = floor(2 * epsilon / step * (1 + 2.0**-50))
     half, top = max(1, min(coarse, apart // 16)), apart * step / 2
@@ -91,8 +85,10 @@ def laplace_lower(epsilon: float, step: float, coarse: int = 1) -> Cells:
     return Cells(step, 0, mass, 0.0, -top * (1 + 2.0**-48))
 
 
-def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
-    """Discrete Laplace noise: losses (N-2j)/s; j = 0 has mass 1/(1+r), j = N r^N/(1+r), others (1-r)/(1+r)·r^j.
+def _discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
+    """Return discrete Laplace noise from above.
+
+    Its losses are (N-2j)/s; j = 0 has mass 1/(1+r), j = N has r^N/(1+r), others (1-r)/(1+r)·r^j.
 
     **Several numbers.** If shifts of a and b in two numbers make up N = a + b, the loss is (N-2j)/s with j = i
     + k, i and k independent with the masses above for a and b. Both laws live on the same losses, and so does
@@ -112,7 +108,7 @@ def discrete_laplace_upper(scale: Fraction, shift: int, step: float) -> Cells:
         return ends
     first = floor(-top / step)
     edge = np.arange(first, ceil(top / step) + 1, dtype=np.float64) * step
-    return together(spread_cells(first, *discrete_laplace_between(scale, shift, edge), step), ends)
+    return united(spread_cells(first, *discrete_laplace_between(scale, shift, edge), step), ends)
 
 
 def discrete_laplace_between(scale: Fraction, shift: int, edge: Floats) -> tuple[Floats, Floats]:
@@ -127,8 +123,8 @@ def discrete_laplace_between(scale: Fraction, shift: int, edge: Floats) -> tuple
     return np.exp(-low / s) * wide, np.exp((high - 1 - shift) / s) * wide
 
 
-def discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
-    """A discrete Laplace law that the given one dominates, on an offset grid.
+def _discrete_laplace_lower(scale: Fraction, shift: int, step: float) -> Cells:
+    """Return a discrete Laplace law that the given one dominates, on an offset grid.
 
     Noise of a larger scale s' is noise of scale s plus something independent: with z = e^(iω), (1-rz)/(1-r'z) = r/r' +
     (1-r/r')/(1-r'z) has positive weights for r < r'. So raising the scale is post-processing. If neighbouring
@@ -154,7 +150,7 @@ def _laplace_atoms(rate: float, shift: int, j: Ints, step: float) -> Cells:
 
 
 def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
-    """Blocks centred two steps apart, counted from the top; half a block before them, and the rest with the bottom."""
+    """Return blocks centred two steps apart, from the top; half a block before them, and the rest at the bottom."""
     start, norm = (block + 1) // 2, 1 / (1 + exp(-rate))
     first = np.append(1, start + block * np.arange((shift - start) // block))
     size = np.append(start - 1, np.full(first.size - 1, block))
@@ -168,8 +164,11 @@ def _laplace_blocks(rate: float, shift: int, block: int, step: float) -> Cells:
     return floor_atoms(np.append(loss, ends), np.append(mass, [norm, p]), step, offset=shift * rate)
 
 
-def gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
-    """Continuous Gaussian noise: L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q; cells of `coarse` steps."""
+def _gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
+    """Return continuous Gaussian noise from above, in cells of `coarse` steps.
+
+    L is N(μ²/2, μ²) under P and N(-μ²/2, μ²) under Q.
+    """
     reach, wide = DEEP * mu, coarse * step
     first, last = floor((mu * mu / 2 - reach) / wide), ceil((mu * mu / 2 + reach) / wide)
     edge = np.arange(first, last + 1, dtype=np.float64) * wide
@@ -178,7 +177,7 @@ def gaussian_upper(mu: float, step: float, coarse: int = 1) -> Cells:
 
 
 def _finer(cells: Cells, coarse: int) -> Cells:
-    """Return the same law on a grid of which the law's own has every so many points."""
+    """Return the law on a grid `coarse` times as fine."""
     if coarse == 1:
         return cells
     mass = np.zeros((cells.mass.size - 1) * coarse + 1)
@@ -186,8 +185,8 @@ def _finer(cells: Cells, coarse: int) -> Cells:
     return replace(cells, step=cells.step / coarse, start=cells.start * coarse, mass=mass)
 
 
-def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None, coarse: int = 1) -> Cells:
-    """The same, cells merged: each cell's loss ln(p/q), moved down to the grid shifted by a common offset.
+def _gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None = None, coarse: int = 1) -> Cells:
+    """Return continuous Gaussian noise from below: each cell's loss ln(p/q), moved down to a grid with a common offset.
 
     Cells are centred at grid points; a cell's merged loss differs from its centre by O(step²), so one small
     offset downward brings all of them to the grid or above it. With a `lattice` (d, τ), the cells' ends are
@@ -210,7 +209,7 @@ def gaussian_lower(mu: float, step: float, lattice: tuple[float, float] | None =
 
 
 def on_lattice(edge: Floats, d: float, tau: float) -> Floats:
-    """Move losses to the nearest below of (2kd+d²)/2τ with half-integer k, where cells of rounded noise end."""
+    """Move losses to the nearest (2kd+d²)/2τ below with half-integer k; cells of rounded noise end there."""
     return (np.floor((edge * tau - d * d / 2) / d) + 0.5) * d / tau + d * d / (2 * tau)
 
 
@@ -236,8 +235,8 @@ def normal_cells(edge: Floats) -> Floats:
     return np.where((3 + 6 * c * c + c**4) * w**4 < 2.0**-43 * 1920, narrow, wide)
 
 
-def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
-    """Return the losses (2kd+d²)/2τ and masses of discrete Gaussian noise of σ ≤ 4096, but for 1e-300 of it."""
+def _discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Floats]:
+    """Return the losses (2kd+d²)/2τ and masses of discrete Gaussian noise of σ ≤ 4096, except for 1e-300 of it."""
     tau = float(variance)
     reach = ceil(DEEP * sqrt(tau)) + 1
     k = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -247,12 +246,12 @@ def discrete_gaussian_atoms(variance: Fraction, shift: int) -> tuple[Floats, Flo
 
 
 def range_upper(epsilon: float, step: float) -> Cells:
-    """A selection of bounded range ε: density e^(x/2)/(4·sinh(ε/2)) on [-ε, ε].
+    """Return a selection of bounded range ε from above: density e^(x/2)/(4·sinh(ε/2)) on [-ε, ε].
 
     The pairs of bounded range ε are post-processings of those with two losses t and t-ε (Dong, Durfee and Rogers,
     ICML 2020, arXiv:1909.13830v3, lemma 3.2), t from 0 to ε, which have P-masses p = (e^ε-e^t)/(e^ε-1) and 1-p. So
     δ(x) = sup over t of p·(1-e^(x-t)) = (e^(ε/2)-e^(x/2))²/(e^ε-1), at t = (x+ε)/2. It is convex in e^x, so a pair
-    has just that curve, and dominates all of them (Zhu, Dong and Wang, arXiv:2106.08567v4, proposition 8); its
+    has exactly that curve, and dominates all of them (Zhu, Dong and Wang, arXiv:2106.08567v4, proposition 8); its
     Q-density in e^x is the second derivative.
     """
     first = floor(-epsilon / step)
@@ -270,17 +269,17 @@ def upper(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
     """Return a law that dominates the event's, on the grid; one Gaussian among many events on a `coarse` one."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
-            return response_upper(float(e), step)
+            return _response_upper(float(e), step)
         case BoundedRange(epsilon=e):
             return range_upper(float(e), step)
         case ApproxRelease(epsilon=e, delta=d):
-            return response_upper(float(e), step, float(d))
+            return _response_upper(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
-            return laplace_upper(float(d / s), step)
+            return _laplace_upper(float(d / s), step)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_upper(s, ceil(d), step) if d < _MOST_SHIFT else response_upper(float(d / s), step)
+            return _discrete_laplace_upper(s, ceil(d), step) if d < _MOST_SHIFT else _response_upper(float(d / s), step)
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_upper(float(d / s), step, coarse)
+            return _gaussian_upper(float(d / s), step, coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_upper(event, step)
         case _:
@@ -291,17 +290,17 @@ def lower(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
     """Return a law that some pair of the event's family dominates, on the grid."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
-            return response_lower(float(e), step)
+            return _response_lower(float(e), step)
         case BoundedRange(epsilon=e):  # two candidates, both scores moving by Δ apart: randomized response at ε/2
-            return response_lower(float(e / 2), step)
+            return _response_lower(float(e / 2), step)
         case ApproxRelease(epsilon=e, delta=d):
-            return response_lower(float(e), step, float(d))
+            return _response_lower(float(e), step, float(d))
         case LaplaceNoise(scale=s, l1=d):
-            return laplace_lower(float(d / s), step, coarse)
+            return _laplace_lower(float(d / s), step, coarse)
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return discrete_laplace_lower(s, floor(d), step) if 1 <= d < _MOST_SHIFT else Cells(step, 0, np.ones(1))
+            return _discrete_laplace_lower(s, floor(d), step) if 1 <= d < _MOST_SHIFT else Cells(step, 0, np.ones(1))
         case GaussianNoise(sigma=s, l2=d):
-            return gaussian_lower(float(d / s), step, coarse=coarse)
+            return _gaussian_lower(float(d / s), step, coarse=coarse)
         case DiscreteGaussianNoise():
             return _discrete_gaussian_lower(event, step)
         case _:
@@ -309,7 +308,7 @@ def lower(event: Unsampled, step: float, coarse: int = 1) -> Cells:  # noqa: PLR
 
 
 def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells:
-    """The atoms themselves for one coordinate and σ ≤ 4096; else the continuous law, moved by the comparison.
+    """Return the atoms for one coordinate and σ ≤ 4096; else the continuous law, moved by the comparison.
 
     With the constants of `gaussian_law`: outside a set of P-mass e^(mb)·q the loss is at most that of rounded
     continuous noise plus mb + a, and Pr ≤ e^(mb)·R. So the law with masses e^(mb)·R at losses raised by mb +
@@ -317,17 +316,17 @@ def _discrete_gaussian_upper(event: DiscreteGaussianNoise, step: float) -> Cells
     """
     tau = float(event.variance)
     if event.coordinates == 1 and tau <= ATOMS:
-        loss, mass = discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
+        loss, mass = _discrete_gaussian_atoms(event.variance, isqrt(event.l2_squared))
         return spread_atoms(loss, mass, step, 1e-300)
     if tau < 1:
         return Cells(step, 0, np.zeros(1), 1.0)
     more, up, astray = comparison(event)
-    plain = gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
+    plain = _gaussian_upper(sqrt(event.l2_squared / tau) * (1 + 2.0**-50), step)
     return replace(plain, mass=plain.mass * exp(more), infinite=astray + plain.infinite, offset=plain.offset + up)
 
 
 def comparison(event: DiscreteGaussianNoise) -> tuple[float, float, float]:
-    """Return b, a + b and the mass set aside: masses are e^b times, losses a + b above those of rounded noise."""
+    """Return b, a + b and the excluded mass: masses are e^b times, losses a + b above those of rounded noise."""
     tau, m, tail = float(event.variance), event.coordinates, 100.0
     b = -log1p(-1 / (24 * tau)) * m
     length = (sqrt(tau * (m + 2 * sqrt(m * tail) + 2 * tail)) + sqrt(m) / 2) ** 2
@@ -336,19 +335,21 @@ def comparison(event: DiscreteGaussianNoise) -> tuple[float, float, float]:
 
 
 def _discrete_gaussian_lower(event: DiscreteGaussianNoise, step: float) -> Cells:
-    """One coordinate that moves by ⌊√S⌋: the atoms, or merged cells of rounded noise, moved by the comparison.
+    """Return the law of one coordinate that moves by ⌊√S⌋: atoms, or merged cells of rounded noise, moved down.
+
+    The cells are moved by the comparison.
 
     With the same constants, Pr ≥ e^(-a)·R and the loss is at least that of rounded noise less a + b, for |k| ≤
     13σ + d.
     """
     tau, d = float(event.variance), isqrt(event.l2_squared)
     if tau <= ATOMS:
-        loss, mass = discrete_gaussian_atoms(event.variance, d)
+        loss, mass = _discrete_gaussian_atoms(event.variance, d)
         return contract_atoms(loss[mass > _FAINT], mass[mass > _FAINT], step)
     if step * tau / d < 4:  # noqa: PLR2004 - a cell narrower than that many outcomes cannot be a union of them
         return Cells(step, 0, np.ones(1))
     down = comparison_below(d, tau)
-    plain = gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
+    plain = _gaussian_lower(d / sqrt(tau) * (1 - 2.0**-50), step, (float(d), tau))
     return replace(plain, mass=plain.mass * exp(-down), offset=plain.offset - down)
 
 

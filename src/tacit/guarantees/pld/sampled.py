@@ -1,4 +1,4 @@
-"""The law of any event, in one direction; among them events on a Poisson sample.
+"""The law of any event in one direction, also on a Poisson sample.
 
 Let (P, Q) dominate an event's pairs in both directions, and let a sample take each unit with probability γ. When one
 unit is removed, the output's laws are (1-γ)Q + γP against Q; when it is added, P against (1-γ)P + γQ. These pairs
@@ -10,11 +10,11 @@ dominate: given the rest of the sample the laws are of that form, the hockey-sti
 grow with H(P ‖ Q) (Zhu, Dong and Wang, AISTATS 2022, arXiv:2106.08567v4, theorem 11). A whole composition is either
 all removal or all addition, so each direction is composed by itself and the worse one counts. A loss x becomes
 ln(1-γ+γe^x) on removal and -ln(1-γ+γe^(-x)) on addition; both rise with x, so cells of one are cells of the other.
-For the formal pairs that stand for fine discrete Gaussian noise, P has a mass of a little more than 1 and Q of
-a little less. What Q lacks, there and where a law is cut off, counts as Q-mass where P has none. Then on
-removal, for a ≤ 1-γ, H_a is the whole of (1-γ)Q + γP less a·Q, at least 1 - a; and for larger a that part of Q
-adds nothing to γ·H_b, b ≥ 0. So the pair dominates for every a. On the grid it is put at the lowest loss there
-is, which is above its own, ln(1-γ).
+For the formal pairs that represent fine discrete Gaussian noise, P has a mass of a little more than 1 and Q of a
+little less. The mass that Q lacks, there and where a law is cut off, counts as Q-mass on outcomes of P-mass 0. Then on
+removal, for a ≤ 1-γ, H_a is the whole of (1-γ)Q + γP less a·Q, at least 1 - a; and for larger a that part of Q adds
+nothing to γ·H_b, b ≥ 0. So the pair dominates for every a. The grid puts this mass at its lowest loss, which is above
+the true one, ln(1-γ).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import assert_never
 
 import numpy as np
 
+from tacit.arrays import Floats
 from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
@@ -41,7 +42,7 @@ from tacit.guarantees.events import (
     Unsampled,
 )
 from tacit.guarantees.pld import laws
-from tacit.guarantees.pld.cells import Cells, Floats, contract_atoms, floor_atoms, spread_atoms, spread_cells, together
+from tacit.guarantees.pld.cells import Cells, contract_atoms, floor_atoms, spread_atoms, spread_cells, united
 from tacit.guarantees.profile import PrivacyProfile
 
 _ATOMS = 4096.0**2
@@ -54,21 +55,21 @@ _FAR = 600.0
 _MOST_SHIFT = 2**50
 _LEAST_RATE = 1e-100
 
-Between = Callable[[Floats], tuple[Floats, Floats]]
+_Between = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class _Pair:
     """Two laws by their losses: atoms, and a smooth part on an interval whose masses between losses are known.
 
-    `infinite` is what P has where Q has nothing, `missing` what Q has where P has nothing; `lacking` is what Q
-    has outside of the smooth part's interval, or lacks of 1.
+    `infinite` is the P-mass where Q has no mass, `missing` the Q-mass where P has no mass. `lacking` is the Q-mass
+    outside the interval of the smooth part, or the mass that Q lacks to 1.
     """
 
     loss: Floats
     p: Floats
     q: Floats
-    between: Between | None = None
+    between: _Between | None = None
     ends: tuple[float, float] = (0.0, 0.0)
     infinite: float = 0.0
     missing: float = 0.0
@@ -76,8 +77,8 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """How a pair changes when it is run on a sample; `adding` is the direction."""
+class _Sampling:
+    """The change of a pair when it is run on a sample; `adding` is the direction."""
 
     rate: float
     adding: bool
@@ -93,7 +94,7 @@ class Sampling:
         return np.asarray(sign * np.where(y > _FAR, large, small))
 
     def original(self, y: Floats) -> Floats:
-        """Return the losses that become y on the sample; beyond what can be reached, ±infinity."""
+        """Return the losses that become y on the sample; ±infinity if there are no such losses."""
         sign = -1.0 if self.adding else 1.0
         near, far = np.minimum(sign * y, _FAR), np.maximum(sign * y, _FAR)
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
@@ -108,11 +109,11 @@ class Sampling:
             return p, (1 - self.rate) * p + self.rate * q
         return (1 - self.rate) * q + self.rate * p, q
 
-    def rest(self, pair: Pair) -> tuple[Floats, Floats, float]:
-        """Return the atom that one-sided mass becomes, as loss and P-mass, and what is still infinite."""
+    def rest(self, pair: _Pair) -> tuple[Floats, Floats, float]:
+        """Return the atom that one-sided mass becomes, as loss and P-mass, and the mass that stays infinite."""
         mass = pair.infinite if self.adding else (1 - self.rate) * pair.missing
         loss = -log1p(-self.rate) if self.adding else log1p(-self.rate)
-        some = mass > _NEGLIGIBLE  # less is not worth a place far out on the grid: as infinite it counts for more
+        some = mass > _NEGLIGIBLE  # less is not worth a cell far out on the grid: as infinite it counts for more
         infinite = (0.0 if some else pair.infinite) if self.adding else self.rate * pair.infinite
         return np.full(int(some), loss), np.full(int(some), mass), infinite
 
@@ -120,11 +121,11 @@ class Sampling:
 def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that dominates the event's in one direction, on the grid."""
     if isinstance(event, PrivacyProfile):
-        losses, masses, given_away = event.atoms()
-        return spread_atoms(np.array(losses), np.array(masses), step, given_away + _FAINT)
+        losses, masses, infinite = event.atoms()
+        return spread_atoms(np.array(losses), np.array(masses), step, infinite + _FAINT)
     if not isinstance(event, PoissonSampled) or float(event.rate) >= 1:
         return laws.upper(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
-    how, pair = Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
+    how, pair = _Sampling(max(float(event.rate), _LEAST_RATE), adding), _above(event.of)
     loss, mass, infinite = how.rest(pair)
     p, _ = how.masses(pair.p, pair.q)
     loss, mass = np.append(how.loss(pair.loss), loss), np.append(p, mass)
@@ -137,16 +138,16 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
     p, q = how.masses(*pair.between(np.clip(how.original(edge), *pair.ends)))
     smooth = spread_cells(first, p, q, step, infinite=infinite + _FAINT, slack=_SLACK)
     if not adding:
-        smooth.mass[1] += (1 - how.rate) * pair.lacking  # its place is at or above the lowest loss
-    return smooth if atoms is None else together(smooth, atoms)
+        smooth.mass[1] += (1 - how.rate) * pair.lacking  # this cell is at or above the lowest loss
+    return smooth if atoms is None else united(smooth, atoms)
 
 
 def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that some pair of the event's family dominates in one direction, on the grid.
 
     Smooth outcomes are merged into cells around the grid's points; a cell's loss ln(p/q) is nearly its point, and
-    the grid is moved down by the little that makes it so for most of the mass. A profile only bounds from above, so
-    from below it is nothing.
+    the grid is moved down a little, so that this holds for most of the mass. A profile only bounds from above, so from
+    below its law is that of equal laws.
     """
     if isinstance(event, PrivacyProfile):
         return Cells(step, 0, np.ones(1))
@@ -154,7 +155,7 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         return laws.lower(event.of if isinstance(event, PoissonSampled) else event, step, coarse)
     if not _LEAST_RATE < float(event.rate) < 1:
         return Cells(step, 0, np.ones(1))
-    how = Sampling(float(event.rate), adding)
+    how = _Sampling(float(event.rate), adding)
     pair = _below(_aligned(event.of, how, step))
     one_sided, mass, infinite = how.rest(pair)
     infinite = infinite if pair.infinite > _NEGLIGIBLE else 0.0
@@ -171,16 +172,16 @@ def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
         inner = np.log(cells_p[kept] / cells_q[kept])
         anchor -= _down(inner, cells_p[kept], step, anchor)
         loss, p = np.append(loss, inner), np.append(p, cells_p[kept])
-    # Cells and aligned ends lie just above the grid's points; atoms anywhere are better drawn together in pairs.
+    # Cells and aligned ends are just above the grid's points; other atoms are better moved closer in pairs.
     loss, p = loss[p > _FAINT], p[p > _FAINT]
     scattered = pair.between is None and pair.loss.size > 2  # noqa: PLR2004 - two ends
-    found = contract_atoms(loss, p, step) if scattered else floor_atoms(loss, p, step, anchor)
+    cells = contract_atoms(loss, p, step) if scattered else floor_atoms(loss, p, step, anchor)
     furthest = float(np.abs(loss).max()) * _SLACK
-    return Cells(found.step, found.start, found.mass, infinite, found.offset - furthest, _SLACK)
+    return Cells(cells.step, cells.start, cells.mass, infinite, cells.offset - furthest, _SLACK)
 
 
 def _down(loss: Floats, mass: Floats, step: float, anchor: float) -> float:
-    """Return how far to move the grid down: by d, all cells pay d, and those more than d off pay a whole step."""
+    """Return how far to move the grid down. A move by d costs all cells d, and those more than d off a whole step."""
     short = anchor + np.round((loss - anchor) / step) * step - loss
     order = np.argsort(-short)
     before = np.cumsum(mass[order]) - mass[order]
@@ -188,8 +189,8 @@ def _down(loss: Floats, mass: Floats, step: float, anchor: float) -> float:
     return max(0.0, float(short[order][np.argmin(cost)])) * (1 + 2.0**-30)
 
 
-def _aligned(event: Unsampled, how: Sampling, step: float) -> Unsampled:
-    """Return the same event with its ε lowered until its two extreme losses are a whole number of steps apart."""
+def _aligned(event: Unsampled, how: _Sampling, step: float) -> Unsampled:
+    """Return the event with its ε lowered until its two extreme losses are a whole number of steps apart."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
             return RandomizedBit(epsilon=_lowered(float(e), how, step))
@@ -199,7 +200,7 @@ def _aligned(event: Unsampled, how: Sampling, step: float) -> Unsampled:
             return event
 
 
-def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
+def _lowered(epsilon: float, how: _Sampling, step: float) -> Fraction:
     def apart(e: float) -> float:
         low, high = how.loss(np.array([-e, e]))
         return float(high - low)
@@ -212,44 +213,44 @@ def _lowered(epsilon: float, how: Sampling, step: float) -> Fraction:
     return Fraction(max(low, epsilon * 1e-9))
 
 
-def _response(epsilon: float, delta: float = 0.0) -> Pair:
+def _response(epsilon: float, delta: float = 0.0) -> _Pair:
     kept = (1 - delta) / (1 + exp(-epsilon))
     p = np.array([kept, kept * exp(-epsilon)])
-    return Pair(np.array([epsilon, -epsilon]), p, p[::-1].copy(), infinite=delta, missing=delta)
+    return _Pair(np.array([epsilon, -epsilon]), p, p[::-1].copy(), infinite=delta, missing=delta)
 
 
-def _laplace(epsilon: float) -> Pair:
+def _laplace(epsilon: float) -> _Pair:
     def between(edge: Floats) -> tuple[Floats, Floats]:
         wide = -np.expm1(-np.diff(edge) / 2) / 2
         return np.exp((edge[1:] - epsilon) / 2) * wide, np.exp(-(epsilon + edge[:-1]) / 2) * wide
 
     atoms = np.array([0.5, exp(-epsilon) / 2])
-    return Pair(np.array([epsilon, -epsilon]), atoms, atoms[::-1].copy(), between, (-epsilon, epsilon))
+    return _Pair(np.array([epsilon, -epsilon]), atoms, atoms[::-1].copy(), between, (-epsilon, epsilon))
 
 
-def _bounded_range(epsilon: float) -> Pair:
+def _bounded_range(epsilon: float) -> _Pair:
     ends = -epsilon, epsilon
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), lambda edge: laws.range_between(epsilon, edge), ends)
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), lambda edge: laws.range_between(epsilon, edge), ends)
 
 
-def _discrete_laplace(scale: Fraction, shift: int) -> Pair:
-    """Atoms at both ends and, between them, all others or the masses of cells of them."""
+def _discrete_laplace(scale: Fraction, shift: int) -> _Pair:
+    """Return atoms at both ends and, between them, the other atoms or the masses of cells."""
     s = float(scale)
     top, norm = shift / s, 1 / (1 + exp(-1 / s))
     loss, p, q = np.array([top, -top]), np.array([norm, exp(-top) * norm]), np.array([exp(-top) * norm, norm])
     if shift > _MANY:
-        return Pair(loss, p, q, lambda edge: laws.discrete_laplace_between(scale, shift, edge), (-top, top))
+        return _Pair(loss, p, q, lambda edge: laws.discrete_laplace_between(scale, shift, edge), (-top, top))
     j = np.arange(1, shift)
     inner = -expm1(-1 / s) * norm
-    return Pair(
+    return _Pair(
         np.append(loss, (shift - 2.0 * j) / s),
         np.append(p, inner * np.exp(-j / s)),
         np.append(q, inner * np.exp((j - shift) / s)),
     )
 
 
-def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
-    """Gaussian noise; with masses e^`more` times as large at losses higher by `up`, for the comparison."""
+def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> _Pair:
+    """Return Gaussian noise; with masses e^`more` times as large at losses higher by `up`, for the comparison."""
 
     def between(edge: Floats) -> tuple[Floats, Floats]:
         p, q = (laws.normal_cells((edge - up - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
@@ -257,22 +258,22 @@ def _gaussian(mu: float, more: float = 0.0, up: float = 0.0) -> Pair:
 
     reach = laws.DEEP * mu
     ends = mu * mu / 2 - reach + up, mu * mu / 2 + reach + up
-    lacking = -expm1(more - up) + erfc((laws.DEEP - mu) / sqrt(2)) / 2  # of Q, what is left of the interval
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends, lacking=lacking * (1 + 2.0**-40))
+    lacking = -expm1(more - up) + erfc((laws.DEEP - mu) / sqrt(2)) / 2  # the Q-mass left of the interval
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, ends, lacking=lacking * (1 + 2.0**-40))
 
 
-def _discrete_gaussian(event: DiscreteGaussianNoise) -> Pair:
-    """Both laws term by term, P around 0 and Q around -d."""
+def _discrete_gaussian(event: DiscreteGaussianNoise) -> _Pair:
+    """Return both laws term by term, P around 0 and Q around -d."""
     tau, d = float(event.variance), isqrt(event.l2_squared)
     reach = ceil(laws.DEEP * sqrt(tau)) + 1
     k = np.arange(-reach - d, reach + 1, dtype=np.float64)
     with np.errstate(under="ignore"):
         p, q = np.exp(-k * k / (2 * tau)), np.exp(-((k + d) ** 2) / (2 * tau))
-    return Pair((2 * k + d) * d / (2 * tau), p / p.sum(), q / q.sum())
+    return _Pair((2 * k + d) * d / (2 * tau), p / p.sum(), q / q.sum())
 
 
-def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
-    """A shift of one coordinate under fine noise, from below: cells of rounded noise, moved by the comparison."""
+def _fine_gaussian(event: DiscreteGaussianNoise) -> _Pair:
+    """Return a shift of one coordinate under fine noise, from below: cells of rounded noise, moved as compared."""
     tau, d = float(event.variance), isqrt(event.l2_squared)
     down, mu = laws.comparison_below(d, tau), d / sqrt(tau) * (1 - 2.0**-50)
 
@@ -281,10 +282,10 @@ def _fine_gaussian(event: DiscreteGaussianNoise) -> Pair:
         p, q = (laws.normal_cells((snapped - mean) / mu) for mean in (mu * mu / 2, -mu * mu / 2))
         return p * exp(-down), q
 
-    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, (-_KEPT * mu, _KEPT * mu))
+    return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), between, (-_KEPT * mu, _KEPT * mu))
 
 
-def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
+def _above(event: Unsampled) -> _Pair:  # noqa: PLR0911 - one for each event
     """Return a pair that dominates the event's."""
     match event:
         case RandomizedBit(epsilon=e) | PureRelease(epsilon=e):
@@ -303,7 +304,7 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
             if m == 1 and v <= _ATOMS:
                 return _discrete_gaussian(event)
             if v < 1:
-                return Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
+                return _Pair(np.zeros(0), np.zeros(0), np.zeros(0), infinite=1.0)
             more, up, astray = laws.comparison(event)
             pair = _gaussian(sqrt(event.l2_squared / float(v)) * (1 + 2.0**-50), more, up)
             return replace(pair, infinite=astray)
@@ -311,19 +312,19 @@ def _above(event: Unsampled) -> Pair:  # noqa: PLR0911 - one for each event
             assert_never(event)
 
 
-def _below(event: Unsampled) -> Pair:
-    """Return a pair that the event's family has, or that one of its pairs dominates."""
+def _below(event: Unsampled) -> _Pair:
+    """Return a pair of the event's family, or one that a pair of the family dominates."""
     match event:
         case BoundedRange(epsilon=e):
             return _response(float(e / 2))
         case DiscreteLaplaceNoise(scale=s, l1=d):
-            return _discrete_laplace(s, floor(d)) if 1 <= d <= _MANY else _none()
+            return _discrete_laplace(s, floor(d)) if 1 <= d <= _MANY else _equal_laws()
         case DiscreteGaussianNoise(variance=v):
             return _discrete_gaussian(event) if v <= _ATOMS else _fine_gaussian(event)
         case _:
             return _above(event)
 
 
-def _none() -> Pair:
+def _equal_laws() -> _Pair:
     """Return the pair of two equal laws, which every pair dominates."""
-    return Pair(np.zeros(1), np.ones(1), np.ones(1))
+    return _Pair(np.zeros(1), np.ones(1), np.ones(1))

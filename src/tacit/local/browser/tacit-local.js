@@ -6,14 +6,14 @@
  *     await fetch("/reports", { method: "POST", body: survey.report("tea") }); // bytes; survey.line(…) is a JSON line
  *
  * The person's value never leaves this file: what is sent is one random record. Every call of `report` or `line` draws
- * a new one and costs the person another ε, so call it once a person and keep what was sent for a second try.
+ * a new one and costs the person another ε, so call it once per person and store the record for a second try.
  *
  * Statement. A record is ε-DP in the value, for the ε of the parameters, if `crypto.getRandomValues` is uniform.
  * Proof. A coin of A compares 64 uniform bits with A, digit by digit, so it shows heads with probability exactly
  * A/2^64; `below` and `residues` are uniform by rejection. So every record has the probability that
  * docs/reference/local-reports.md states, and the greatest ratio of two values is the rational of `odds`. `open`
  * refuses parameters for which that rational, or its inverse, is not at most a lower bound of e^ε, computed in whole
- * numbers. Whoever serves the parameters cannot have people draw with a larger ε than the one that is shown.  ∎
+ * numbers. A server cannot let people draw with a larger ε than the parameters state.  ∎
  *
  * On real bits: no coin is a floating-point number. Both the other value and the coin are drawn whether or not they are
  * needed. The layouts and the order of the draws are those of the Python client: the same bits give the same record.
@@ -195,7 +195,7 @@ function read(text) {
   try {
     parts = typeof text === "string" ? JSON.parse(text) : null;
   } catch {
-    // told below, without the text
+    // reported below, without the text
   }
   need(parts !== null && typeof parts === "object" && parts.format === "tacit.local", "the text of parameters()");
   need(parts.version === 1, "parameters of version 1");

@@ -1,20 +1,20 @@
-"""One file an aggregate: what it measures of each unit, its estimate and its interval."""
+"""The aggregates: what each measures of a unit, its estimate and its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tacit.query.aggregates.avg import Average
-from tacit.query.aggregates.count import Count, CountUnits
-from tacit.query.aggregates.count_distinct import CountDistinct
+from tacit.query.aggregates.count import Count, CountDistinct, CountUnits
 from tacit.query.aggregates.covariance import Correlation, Covariance
+from tacit.query.aggregates.margins import TableCount
 from tacit.query.aggregates.quantile import Quantile
-from tacit.query.aggregates.statistic import Statistic
+from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
-from tacit.query.aggregates.table_count import TableCount
 from tacit.query.aggregates.variance import Variance
-from tacit.query.plan import Ask, Bundle
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Ask, Bundle, Plan
 from tacit.query.policy import TablePolicy
 
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
@@ -41,5 +41,26 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
 
 
 def bundles_of(ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-    """Return what an aggregate measures."""
+    """Return the bundles of an aggregate."""
     return STATISTICS[ask.function].bundles(ask, table)
+
+
+def estimates(plan: Plan, released: Sequence[Released]) -> tuple[float | int | None, ...]:
+    """Return the estimates of a plan's aggregates in one cell, from its released bundles."""
+    return tuple(
+        STATISTICS[aggregate.ask.function].estimate(aggregate.ask, [released[i] for i in aggregate.bundles])
+        for aggregate in plan.aggregates
+    )
+
+
+def notes(plan: Plan, noise: Sequence[NoiseLaw]) -> dict[str, str]:
+    """Return the notes on aggregates whose result differs from plain SQL, by the aggregate's text."""
+    texts: dict[str, str] = {}
+    for aggregate in plan.aggregates:
+        statistic = STATISTICS[aggregate.ask.function]
+        if isinstance(statistic, Noted):
+            bundles, laws = [plan.bundles[i] for i in aggregate.bundles], [noise[i] for i in aggregate.bundles]
+            text = statistic.note(aggregate.ask, bundles, laws)
+            if text is not None:
+                texts[aggregate.sql] = text
+    return texts

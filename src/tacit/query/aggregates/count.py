@@ -1,10 +1,25 @@
-"""`count(*)`, `count(x)`: rows, or rows with a value; `count(distinct unit)`: units."""
+"""Counts of rows, units and distinct values: `count(*)`, `count(x)`, `count(DISTINCT unit)`, `count(DISTINCT x)`.
+
+**Sensitivity of `count(DISTINCT x)`.** Let K be the values that tacit keeps of a unit in a cell: at most R = max_rows
+of the values of its rows, chosen by a keyed hash of the unit, the cell and the value. K depends on the unit's rows and
+on the key alone, never on other units. Let A be the values kept of all other units. The cell's count is |A ∪ K|.
+
+* Add/remove: without the unit the count is |A|. It differs by |K - A| ≤ R, and only in the at most g cells that tacit
+  keeps of the unit: g·R in L1, g·R² in L2 squared.
+* Change one: the unit's rows become others, and K becomes L. The count moves by |K - A| - |L - A|, where both are from
+  0 to R: by at most R in a cell. It moves in at most c = min(2g, cells) cells, those kept of the unit before or after:
+  c·R and c·R². That is what `noise_law` states for one integer a cell that is ≥ 0.
+
+Unlike a sum, a unit's distinct count cannot be scaled down: three tenths of a value is not a value. NULL and NaN do not
+count as values; 0.0 and -0.0 count as one value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
+from tacit.query.aggregates.grid import rows_of
+from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
@@ -12,68 +27,92 @@ from tacit.query.policy import TablePolicy
 
 
 class Count:
-    """Rows, a unit's counted up to max_rows in each cell."""
+    """The number of rows; a unit counts as at most max_rows in each cell."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """One measure: 1 for every row, or for every row with a value; a unit adds at most max_rows."""
+        """Return one measure: 1 for every row, or for every row with a value; a unit adds at most max_rows."""
         measure = Measure(value=_present(ask.values[0]) if ask.values else None)
         return (Bundle(measures=(measure,), reach=table.rows, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
-        """A count is whole."""
+        """Return the kind of a count, which is whole."""
         del ask
         return "integer"
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> int:
-        """The noisy integer itself, which may be negative; or what the sums that an average needs say of the rows."""
-        one = released[0]
-        if len(one.integers) == 1:
-            return one.integers[0]
-        whole = _whole(one.bundle)
-        return (2 * sum(one.integers[: _sums(ask)]) + whole) // (2 * whole)
+        """Return the noisy integer, which may be negative; or the rows that the sums of an average imply."""
+        sums = released[0]
+        if len(sums.integers) == 1:
+            return sums.integers[0]
+        row = _row_sum(sums.bundle)
+        return (2 * sum(sums.integers[: _sums(ask)]) + row) // (2 * row)
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
-        """The noisy integer give or take the exact quantile of its noise."""
-        one, beta = released[0], miss_rate(confidence)
-        if len(one.integers) == 1:
-            low, high = one.noise.around(one.integers[0], beta)
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
+        """Return the noisy integer plus or minus the exact quantile of its noise."""
+        sums, beta = released[0], miss_rate(confidence)
+        if len(sums.integers) == 1:
+            low, high = sums.noise.around(sums.integers[0], beta)
             return float(low), float(high)
-        middle = sum(one.integers[: _sums(ask)])
-        spread, whole = one.noise.spread((1.0,) * _sums(ask), float(beta)), _whole(one.bundle)
-        return (middle - spread) / whole, (middle + spread) / whole
+        middle = sum(sums.integers[: _sums(ask)])
+        spread, row = sums.noise.spread((1.0,) * _sums(ask), float(beta)), _row_sum(sums.bundle)
+        return (middle - spread) / row, (middle + spread) / row
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
+        self,
+        ask: Ask,
+        bundles: Sequence[Bundle],
+        noise: Sequence[NoiseLaw],
+        confidence: ConfidenceLevel,
+        assume: int | None,
     ) -> float:
-        """The exact quantile of the noise."""
+        """Return the exact quantile of the noise."""
         del assume
         beta = miss_rate(confidence)
         if bundles[0].width == 1:
             return float(noise[0].quantile(beta))
-        return noise[0].spread((1.0,) * _sums(ask), float(beta)) / _whole(bundles[0])
+        return noise[0].spread((1.0,) * _sums(ask), float(beta)) / _row_sum(bundles[0])
 
 
 class CountUnits(Count):
-    """Units that have a row in the cell."""
+    """The number of units that have a row in the cell."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """One measure: 1 for every unit in the cell."""
+        """Return one measure: 1 for every unit in the cell."""
         del ask, table
         return (Bundle(measures=(Measure(value=None, per="unit"),), reach=1, nonnegative=True),)
 
 
+class CountDistinct(Count):
+    """The number of distinct values; a unit contributes at most max_rows of them to each cell."""
+
+    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
+        """Return one measure that counts values, not rows."""
+        measure = Measure(value=ask.values[0], per="value")
+        return (Bundle(measures=(measure,), reach=rows_of(table), nonnegative=True),)
+
+
+def is_unit_count(ask: Ask, table: TablePolicy) -> bool:
+    """Return whether an aggregate is the number of a group's units.
+
+    `count(DISTINCT unit)` is. So is `count(*)` where each row is a unit; and where max_rows = 1, since a unit's n rows
+    in a group then add n·1/n = 1.
+    """
+    rows = ask.function == "count" and not ask.values and (table.unit is None or table.max_rows == 1)
+    return rows or ask.function == "count_units"
+
+
 def _sums(ask: Ask) -> int:
-    """Return how many of the sums x - a, b - x, and b - a for what is absent, count the rows (see `query.share`)."""
+    """Return how many of the sums x - a, b - x, and b - a for absent rows count rows (see `measure_sharing`)."""
     return 2 if ask.values else 3
 
 
-def _whole(bundle: Bundle) -> int:
-    """Return what one row adds to these sums."""
+def _row_sum(bundle: Bundle) -> int:
+    """Return the amount that one row adds to these sums."""
     measure = bundle.measures[0]
     return (measure.high - measure.low) << measure.fraction_bits
 
 
 def _present(value: Expression) -> Expression:
-    """Return 1 where a value is there, else NULL."""
-    there = Call("not", (Call("is_null", (value,), "boolean"),), "boolean")
-    return Case(((there, Constant(1, "integer")),), None, "integer")
+    """Return 1 if there is a value, else NULL."""
+    present = Call("not", (Call("is_null", (value,), "boolean"),), "boolean")
+    return Case(((present, Constant(1, "integer")),), None, "integer")

@@ -1,9 +1,19 @@
-"""The grid on which an aggregate's values are counted.
+"""The grids on which aggregates count values.
 
-Whole numbers with whole bounds are counted as they are, if there are at most 2^31 of them. Anything else is
-put on a grid of 2^24 steps or so: its step is a power of two, and the bounds move outward to it, by less than
-a step each. The sensitivity is that of the moved bounds. A unit's scaled sum is truncated on a grid finer by
-2^fraction_bits, so that what truncation takes from a million units is far less than one unit's reach.
+**Sums** (`value_grid`). Whole numbers with whole bounds are counted unchanged if there are at most 2^31 of them. Any
+other value is rounded to a grid of about 2^24 steps. The step is a power of two, and the bounds move outward to the
+grid by less than a step each. The sensitivity is that of the moved bounds. A unit's scaled sum is truncated on a grid
+finer by 2^fraction_bits. So truncation removes far less from a million units than the reach of one unit.
+
+**Squares and products** (`value_steps`). A value x between a and b becomes d = clamp(⌊x/step + ½⌋, low, high) - low, a
+whole number from 0 to W = high - low; that is the listed function `steps`. Any polynomial of such numbers is then an
+ordinary row expression in integers. It is exact as long as its range fits ±2^62, and a measure with a step of 1 adds it
+up exactly. No engine has to support squares.
+
+Whole numbers with whole bounds are counted unchanged if there are at most 2^bits of them. Any other value is rounded to
+a grid of up to 2^bits steps, as above. A square takes twice the bits, so there are fewer steps than for sums: bits =
+(36 - log₂ max_rows)/2, from 15 to 18. So the reach of a unit stays small and its noise fits 64 bits. Moving x by half a
+step of (b-a)/2^18 moves a variance by at most (b-a)²/2^18.
 """
 
 from __future__ import annotations
@@ -12,15 +22,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from tacit.query.expressions import Expression
+from tacit.query.expressions import Call, Constant, Expression
+from tacit.query.plan import Bounds, Measure
 from tacit.query.policy import TablePolicy
 
-_STEPS, _WHOLE, _FINE, _FINEST = 24, 31, 32, 20
+_SUM_BITS, _WHOLE, _FINE, _FINEST = 24, 31, 32, 20
+_MOST_SQUARE_BITS, _LEAST_SQUARE_BITS, _SQUARE_BITS = 18, 15, 36
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """A step, the bounds in steps, and how much finer a unit's scaled sum is."""
+class BoundedGrid:
+    """A step, the bounds in steps, and by how many bits a unit's scaled sum is finer."""
 
     step: Fraction
     low: int
@@ -28,33 +40,119 @@ class Grid:
     fraction_bits: int
 
 
-def grid(value: Expression, bounds: tuple[Fraction, Fraction], table: TablePolicy) -> Grid:
-    """Choose the grid for a value of known bounds.
+def value_grid(value: Expression, bounds: Bounds, table: TablePolicy) -> BoundedGrid:
+    """Choose the grid for sums of a value with known bounds.
 
     >>> from tacit.query.expressions import Column
     >>> row = TablePolicy(name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove")
-    >>> grid(Column("age", "integer"), (Fraction(0), Fraction(120)), row)
-    Grid(step=Fraction(1, 1), low=0, high=120, fraction_bits=0)
-    >>> grid(Column("share", "real"), (Fraction(0), Fraction(1)), row)
-    Grid(step=Fraction(1, 16777216), low=0, high=16777216, fraction_bits=0)
+    >>> value_grid(Column("age", "integer"), (Fraction(0), Fraction(120)), row)
+    BoundedGrid(step=Fraction(1, 1), low=0, high=120, fraction_bits=0)
+    >>> value_grid(Column("share", "real"), (Fraction(0), Fraction(1)), row)
+    BoundedGrid(step=Fraction(1, 16777216), low=0, high=16777216, fraction_bits=0)
     """
     low, high = bounds
-    whole = value.kind == "integer" and low.denominator == high.denominator == 1 and high - low < 2**_WHOLE
-    step = Fraction(1) if whole else _power(high - low)
+    whole_values = value.kind == "integer" and low.denominator == high.denominator == 1 and high - low < 2**_WHOLE
+    step = Fraction(1) if whole_values else Fraction(2) ** _exponent(high - low, _SUM_BITS)
     first, last = floor(low / step), ceil(high / step)
     bits = max(first.bit_length(), last.bit_length(), 1)
-    capped = table.unit is not None
-    return Grid(step, first, last, min(_FINEST, max(2, _FINE - bits)) if capped else 0)
+    scaled = table.unit is not None
+    return BoundedGrid(step, first, last, min(_FINEST, max(2, _FINE - bits)) if scaled else 0)
 
 
-def _power(width: Fraction) -> Fraction:
-    """Return the least power of two of which at most 2^24 fit into a width; of a width of 0, any."""
-    if width <= 0:
-        return Fraction(1)
-    exponent = width.numerator.bit_length() - width.denominator.bit_length() - _STEPS
+@dataclass(frozen=True, slots=True)
+class ValueSteps:
+    """A value as a whole number d from 0 to `width`; `size` is the distance of the moved bounds."""
+
+    d: Expression
+    width: int
+    step: Fraction
+
+    @property
+    def size(self) -> Fraction:
+        """The width in the value's unit of measurement."""
+        return self.width * self.step
+
+    @property
+    def rest(self) -> Expression:
+        """The distance to the upper bound: width - d."""
+        return _difference(whole(self.width), self.d)
+
+
+def value_steps(value: Expression, bounds: Bounds, table: TablePolicy) -> ValueSteps:
+    """Choose the steps for squares and products of a value with known bounds.
+
+    >>> from tacit.query.expressions import Column
+    >>> row = TablePolicy(name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove")
+    >>> age = value_steps(Column("age", "integer"), (Fraction(18), Fraction(120)), row)
+    >>> share = value_steps(Column("share", "real"), (Fraction(0), Fraction(1)), row)
+    >>> (age.width, age.step), (share.width, share.step)
+    ((102, Fraction(1, 1)), (262144, Fraction(1, 262144)))
+    """
+    low, high = bounds
+    bits = max(_LEAST_SQUARE_BITS, min(_MOST_SQUARE_BITS, (_SQUARE_BITS - rows_of(table).bit_length() + 1) // 2))
+    whole_bounds = value.kind == "integer" and low.denominator == high.denominator == 1
+    exponent = 0 if whole_bounds and high - low <= 2**bits else _exponent(high - low, bits)
     step = Fraction(2) ** exponent
-    while width > step * 2**_STEPS:
-        step *= 2
-    while width <= step / 2 * 2**_STEPS:
-        step /= 2
-    return step
+    first, last = floor(low / step), ceil(high / step)
+    return ValueSteps(Call("steps", (value, *map(whole, (exponent, first, last))), "integer"), last - first, step)
+
+
+def _read_steps(d: Expression) -> ValueSteps:
+    """Return the steps that an expression was built with."""
+    match d:
+        case Call(
+            function="steps",
+            arguments=(_, Constant(value=int(exponent)), Constant(value=int(low)), Constant(value=int(high))),
+        ):
+            return ValueSteps(d, high - low, Fraction(2) ** exponent)
+        case _:
+            raise TypeError("not the steps of a value")
+
+
+def factors(product: Expression | None) -> tuple[ValueSteps, ValueSteps]:
+    """Return the steps of the two values in a measured product."""
+    match product:
+        case Call(function="multiply", arguments=(left, right)):
+            return _read_steps(left), _read_steps(right)
+        case _:
+            raise TypeError("not a product of steps")
+
+
+def rows_of(table: TablePolicy) -> int:
+    """Return as how many rows a unit counts in a cell: 1 if each row is a unit, else max_rows."""
+    return 1 if table.unit is None else table.rows
+
+
+def fraction_bits(square: int) -> int:
+    """Return by how many bits a unit's scaled sum of squares up to `square` is finer: a grid of about 2^32 steps.
+
+    Then truncation removes far less than a row from a million units, and the noise is nearly continuous.
+    """
+    return max(0, _FINE - square.bit_length())
+
+
+def _exponent(width: Fraction, bits: int) -> int:
+    """Return the least exponent of a step such that at most 2^bits steps fit into a width; 0 for a width of 0."""
+    if width <= 0:
+        return 0
+    exponent = width.numerator.bit_length() - width.denominator.bit_length() - bits
+    return next(e for e in (exponent, exponent + 1) if width <= Fraction(2) ** (e + bits))
+
+
+def whole(number: int) -> Expression:
+    """Return a whole number as a constant."""
+    return Constant(number, "integer")
+
+
+def times(left: Expression, right: Expression) -> Expression:
+    """Return the product of two whole numbers."""
+    return Call("multiply", (left, right), "integer")
+
+
+def whole_measure(value: Expression, most: int, bits: int) -> Measure:
+    """Return the measure of whole numbers from 0 to `most`, on a grid of step 1."""
+    return Measure(value=value, low=0, high=most, fraction_bits=bits)
+
+
+def _difference(left: Expression, right: Expression) -> Expression:
+    return Call("subtract", (left, right), "integer")

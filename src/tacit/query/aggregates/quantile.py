@@ -1,22 +1,22 @@
 """`median`, `quantile_cont`, `quantile_disc`, `min` and `max`: ranks among noisy bins.
 
-The bounds are cut into at most 4,096 bins and the rows of each counted; the counts are released at several
-resolutions, a tree (`query.trees`), and one tree answers every rank: ten quantiles cost what one does. All bundles of
-a tree weigh 1 together.
+The range between the bounds is divided into at most 4,096 bins, and the rows of each bin are counted. The counts are
+released at several resolutions, as a tree (`quantile_trees`). One tree serves every rank, so ten quantiles cost the
+same as one. All bundles of a tree together have weight 1.
 
-**Bins.** Bin j has the values with ⌊value/2^e + ½⌋ = low + j, that is those from (low + j - ½)·2^e to just below (low
-+ j + ½)·2^e, within the bounds. e is the least for which 4,096 are enough. Whole numbers have bins of 2^e of them, of
-one each if there are at most 4,096.
+**Bins.** Bin j has the values with ⌊value/2^e + ½⌋ = low + j. These are the values from (low + j - ½)·2^e to just below
+(low + j + ½)·2^e, within the bounds. e is the least exponent for which 4,096 bins are enough. A bin of whole numbers
+has 2^e of them; it has one each if there are at most 4,096.
 
-**The statistic** is the quantile of the counts, bounded as all measures are, a bin's rows being spread evenly over its
-values; at a bin that is one number it is that number. If empty bins lie at its rank it is any value among them.
-`quantile_disc` of whole numbers is rounded to one; of reals it is the same as `quantile_cont`.
+**The statistic** is the quantile of the counts, bounded like all measures. The rows of a bin are spread evenly over its
+values; a bin of one number stands for that number. If empty bins are at the rank, the statistic is any value in them.
+`quantile_disc` of whole numbers is rounded to a whole number; for reals it equals `quantile_cont`.
 
-**`min` and `max`** are the values at a rank of three times the largest deviation of the noise, from below or from
-above: the true ones are those of one row, which must not show. Where fewer than twice as many rows are seen they are
-the median.
+**`min` and `max`** are the values at a rank of three times the largest standard deviation of the noise, from below or
+from above. The true minimum and maximum belong to a single row, which must stay private. If the noisy number of rows is
+below twice that rank, they are the median.
 
-**Why a tree.** The exponential mechanism over ranks (utility -|C - q·n|, of sensitivity max(q, 1-q)) answers one
+**Why a tree.** The exponential mechanism over ranks (utility -|C - q·n|, of sensitivity max(q, 1-q)) computes one
 quantile with all of ε, and ten with ε/10 each. Mean absolute errors in ranks, of 200 runs each, n rows spread evenly
 over 4,096 bins, ε = 1, each row a unit:
 
@@ -27,9 +27,10 @@ over 4,096 bins, ε = 1, each row a unit:
 | tree, ten quantiles from 0.05 to 0.95 | 7.5 | 9.2 |
 | exponential mechanism, ten quantiles | 14.6 | 15.0 |
 
-For one quantile the exponential mechanism errs less. But one tree answers any number of quantiles, which by the
-exponential mechanism err more from about six on; it has intervals that hold, which a single draw cannot have, as its
-noise depends on the data; and it needs exact integers and the noise of every other aggregate alone.
+For one quantile the exponential mechanism has a smaller error. But one tree serves any number of quantiles; from about
+six on the exponential mechanism has the larger error. The tree also has valid intervals. A single draw of the
+exponential mechanism cannot have them, because its noise depends on the data. And the tree needs only exact integers
+and the same noise as every other aggregate.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
+from tacit.arrays import Floats
+from tacit.query.aggregates.quantile_trees import Shape, Tree, shape
+from tacit.query.aggregates.ranks import Position, Ranks, TreeNoise
+from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
-from tacit.query.ranks import Noise, Place, Ranks
-from tacit.query.trees import Floats, Shape, Tree, shape
 
 _MOST_BINS = 4096
 _FINE, _MOST_BITS, _EXACT = 20, 62, 2**53
@@ -62,7 +64,7 @@ Which = Literal["cont", "disc", "min", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins of the width 2^exponent around the whole multiples of it from low to high, within bounds."""
+    """Bins of width 2^exponent around its whole multiples from low to high, within the bounds."""
 
     exponent: int
     low: int
@@ -72,7 +74,7 @@ class Bins:
 
     @property
     def count(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return self.high - self.low + 1
 
     def ends(self, count: int) -> tuple[Floats, Floats]:
@@ -105,14 +107,14 @@ def bins_of(kind: Kind, bounds: Bounds) -> Bins:
 
 
 class Quantile:
-    """The value at a rank, a unit's rows in a cell weighing as at most max_rows."""
+    """The value at a rank; a unit's rows in a cell count as at most max_rows."""
 
     def __init__(self, which: Which) -> None:
-        """Take what is asked for: a share of all rows, or an end."""
+        """Store which quantile it is: at a share of all rows, or an end."""
         self.which = which
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """The counts of the bins, added up to the nodes of each level: a unit adds max_rows to each level at most."""
+        """Return the counts of the nodes on each level; a unit adds at most max_rows to a level."""
         bins = bins_of(ask.values[0].kind, ask.bounds[0])
         form = shape(bins.count)
         fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
@@ -129,42 +131,47 @@ class Quantile:
         )
 
     def kind(self, ask: Ask) -> Kind:
-        """The value's own, but interpolated quantiles are real."""
+        """Return the kind of the value; interpolated quantiles are real."""
         return "integer" if self.which != "cont" and ask.values[0].kind == "integer" else "real"
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
-        """The value at the rank; the middle of the bounds where no row can be told from noise."""
+        """Return the value at the rank; the middle of the bounds if the noisy number of rows is not above 0."""
         ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
         low, high = (float(end) for end in bins.bounds)
         if ranks.rows <= 0:
             middle = (low + high) / 2
             return floor(middle) if self.kind(ask) == "integer" else middle
-        places = ranks.find(*self._rank(ask, ranks, released[0].bundle))
-        first, last = (_value(bins, place, len(ranks.before) - 1) for place in places)
+        positions = ranks.find(*self._rank(ask, ranks, released[0].bundle))
+        first, last = (_value(bins, position, len(ranks.before) - 1) for position in positions)
         value = min(max((first + last) / 2, low), high)
         return round(value) if self.kind(ask) == "integer" else value
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
-        """The values whose rank may be the asked one; the bounds where no row can be told from noise."""
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
+        """Return the range of values at the rank; the bounds if the noisy number of rows is not above 0."""
         ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
         low, high = (float(end) for end in bins.bounds)
         if ranks.rows <= 0:
             return low, high
         q, rank = self._rank(ask, ranks, released[0].bundle)
         few = self.which in ("min", "max") and ranks.rows < _FEW * abs(self._offset(ranks.noise, released[0].bundle))
-        places = ranks.ends(q, rank, float(miss_rate(confidence)) / (2 if few else 1))
-        first, last = (_value(bins, place, len(ranks.before) - 1) for place in places)
+        positions = ranks.ends(q, rank, float(miss_rate(confidence)) / (2 if few else 1))
+        first, last = (_value(bins, position, len(ranks.before) - 1) for position in positions)
         if first > last:
             return low, high
         return (float(floor(first)), float(ceil(last))) if self.kind(ask) == "integer" else (first, last)
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
+        self,
+        ask: Ask,
+        bundles: Sequence[Bundle],
+        noise: Sequence[NoiseLaw],
+        confidence: ConfidenceLevel,
+        assume: int | None,
     ) -> float:
-        """The error in ranks is known; in values it depends on how dense they are.
+        """Return the error in values, which follows from the known error in ranks and the density of the values.
 
-        It is the width that the ranks have if the assumed number of rows is spread evenly over the bounds; without an
-        assumption, the width of the bounds.
+        The assumed number of rows is taken as spread evenly over the bounds. Without an assumption the error is the
+        width of the bounds.
         """
         low, high = bins_of(ask.values[0].kind, ask.bounds[0]).bounds
         if not assume:
@@ -173,7 +180,7 @@ class Quantile:
         return float(high - low) * min(1.0, ranks / (assume << bundles[0].measures[0].fraction_bits))
 
     def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:
-        """Return what the answer is, where that is not what its name says."""
+        """Return a note on `min` and `max`, which are not the true minimum and maximum."""
         del ask
         if self.which not in ("min", "max"):
             return None
@@ -181,14 +188,14 @@ class Quantile:
         rows = abs(self._offset(_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
         return (
             f"{self.which} is the private quantile at rank about {rows:.0f} {side}, since the true {end} cannot be "
-            f"told privately; of fewer than {2 * rows:.0f} rows it is the median"
+            f"released privately; of fewer than {2 * rows:.0f} rows it is the median"
         )
 
     def _share(self, ask: Ask) -> float:
         return {"min": 0.0, "max": 1.0}.get(self.which, float(_HALF if ask.parameter is None else ask.parameter))
 
-    def _offset(self, noise: Noise, bundle: Bundle) -> int:
-        """Return the rank of `min` or `max`, in whole rows, in the measure's integers; that of `max` counts down."""
+    def _offset(self, noise: TreeNoise, bundle: Bundle) -> int:
+        """Return the rank of `min` or `max`, in whole rows, in the measure's integers; it is negative for `max`."""
         unit = 1 << bundle.measures[0].fraction_bits
         q = 0.0 if self.which == "min" else 1.0
         rows = ceil(_RANK * float(noise.deviations(q).max()) / unit)
@@ -208,27 +215,27 @@ def _number(value: Expression, bins: Bins) -> Expression:
     return Call("steps", (value, *constants), "integer")
 
 
-def _noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> Noise:
+def _noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> TreeNoise:
     blocks = [bundle.block for bundle in bundles]
     branching = blocks[-2] if len(blocks) > 1 else 1
     form = Shape(bundles[0].measures[0].bins // blocks[0], branching, len(blocks))
     scales = tuple(law.scale for law in noise)
     times = 2 if noise[0].law == "laplace" else 1
-    return Noise(Tree(form, tuple(times * scale**2 for scale in scales)), noise[0].law, scales)
+    return TreeNoise(Tree(form, tuple(times * scale**2 for scale in scales)), noise[0].law, scales)
 
 
 @lru_cache(maxsize=64)
 def _ranks(released: tuple[Released, ...]) -> Ranks:
-    """Fit the tree of one cell, once for all its quantiles."""
-    noise = _noise([one.bundle for one in released], [one.noise for one in released])
-    fitted = noise.tree.fit([np.array(one.integers, dtype=np.float64) for one in released])
+    """Return the fitted ranks of one cell; cached for all its quantiles."""
+    noise = _noise([level.bundle for level in released], [level.noise for level in released])
+    fitted = noise.tree.fit([np.array(level.integers, dtype=np.float64) for level in released])
     return Ranks(np.concatenate(([0.0], np.cumsum(fitted))), noise)
 
 
-def _value(bins: Bins, place: Place, count: int) -> float:
-    """Return the value at a place."""
+def _value(bins: Bins, position: Position, count: int) -> float:
+    """Return the value at a position."""
     first, last = _ends(bins, count)
-    number, share = place
+    number, share = position
     return float(first[number] + share * (last[number] - first[number]))
 
 

@@ -1,4 +1,4 @@
-"""`sum(x)`: values clamped to their bounds, a unit's rows in a cell scaled down to max_rows."""
+"""`sum(x)`: values are clipped to their bounds, and a unit's rows in a cell are scaled down to max_rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from tacit.query.aggregates.grid import grid
-from tacit.query.aggregates.statistic import Confidence, Interval, Released, miss_rate
+from tacit.query.aggregates.grid import value_grid
+from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
@@ -15,39 +15,44 @@ from tacit.query.policy import TablePolicy
 
 
 class Sum:
-    """A sum; a unit adds at most max_rows times the larger bound's size to a cell."""
+    """A sum; a unit adds at most max_rows times the larger absolute bound to a cell."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """One measure: the value on its grid."""
+        """Return one measure: the value on its grid."""
         value = ask.values[0]
-        g = grid(value, ask.bounds[0], table)
+        g = value_grid(value, ask.bounds[0], table)
         measure = Measure(value=value, step=g.step, low=g.low, high=g.high, fraction_bits=g.fraction_bits)
         reach = max(1, table.rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
         return (Bundle(measures=(measure,), reach=reach, nonnegative=g.low >= 0 or g.high <= 0),)
 
     def kind(self, ask: Ask) -> Kind:
-        """A sum of whole numbers is shown as one."""
+        """Return the kind of the sum: integer if the values are."""
         return "integer" if ask.values[0].kind == "integer" else "real"
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
-        """The noisy integer in steps; a sum of whole numbers rounded to one, which is post-processing."""
+        """Return the noisy sum; a sum of whole numbers is rounded to a whole number, which is post-processing."""
         del ask
-        one = released[0]
-        above, below = _as_ratio(one)
-        return (2 * above + below) // (2 * below) if _is_whole(one) else above / below
+        sums = released[0]
+        above, below = _as_ratio(sums)
+        return (2 * above + below) // (2 * below) if _is_whole(sums) else above / below
 
-    def interval(self, ask: Ask, released: Sequence[Released], confidence: Confidence) -> Interval:
-        """The noisy integer give or take the exact quantile of its noise."""
+    def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
+        """Return the noisy sum plus or minus the exact quantile of its noise."""
         del ask
-        one = released[0]
-        middle, reach = _weighed(one), _spread(_weights(one.bundle), one.noise, confidence)
-        low, high = (_in_steps(one.bundle, middle + side * reach) for side in (-1, 1))
-        return (float(floor(low)), float(ceil(high))) if _is_whole(one) else (float(low), float(high))
+        sums = released[0]
+        middle, reach = _weighted(sums), _spread(_weights(sums.bundle), sums.noise, confidence)
+        low, high = (_in_steps(sums.bundle, middle + side * reach) for side in (-1, 1))
+        return (float(floor(low)), float(ceil(high))) if _is_whole(sums) else (float(low), float(high))
 
     def error(
-        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: Confidence, assume: int | None
+        self,
+        ask: Ask,
+        bundles: Sequence[Bundle],
+        noise: Sequence[NoiseLaw],
+        confidence: ConfidenceLevel,
+        assume: int | None,
     ) -> float:
-        """The exact quantile of the noise, in the value's own measure."""
+        """Return the exact quantile of the noise, in the value's unit of measurement."""
         del ask, assume
         return float(_in_steps(bundles[0], _spread(_weights(bundles[0]), noise[0], confidence)))
 
@@ -57,20 +62,20 @@ def _in_steps(bundle: Bundle, steps: Fraction) -> Fraction:
     return steps / (1 << measure.fraction_bits) * measure.step
 
 
-def _as_ratio(one: Released) -> tuple[int, int]:
-    """Return the sum as a ratio of whole numbers, which are quick; see `_weights`."""
-    measure, integers = one.bundle.measures[0], one.integers
+def _as_ratio(sums: Released) -> tuple[int, int]:
+    """Return the sum as a ratio of whole numbers, which are fast; see `_weights`."""
+    measure, integers = sums.bundle.measures[0], sums.integers
     above, below = integers[0] * measure.step.numerator, measure.step.denominator << measure.fraction_bits
     if len(integers) == 1:
         return above, below
-    weighed = measure.high * integers[0] + measure.low * integers[1]
-    return weighed * measure.step.numerator, below * (measure.high - measure.low)
+    weighted = measure.high * integers[0] + measure.low * integers[1]
+    return weighted * measure.step.numerator, below * (measure.high - measure.low)
 
 
 def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
-    """Return what the sum is made of: the noisy integer itself, or the two sums that an average needs.
+    """Return the weights of the noisy integers in the sum: one integer, or the two sums of an average.
 
-    Σx = (b·Σ(x - a) + a·Σ(b - x))/(b - a); see `query.share`.
+    Σx = (b·Σ(x - a) + a·Σ(b - x))/(b - a); see `query.aggregates.measure_sharing`.
     """
     measure = bundle.measures[0]
     if bundle.width == 1:
@@ -78,12 +83,12 @@ def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
     return Fraction(measure.high, measure.high - measure.low), Fraction(measure.low, measure.high - measure.low)
 
 
-def _weighed(one: Released) -> Fraction:
-    return sum((x * w for x, w in zip(one.integers, _weights(one.bundle), strict=False)), Fraction(0))
+def _weighted(sums: Released) -> Fraction:
+    return sum((x * w for x, w in zip(sums.integers, _weights(sums.bundle), strict=False)), Fraction(0))
 
 
-def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: Confidence) -> Fraction:
-    """Return how far the noise of the sum reaches: exactly for one integer, for two by their mixture."""
+def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: ConfidenceLevel) -> Fraction:
+    """Return the quantile of the sum's noise: exact for one integer, from their mixture for two."""
     beta = miss_rate(confidence)
     if len(weights) == 1:
         return Fraction(noise.quantile(beta))

@@ -1,0 +1,19 @@
+"""Types of NumPy arrays, by the numbers in them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Words32: TypeAlias = npt.NDArray[np.uint32]
+
+WideInts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+"""64-bit integers, or Python's integers if a value does not fit."""

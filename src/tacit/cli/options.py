@@ -1,0 +1,190 @@
+"""Every argument and option of the command line, with its help text.
+
+An option that several commands take is defined once here. `main` puts them into the signatures of the commands.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; errors too, on stderr.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace output files that exist; an input file is never replaced.")
+]
+ChartOption = Annotated[str | None, typer.Option(help="Save a chart to this file: .svg, .png, .pdf, .html or .json.")]
+
+# init, plan, query, ledger
+SourceArgument = Annotated[
+    str, typer.Argument(help="Parquet or CSV files, a DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
+]
+SourceTableOption = Annotated[
+    str | None, typer.Option("--table", help="The table's name in a DuckDB file, in PostgreSQL or in Spark.")
+]
+PolicyArgument = Annotated[str, typer.Argument(help="The policy file; `tacit init` writes a template.")]
+SqlArgument = Annotated[str, typer.Argument(help="The query, in SQL.")]
+EpsilonOption = Annotated[float | None, typer.Option(help="ε of the whole query.")]
+DeltaOption = Annotated[
+    float, typer.Option(help="δ of the whole query; if it is above 0, Gaussian noise is used where its error is less.")
+]
+RhoOption = Annotated[float | None, typer.Option(help="ρ instead of ε, for a budget in zCDP.")]
+ErrorOption = Annotated[
+    float | None, typer.Option(help="The largest acceptable error instead of ε; the query gets the smallest ε for it.")
+]
+ConfidenceOption = Annotated[float, typer.Option(help="The probability with which errors and intervals hold.")]
+AssumeOption = Annotated[int | None, typer.Option(help="The assumed number of units per group, for averages.")]
+AnalystOption = Annotated[
+    str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
+]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option("--ledger", envvar="TACIT_LEDGER", help="A file or a URL instead of the policy's ledger."),
+]
+RequestOption = Annotated[
+    str | None, typer.Option(help="A name for this query; repeating the query under this name is free.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without a prompt.")]
+ActionArgument = Annotated[
+    str,
+    typer.Argument(help="show, verify, export, import, accept (a changed budget, bounds or analyst's limit) or renew."),
+]
+ImportArgument = Annotated[str | None, typer.Argument(help="With import: the file to read; - for standard input.")]
+ReceiptOption = Annotated[
+    list[str] | None,
+    typer.Option(help="With verify: a file with a receipt that the ledger must contain; may be repeated."),
+]
+DisjointOption = Annotated[
+    bool, typer.Option("--disjoint-units", help="With renew: no unit was in any earlier version of the data.")
+]
+PlanDeltaOption = Annotated[
+    float | None, typer.Option("--delta", help="With show: also print the cost of all queries as one plan at this δ.")
+]
+
+# local
+ParametersArgument = Annotated[
+    str, typer.Argument(help="The file of public parameters that `tacit local choose --save` writes.")
+]
+ValuesArgument = Annotated[str, typer.Argument(help="A file with one value per line; - for standard input.")]
+ReportsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files of reports: .jsonl, .parquet, .npz (tallies), other names (bytes); - for JSON lines on stdin."
+    ),
+]
+ReportEpsilonOption = Annotated[float, typer.Option("--epsilon", help="ε of each person's report, at most 50.")]
+DomainOption = Annotated[
+    str | None, typer.Option(help="A file of the possible values: one text per line, or a JSON list in a .json file.")
+]
+DomainSizeOption = Annotated[
+    int | None, typer.Option("--domain-size", help="Instead of a file: the values are 0, 1, …, d-1.")
+]
+SimulatedSizeOption = Annotated[int, typer.Option("--domain-size", help="The number of possible values.")]
+PeopleOption = Annotated[int, typer.Option(help="The number of people who report.")]
+MaxReportBytesOption = Annotated[int | None, typer.Option(help="The largest acceptable report, in bytes.")]
+ProtocolOption = Annotated[str | None, typer.Option(help="Use this protocol instead of the best one.")]
+ProtocolsOption = Annotated[
+    list[str] | None, typer.Option("--protocol", help="Simulate only this protocol; may be repeated.")
+]
+SaveParametersOption = Annotated[
+    str | None, typer.Option("--save", help="Write the public parameters for all devices to this file.")
+]
+AgainstOption = Annotated[
+    str | None, typer.Option(help="The horizontal axis of the chart: epsilon (the default) or d, the domain's size.")
+]
+ReportsOutOption = Annotated[
+    str | None,
+    typer.Option("--out", help="A file for the reports: .jsonl, .parquet, or any other name for framed bytes."),
+]
+TallyOption = Annotated[
+    str | None, typer.Option(help="Add to the tally in this file and save it there; create the file if needed.")
+]
+SimultaneousOption = Annotated[
+    bool, typer.Option("--simultaneous", help="Make all intervals hold at once, not each alone.")
+]
+ConsistentOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Make counts possible ones by norm-sub, norm-mul, base-cut, simplex or isotonic: biased, often far closer."
+    ),
+]
+TopOption = Annotated[int, typer.Option(help="The number of largest counts to print.")]
+PopulationShapeOption = Annotated[
+    str, typer.Option("--population", help="The distribution of the values: zipf, geometric or uniform.")
+]
+RunsOption = Annotated[int, typer.Option(help="The number of times that everybody reports.")]
+
+# check, anonymize, attack
+FileArgument = Annotated[str, typer.Argument(help="A CSV or Parquet file.")]
+TableArgument = Annotated[
+    str, typer.Argument(help="A CSV, Parquet or DuckDB file, a PostgreSQL URL, spark:table or sc://host.")
+]
+QuasiOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A quasi-identifying column, by which others may know a person; may be repeated."),
+]
+SensitiveOption = Annotated[
+    list[str] | None, typer.Option(help="A column whose value nobody may learn about a person; may be repeated.")
+]
+TargetOption = Annotated[str | None, typer.Option("--sensitive", help="The column that the attacker wants to learn.")]
+UnitOption = Annotated[str | None, typer.Option(help="The column that identifies persons with several rows.")]
+SepOption = Annotated[
+    str | None, typer.Option(help="The separator of cells in a CSV file; detected if it is not given.")
+]
+PopulationOption = Annotated[
+    str | None, typer.Option(help="A file of the population that the rows of the table were drawn from.")
+]
+RelationOption = Annotated[str | None, typer.Option("--table", help="The table's name in a database.")]
+HierarchiesOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A TOML file of hierarchies, or COLUMN=FILE for one in ARX's format; may be repeated."),
+]
+HierarchySepOption = Annotated[
+    str | None,
+    typer.Option("--hierarchy-sep", help="The separator of cells in a hierarchy's FILE; ; is the default."),
+]
+KeepOption = Annotated[
+    list[str] | None, typer.Option(help="Another column to publish without changes; may be repeated.")
+]
+KOption = Annotated[int | None, typer.Option("--k", help="The least number of rows, or persons, in every class.")]
+LOption = Annotated[
+    float | None, typer.Option("--l", help="The number of well-represented sensitive values in every class.")
+]
+DiversityKindOption = Annotated[
+    str | None, typer.Option("--kind", help="With --l: distinct (the default), entropy or recursive diversity.")
+]
+COption = Annotated[float | None, typer.Option("--c", help="With --kind recursive: its constant c.")]
+TOption = Annotated[float | None, typer.Option("--t", help="The largest distance between a class and the whole table.")]
+NOption = Annotated[
+    int | None, typer.Option("--n", help="With --t: compare with a natural superset of this many rows instead.")
+]
+MethodOption = Annotated[str, typer.Option(help="optimal, local or mondrian.")]
+SuppressionOption = Annotated[
+    float | None, typer.Option(help="The share of rows that the optimal search may leave out; 0 is the default.")
+]
+ObjectiveOption = Annotated[str, typer.Option(help="loss, ncp or precision.")]
+MeanOption = Annotated[str, typer.Option(help="The mean over columns: geometric or arithmetic.")]
+SecondsOption = Annotated[float | None, typer.Option(help="The time limit of the optimal search.")]
+DraftOption = Annotated[bool, typer.Option("--draft", help="Only write drafted hierarchies, as TOML to edit.")]
+TableOutOption = Annotated[
+    str | None, typer.Option("--out", help="A .csv or .parquet file for the table; without it, CSV goes to stdout.")
+]
+SpreadsheetOption = Annotated[
+    bool, typer.Option("--spreadsheet", help="In CSV: put an apostrophe before texts that look like formulas.")
+]
+SaveRecodingOption = Annotated[str | None, typer.Option("--save", help="Save the recoding to this file.")]
+AttackKindOption = Annotated[
+    str, typer.Option("--kind", help="homogeneity, background, skewness, similarity or linkage.")
+]
+ExcludedOption = Annotated[
+    list[str] | None,
+    typer.Option(help="With background: values that are ruled out, or their number; 1 is the default."),
+]
+FactorOption = Annotated[
+    float | None,
+    typer.Option(help="With skewness: how many times more likely a value must become; 2 is the default."),
+]
+GroupsOption = Annotated[
+    str | None, typer.Option(help="With similarity: a file with a hierarchy of the sensitive values.")
+]
+OutsideOption = Annotated[str | None, typer.Option(help="With linkage: the file that the attacker has.")]

@@ -1,0 +1,333 @@
+"""A database that answers privately, which `tc.open` returns.
+
+    db.plan(...)   parse and price: reads no data, spends nothing
+    db.sql(...)    parse, price, check the source, charge (committed), read exact integers, add noise
+
+See `session` for the order of these steps. Verbs such as `db.mean(...)` write the SELECT that they stand for (`verbs`)
+and run it, so a verb and its SQL have the same plan, price and receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self, TypedDict, Unpack
+
+from tacit import verbs
+from tacit.engines import Engine
+from tacit.errors import TacitError
+from tacit.guarantees.exact import Number
+from tacit.guarantees.filters import Budget
+from tacit.ledger import Ledger
+from tacit.ledger.records import budget_like, left_of
+from tacit.query.expressions import Value
+from tacit.query.formatting import spell
+from tacit.query.policy import TablePolicy
+from tacit.query.pricing.price import Cost
+from tacit.query.results import render
+from tacit.query.results.quote import Question, Quote
+from tacit.query.results.release import Release
+from tacit.safe_text import visible
+from tacit.session import Session, SessionQuote, unspent
+from tacit.verbs import ColumnNames
+
+
+class Options(TypedDict, total=False):
+    """The arguments that every verb takes as `Database.sql` does."""
+
+    epsilon: Number | None
+    delta: Number | None
+    rho: Number | None
+    error: Number | Mapping[str, Number] | None
+    keys: Mapping[str, Sequence[Value]] | None
+    confidence: float
+    assume: int | None
+
+
+class Database:
+    """Private tables behind one budget; see `open`.
+
+    In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
+    tables. A column may be an expression in SQL. The cost is given as for `sql`: `epsilon=`, `delta=`, `rho=` or
+    `error=`.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, tuple[TablePolicy, Engine]],
+        ledger: Ledger,
+        *,
+        version: str,
+        analyst: str = "",
+        data_version: str = "",
+    ) -> None:
+        """Store the parts that `open` has put together."""
+        self._tables = dict(tables)
+        self._session = Session(self._tables, ledger, version=version, analyst=analyst, data_version=data_version)
+
+    def plan(
+        self,
+        query: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        keys: Mapping[str, Sequence[Value]] | None = None,
+        confidence: float = 0.95,
+        assume: int | None = None,
+    ) -> SessionQuote:
+        """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
+
+        Args:
+            query: the query, in SQL.
+            epsilon: ε of the whole query.
+            delta: δ of the whole query; with a δ, Gaussian noise is used where its error is smaller.
+            rho: ρ instead of ε, for a budget in zCDP.
+            error: instead of both, the largest error of the answer: one number for all aggregates, or one for each by
+                its name. tacit finds the cheapest noise that meets it.
+            keys: public values of group keys that the policy does not list, by the name in the answer.
+            confidence: the probability that the errors are not larger.
+            assume: the number of units that a group is assumed to have, for the error of averages.
+        """
+        return self._quote(
+            query,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            error=error,
+            keys=keys,
+            confidence=confidence,
+            assume=assume,
+        )
+
+    def sql(  # noqa: PLR0913 - as `plan`, and a name
+        self,
+        query: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        keys: Mapping[str, Sequence[Value]] | None = None,
+        confidence: float = 0.95,
+        assume: int | None = None,
+        request: str | None = None,
+    ) -> Release:
+        """Run a query and charge it; the arguments are those of `plan`.
+
+        `request` is a name that you choose for this query. If you run the same query again under the same name, tacit
+        returns the recorded answer at no cost. It is for programs that crashed and do not know whether they got an
+        answer.
+        """
+        quote = self._quote(
+            query,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            error=error,
+            keys=keys,
+            confidence=confidence,
+            assume=assume,
+        )
+        return self._session.answer(quote, request)
+
+    def _quote(self, query: str, **options: Unpack[Options]) -> SessionQuote:
+        with unspent():
+            question = _question(query, options)
+        return self._session.quote(question)
+
+    def check(self, quote: Quote) -> None:
+        """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
+        self._session.check(quote)
+
+    # --- verbs ------------------------------------------------------------------------------------------------------
+
+    def count(
+        self, *, by: ColumnNames = (), where: str | None = None, table: str | None = None, **options: Unpack[Options]
+    ) -> Release:
+        """Count rows."""
+        return self._run(lambda: verbs.count(self._target(by, where, table)), options)
+
+    def sum(
+        self,
+        column: str,
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Add up a column."""
+        return self._run(lambda: verbs.aggregate("SUM", column, "sum", self._target(by, where, table)), options)
+
+    def mean(
+        self,
+        column: str,
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Average a column."""
+        return self._run(lambda: verbs.aggregate("AVG", column, "mean", self._target(by, where, table)), options)
+
+    def variance(
+        self,
+        column: str,
+        *,
+        sample: bool = True,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Return the variance of a column: of a sample (divided by n - 1), or of a population if not `sample`."""
+        function = "VAR_SAMP" if sample else "VAR_POP"
+        return self._run(lambda: verbs.aggregate(function, column, "variance", self._target(by, where, table)), options)
+
+    def median(
+        self,
+        column: str,
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Return the median of a column."""
+        return self._run(lambda: verbs.aggregate("MEDIAN", column, "median", self._target(by, where, table)), options)
+
+    def quantile(
+        self,
+        column: str,
+        q: float | Sequence[float],
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Return one quantile of a column, or several, which together cost the same as one."""
+        return self._run(lambda: verbs.quantiles(column, q, self._target(by, where, table)), options)
+
+    def histogram(
+        self,
+        column: str,
+        bins: int | Sequence[float],
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Count a column's values in bins: whole numbers, never negative.
+
+        Args:
+            column: a column of numbers.
+            bins: their edges, increasing; a bin contains its lower edge, and the last bin its upper edge too. Or the
+                number of bins of equal width between the column's public bounds.
+            by: columns to group by as well.
+            where: a condition in SQL.
+            table: one of several tables.
+            options: the cost and more; see `sql`.
+        """
+        with unspent():
+            query, labels = verbs.histogram(column, bins, self._target(by, where, table))
+        keys = {**labels, **(options.get("keys") or {})}
+        return self._tabulate(query, {**options, "keys": keys}, margins=False)
+
+    def crosstab(
+        self, *columns: str, where: str | None = None, table: str | None = None, **options: Unpack[Options]
+    ) -> Release:
+        """Count the combinations of several columns: whole numbers, never negative, consistent with all margins.
+
+        `margin(...)` of the answer returns a margin with its intervals. The budget is split over the table and its
+        margins so that the total error is least.
+        """
+        with unspent():
+            query = verbs.crosstab(columns, self._target(columns, where, table))
+        return self._tabulate(query, options, margins=True)
+
+    def _target(self, by: ColumnNames, where: str | None, table: str | None) -> verbs.VerbTarget:
+        return verbs.VerbTarget(self.tables, by, where, table)
+
+    def _run(self, write: Callable[[], str], options: Options) -> Release:
+        """Run the query that a verb writes."""
+        with unspent():
+            query = write()
+        return self.sql(query, **options)
+
+    def _tabulate(self, query: str, options: Options, *, margins: bool) -> Release:
+        """Run a count as a table that adds up."""
+        with unspent():
+            question = _question(query, options)
+        return self._session.answer(self._session.table_quote(question, margins=margins))
+
+    # --- the budget and the tables ----------------------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """The budget and its history."""
+        return self._session.ledger
+
+    @property
+    def spent(self) -> Budget:
+        """The amount that has been spent."""
+        spent = self.ledger.spent
+        return budget_like(self.ledger.budget, spent.loss, spent.delta)
+
+    @property
+    def left(self) -> Budget:
+        """The amount that is left."""
+        spent = self.ledger.spent  # first, because reading it updates the budget
+        return left_of(self.ledger.budget, spent)
+
+    @property
+    def tables(self) -> Mapping[str, TablePolicy]:
+        """The policy of each table: what is public about it."""
+        return self._session.tables
+
+    def __repr__(self) -> str:
+        """Return the tables and the budget that is left."""
+        return visible(f"<Database: {', '.join(self._tables)}; {self._status()}>")
+
+    def _repr_html_(self) -> str:
+        """Return the tables, their columns and the budget that is left as HTML, for notebooks."""
+        return f"<p>{self._status()}</p>{render.catalog_html(self.tables)}"
+
+    def _status(self) -> str:
+        try:
+            left = spell(self.left)
+        except TacitError:  # an unreadable ledger must not make repr() fail
+            left = "unknown"
+        return f"left: {left} of {spell(self.ledger.budget)}{', closed' if self._session.closed else ''}"
+
+    def close(self) -> None:
+        """Close the sources; `spent` and `left` can still be read."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        """Return the database."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the sources."""
+        self.close()
+
+
+def _question(query: str, options: Options) -> Question:
+    """Return a query with its cost and options, checked."""
+    keys = options.get("keys")
+    return Question(
+        query=query,
+        cost=Cost(
+            epsilon=options.get("epsilon"),
+            delta=options.get("delta"),
+            rho=options.get("rho"),
+            error=options.get("error"),
+        ),
+        keys=dict(keys) if isinstance(keys, Mapping) else keys,
+        confidence=options.get("confidence", 0.95),
+        assume=options.get("assume"),
+    )

@@ -1,0 +1,1 @@
+"""The DuckDB engine: `engine` runs plans; the other modules hold what is specific to DuckDB."""

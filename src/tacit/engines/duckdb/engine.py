@@ -1,0 +1,165 @@
+"""The DuckDB engine: it runs in this process, over files and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.duckdb.sources import connect, copy, create_view, lock
+from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
+from tacit.engines.sql.discovered_groups import SHOWN
+from tacit.engines.sql.engine import (
+    CHECK_OPENING,
+    NOT_OPENED,
+    Passes,
+    RunStatement,
+    Secret,
+    StatementEngine,
+    parameters_of,
+)
+from tacit.engines.sql.statement import SOURCE
+from tacit.errors import guarded
+from tacit.query.histograms import Histograms
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
+
+_FOUND = "found"
+
+
+class DuckDBEngine(StatementEngine):
+    """One table, or several that can be joined, measured by DuckDB."""
+
+    dialect = DUCKDB
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, name: str, views: Mapping[str, str] | None = None
+    ) -> None:
+        """Take over a connection that has the view `data`, or a view for each table."""
+        by_table = {name: SOURCE} if views is None else views
+        super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
+        self._connection = connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[RunStatement]:
+        """Yield the connection's runner; the data does not change while the connection is open."""
+        yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
+
+    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
+        """Return the chosen groups. All groups stay in the database, and only while this runs."""
+        connection, first = self._connection, passes.first
+        by = [f"g{index}" for index in range(first.keys)]
+        order = ", ".join(f"{key} ASC NULLS LAST" for key in by)
+        try:
+            run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
+            units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
+            numbers, counts = units.values()
+            rows = run(
+                f"SELECT rowid, * FROM {_FOUND} SEMI JOIN (SELECT UNNEST($shown::BIGINT[]) AS p) ON rowid = p "  # noqa: S608 - as above
+                f"ORDER BY {order}",
+                {"shown": numbers[choose(counts)].tolist()},
+            )
+            chosen = [row[0] for row in rows]
+            second = self._second_pass(run, passes, chosen, secret)
+        finally:
+            connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
+            connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
+        indices: list[int] = np.searchsorted(numbers, np.array(chosen, dtype=np.int64)).tolist()
+        return passes.assemble([tuple(row[1:]) for row in rows], indices, second)
+
+    def _second_pass(
+        self, run: RunStatement, passes: Passes, chosen: Sequence[int], secret: Secret
+    ) -> list[tuple[tuple[int, ...], list[int] | Histograms]]:
+        """Return the measures of the second pass for the chosen groups, given by their row ids, in this order."""
+        if not passes.second:
+            return []
+        by = ", ".join(f"g{index}" for index in range(passes.first.keys))
+        places = f"SELECT UNNEST($numbers::BIGINT[]) AS number, UNNEST(RANGE({len(chosen)})) AS place"
+        run(
+            f"CREATE TEMP TABLE {SHOWN} AS SELECT {by}, place FROM {_FOUND} JOIN ({places}) ON {_FOUND}.rowid = number",  # noqa: S608 - as above
+            {"numbers": chosen},
+        )
+        return [
+            (
+                indices,
+                each.read(self._connection.execute(each.sql, parameters_of(each, secret)).fetchnumpy(), len(chosen)),
+            )
+            for indices, each in passes.second
+        ]
+
+    def close(self) -> None:
+        """Close the source."""
+        self._connection.close()
+
+
+def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
+    return {column: type_name for column, type_name, *_ in connection.execute(f"DESCRIBE {view}").fetchall()}
+
+
+def open_duckdb(
+    source: object,
+    *,
+    table: str | None = None,
+    written: str | None = None,
+    threads: int | None = None,
+    temporary: str | PathLike[str] | None = None,
+) -> DuckDBEngine:
+    """Open a table, reading only its schema, or raise InvalidError or SourceError.
+
+    Args:
+        source: Parquet or CSV files or a glob of them, a DuckDB file, or a pandas, polars or Arrow table.
+        table: the table of a DuckDB file; it may be left out if there is only one.
+        written: the source as a policy writes it, with its variables not filled in, for messages.
+        threads: the number of threads that DuckDB may use; by default one for each core.
+        temporary: a directory for data that does not fit memory; by default nothing is written.
+    """
+    return open_duckdb_tables(
+        {None: Source(source=source, table=table, written=written)}, threads=threads, temporary=temporary
+    )
+
+
+def open_duckdb_tables(
+    sources: SourcesByName, *, threads: int | None = None, temporary: str | PathLike[str] | None = None
+) -> DuckDBEngine:
+    """Open several tables by their names in one engine, so that they can be joined.
+
+    Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
+    """
+    connection = connect(threads, temporary)
+    try:
+        return guarded(lambda: _engine(connection, sources), NOT_OPENED, hint=CHECK_OPENING)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> DuckDBEngine:
+    views: dict[str, str] = {}
+    files: list[Path] = []
+    for index, (name, source) in enumerate(sources.items()):
+        view = SOURCE if len(sources) == 1 else f"source_{index}"
+        step = partial(_show, connection, source, view, f"read_{index}")
+        table, source_files = open_one(source, step, NOT_OPENED, hint=CHECK_OPENING)
+        views[source.own_name(table) if name is None else name] = view
+        files += source_files
+    lock(connection, files, joins_public=any(source.public for source in sources.values()))
+    return DuckDBEngine(connection, next(iter(views)), views)
+
+
+def _show(
+    connection: duckdb.DuckDBPyConnection, source: Source, view: str, public_view: str
+) -> tuple[str, Sequence[Path]]:
+    """Create a view of a source, or copy a public one; return the table's name and the files to keep readable."""
+    first_view = public_view if source.public else view
+    name, files = with_fallback(
+        source, lambda table: create_view(first_view, connection, source.source, table, source.written)
+    )
+    if source.public:
+        copy(first_view, connection, view)
+        return name, ()
+    return name, files

@@ -1,0 +1,1 @@
+"""The PostgreSQL engine: `engine` runs plans; the other modules hold what is specific to PostgreSQL."""

@@ -1,0 +1,303 @@
+"""The PostgreSQL engine: the server computes everything, in one transaction that only reads.
+
+A query runs in one READ ONLY transaction at REPEATABLE READ, so that all its statements see one state of the data. The
+transaction fixes every setting that could change a result: only pg_catalog is searched, times are in UTC, and row
+security fails instead of hiding rows. Before anything is read, the tables are locked against changes of their columns,
+and their columns are compared with those that they had when they were opened.
+
+If a connection is lost, its query fails with a constant text, and the next query connects again. Nothing waits forever:
+connecting, locks and statements have time limits at the server, and if the server itself does not answer, the client
+closes the connection a little later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+from tacit.engines.postgres.connection import (
+    OwnedConnection,
+    Url,
+    check_server,
+    checked_url,
+    connect,
+    set_local,
+    watched,
+)
+from tacit.engines.postgres.dialect import POSTGRES, numbered
+from tacit.engines.postgres.privileges import check_role
+from tacit.engines.postgres.sources import PostgresTable, find_table, refresh_table
+from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.engine import CHECK_OPENING, NOT_OPENED, ResultRows, RunStatement, S, StatementEngine
+from tacit.engines.sql.histogram import BinStatement
+from tacit.engines.sql.public_tables import is_unique
+from tacit.engines.sql.statement import Statement
+from tacit.errors import InvalidError, TacitError, bad_value, guarded
+from tacit.query.expressions import Column
+from tacit.query.plan import Bundle, Plan
+
+if TYPE_CHECKING:
+    from tacit.engines.postgres.connection import Connection
+
+TIMEOUT = 3600.0
+"""The default time limit of a statement, in seconds."""
+
+NOT_READY = "The table changed since it was opened, or the server is gone."
+_REOPEN = "Open it again: the error then says what is wrong."
+_MOST_COLUMNS = 1600  # PostgreSQL supports 1664
+_MOST_MEASURES = 200
+_FOR_EACH = 4  # columns of a measure, at most
+_CATALOG = 60.0
+_PARTS = """WITH RECURSIVE parts AS (
+    SELECT CAST($1 AS regclass)::oid AS number, FALSE AS leaves
+    UNION ALL SELECT i.inhrelid, i.inhdetachpending FROM parts JOIN pg_inherits i ON i.inhparent = parts.number)
+SELECT number::bigint, leaves FROM parts ORDER BY 1, 2"""
+_LONGEST = 7 * 86_400.0
+
+
+class PostgresEngine(StatementEngine):
+    """One table, or several of one database that can be joined, measured by PostgreSQL."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: Url, connection: Connection, tables: Mapping[str, PostgresTable], timeout: float) -> None:
+        """Take over a connection, and the tables by their names; the first is the main one."""
+        views = {name: table.from_item for name, table in tables.items()}
+        super().__init__(next(iter(tables)), views, {name: table.types for name, table in tables.items()})
+        self._url, self._timeout, self._sources = url, timeout, tuple(tables.values())
+        self._owned = OwnedConnection(connection, os.getpid())
+        self._is_closed = False
+        self._oids = {table.sql_name: table.oid for table in self._sources}
+        finalize(self, OwnedConnection.close, self._owned)
+
+    def _statement(self, plan: Plan, build: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
+        """Return a plan's statement, or raise InvalidError if it has more columns than PostgreSQL supports."""
+        built = super()._statement(plan, build)
+        sums = sum(len(bundle.measures) for bundle in plan.bundles)
+        if built.sql.count(' AS "v') + _FOR_EACH * sums > _MOST_COLUMNS:
+            raise InvalidError(
+                "The query has too many parts for one statement of PostgreSQL.",
+                argument="sql",
+                hint="Shorten it, or split it into several queries.",
+            )
+        return built
+
+    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
+        """Return a plan's statements; many measures are split into pieces, which choose the same cells.
+
+        A bundle is never split: its reach holds for one state of the data, and statements may see different partitions
+        (see `_partitions`; that is detected, but only at the end).
+        """
+        statements, first = [], 0
+        for piece in pieces(plan.bundles):
+            some = super()._statements(replace(plan, bundles=piece))
+            statements += [(tuple(first + index for index in indices), each) for indices, each in some]
+            first += sum(len(bundle.measures) for bundle in piece)
+        return statements
+
+    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+        """Raise if each row is a unit and a row could now match several public rows: public tables can change here."""
+        if plan.table.unit is not None:
+            return
+        for join in plan.joins:
+            raw = dict(join.columns)
+            keys = {raw[key.name]: key.kind for _, key in join.pairs if isinstance(key, Column) and key.name in raw}
+            types, view = self._tables[join.table], self._views[join.table]
+            read = partial(_without_parameters, run)
+            if not any(is_unique(read, self.dialect, view, name, types[name], kind) for name, kind in keys.items()):
+                raise ConnectionError
+
+    @contextmanager
+    def _reading(self) -> Iterator[RunStatement]:
+        """Yield the runner of a transaction that sees one state of the data; roll it back at the end."""
+        try:
+            connection = self._transaction()
+            before = self._partitions(connection)
+            yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
+            connection.rollback()
+            self._check_partitions(before, connection)
+            connection.rollback()
+        except BaseException:
+            self._owned.close()
+            raise
+
+    def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
+        self._rows(connection, set_local(self._timeout))  # a new transaction starts with the role's settings
+        if self._partitions(connection) != before:
+            raise ConnectionError
+
+    def _partitions(self, connection: Connection) -> list[ResultRows]:
+        """Return the partitions of every table, and the tables that inherit from it, at all depths.
+
+        A transaction sees one state of all rows. But a statement reads the partitions that exist when it starts, and a
+        partition may be attached while a table has a reader's lock. So the partitions are read in the transaction
+        before the first statement, and must be the same after the last.
+        """
+        return [self._rows(connection, _PARTS, [table.sql_name]) for table in self._sources]
+
+    def ready(self) -> None:
+        """Raise, before anything is charged, if server, role, privileges, names or types changed since opening.
+
+        It reads only the catalog, in a transaction that is rolled back, and waits for no lock. Nothing here depends on
+        the data: a catalog describes tables, columns and grants, not rows. So an error here may be reported, and is
+        free. If a change after this check makes the query fail, the query stays charged.
+        """
+        guarded(self._check_catalog, NOT_READY, hint=_REOPEN)
+
+    def _check_catalog(self) -> None:
+        seconds = min(self._timeout, _CATALOG)
+        with self._lock:
+            try:
+                connection = self._connected(seconds)
+                self._check(connection, seconds)
+                connection.rollback()
+            except BaseException:
+                self._owned.close()
+                raise
+
+    def _transaction(self) -> Connection:
+        """Return a connection in a transaction; the tables are locked before its snapshot is taken.
+
+        An error of tacit becomes an error without a text: the query is charged by now.
+        """
+        try:
+            connection = self._connected(self._timeout)
+            self._rows(connection, "; ".join(table.lock for table in self._sources))
+            self._check(connection, self._timeout)
+        except TacitError:
+            raise ConnectionError from None
+        return connection
+
+    def _connected(self, seconds: float) -> Connection:
+        """Return a connection in a transaction with fixed settings; a connection that was lost before is replaced.
+
+        Fixing settings waits for nothing and takes no snapshot. If the connection is lost later, it is not tried again:
+        it may have waited for a lock, and would wait as long once more.
+        """
+        if self._is_closed:
+            raise ConnectionError
+        owned = self._owned
+        if owned.is_ours and not owned.connection.closed:
+            try:
+                self._rows(owned.connection, set_local(seconds))
+            except Exception:
+                if not owned.connection.closed:
+                    raise
+            else:
+                return owned.connection
+        connection = connect(self._url)  # a forked process does not use its parent's connection
+        owned.connection, owned.process = connection, os.getpid()
+        self._oids.clear()
+        self._rows(connection, set_local(seconds))
+        check_server(connection)
+        connection.rollback()
+        self._rows(connection, set_local(seconds))
+        return connection
+
+    def _check(self, connection: Connection, seconds: float) -> None:
+        """Raise unless role and tables are unchanged: a TacitError if the catalog shows what to do.
+
+        A table that this connection has not checked yet, or that was replaced by another of its name, is checked as
+        when it was opened. The privileges of the role are checked for every query.
+        """
+        with watched(connection, seconds):
+            check_role(connection)
+            for table in self._sources:
+                now = refresh_table(connection, table, self._oids.get(table.sql_name))
+                if not table.is_compatible(now):
+                    find_table(connection, table.sql_name)  # raises if the role may no longer read it
+                    raise ConnectionError
+                self._oids[table.sql_name] = now.oid
+
+    def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> ResultRows:
+        """Run a statement, and close the connection if the server does not answer in time (see `watched`)."""
+        with watched(connection, self._timeout):
+            cursor = connection.execute(sql.encode(), parameters or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @property
+    def located(self) -> str:
+        """The table's name as a policy writes it, with its schema."""
+        return self._sources[0].policy_name
+
+    def close(self) -> None:
+        """Close the source."""
+        self._is_closed = True
+        self._owned.close()
+
+
+def _without_parameters(run: RunStatement, sql: str) -> ResultRows:
+    return run(sql, {})
+
+
+def pieces(bundles: Sequence[Bundle]) -> list[tuple[Bundle, ...]]:
+    """Split bundles into pieces whose measures fit one statement; a bundle that is larger is a piece alone."""
+    split: list[list[Bundle]] = []
+    size = 0
+    for bundle in bundles:
+        size += len(bundle.measures)
+        if not split or size > _MOST_MEASURES:
+            split.append([])
+            size = len(bundle.measures)
+        split[-1].append(bundle)
+    return [tuple(piece) for piece in split]
+
+
+def open_postgres(
+    source: str, *, table: str | None = None, written: str | None = None, timeout: float | None = None
+) -> PostgresEngine:
+    """Open a table of a PostgreSQL server, reading only the catalog, or raise InvalidError or SourceError.
+
+    Args:
+        source: a postgresql:// URL; missing parts come from the environment, a service file or a password file.
+        table: the table, with its schema if necessary; it may be left out if there is only one.
+        written: the source as a policy writes it; messages never show it.
+        timeout: the time limit of a statement in seconds; by default an hour.
+    """
+    del written
+    return _open(source, {None: Source(source=source, table=table)}, timeout)
+
+
+def open_postgres_tables(tables: SourcesByName, *, timeout: float | None = None) -> PostgresEngine:
+    """Open several tables of one database by their names, so that they can be joined. The first is the main one."""
+    urls = list(dict.fromkeys(str(table.source) for table in tables.values()))
+    if len(urls) > 1:
+        raise InvalidError(
+            "Cannot join tables from different PostgreSQL URLs.",
+            argument="source",
+            hint="Use the same URL for every table, or copy the public tables into the private database.",
+        )
+    return _open(urls[0], tables, timeout)
+
+
+def _open(source: object, tables: SourcesByName, timeout: float | None) -> PostgresEngine:
+    """Open some tables, each under a name, or under its name in the database."""
+    seconds = TIMEOUT if timeout is None else timeout
+    if not 0 < seconds <= _LONGEST:
+        raise bad_value("timeout", timeout, "a number of seconds > 0, at most a week")
+    url = checked_url(source)
+    connection = connect(url)
+
+    def find_tables() -> dict[str, PostgresTable]:
+        opened: dict[str, PostgresTable] = {}
+        connection.execute(set_local(min(seconds, _CATALOG)).encode())
+        check_server(connection)
+        for name, table in tables.items():
+            with declared_at(table.where):
+                relation = with_fallback(table, partial(find_table, connection))
+            opened[relation.name if name is None else name] = relation
+        connection.rollback()
+        return opened
+
+    try:
+        opened = guarded(find_tables, NOT_OPENED, hint=CHECK_OPENING)
+    except BaseException:
+        connection.close()
+        raise
+    return PostgresEngine(url, connection, opened, seconds)

@@ -1,0 +1,310 @@
+"""An engine that runs SQL statements: all of it except where its tables are and how it connects to them."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from tacit.engines.sql.builder import SQL, call, cast, column, literal
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.discovered_groups import (
+    SHOWN,
+    OpenStatement,
+    ShownStatement,
+    open_statement,
+    shown_statement,
+    split_passes,
+)
+from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
+from tacit.engines.sql.joined_rows import joined_source
+from tacit.engines.sql.public_tables import public_policy
+from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement
+from tacit.errors import ColumnNotFoundError, guarded
+from tacit.guarantees.events import Neighbours
+from tacit.query.expressions import Kind, Value
+from tacit.query.histograms import Histograms
+from tacit.query.plan import Plan
+from tacit.query.policy import TablePolicy
+from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
+
+FAILED = "The engine failed while it read the data. If the query was charged, it stays charged."
+NOT_READ = "The engine failed while it read the data. Nothing was changed."
+NOT_OPENED = "The source could not be opened as a table."
+_CHECK_READING = (
+    "Check that the source still exists, is unchanged and readable, and that there is enough memory. The engine's "
+    "message is not shown, because it could contain data."
+)
+CHECK_OPENING = (
+    "Check that it exists, is complete and readable, has no column of a type that the engine does not know, and that "
+    "no other program writes to it."
+)
+
+S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement)
+T = TypeVar("T")
+
+Secret: TypeAlias = tuple[int, int]
+"""The two keys, of 64 bits each, of the hash that chooses cells."""
+
+StatementParameters: TypeAlias = Mapping[str, Any]
+ResultRows: TypeAlias = Sequence[Sequence[Any]]
+RunStatement: TypeAlias = Callable[[str, StatementParameters], ResultRows]
+"""Runs a statement with parameters (lists of values, and the hash's keys as integers) and returns its rows."""
+
+
+class StatementEngine(ABC):
+    """One table, or several that can be joined, measured by SQL statements."""
+
+    dialect: Dialect
+
+    def __init__(self, name: str, views: Mapping[str, str], types: Mapping[str, Mapping[str, str]]) -> None:
+        """Store the tables: how each is written after FROM, and the types of its columns. `name` is the main table."""
+        self.name = name
+        self._lock = Lock()
+        self._views = dict(views)
+        self._tables = {table: dict(columns) for table, columns in types.items()}
+        self._types = self._tables[name]
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[RunStatement]:
+        """Return a context in which all statements see the same state of the data.
+
+        Errors inside are raised unchanged; the caller replaces their text by a constant one.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the source."""
+
+    def schema(self, table: str | None = None) -> Mapping[str, Kind]:
+        """Return the kinds of the supported columns; nested and binary columns are left out."""
+        types = self._types if table is None else self._tables[table]
+        kinds = {column: self.dialect.kind_of(type_name) for column, type_name in types.items()}
+        return {column: kind for column, kind in kinds.items() if kind is not None}
+
+    def unusable(self, table: str | None = None) -> tuple[str, ...]:
+        """Return the columns whose types are not supported: nested, binary, and those with only NULL."""
+        types = self._types if table is None else self._tables[table]
+        return tuple(name for name, type_name in types.items() if self.dialect.kind_of(type_name) is None)
+
+    def public(self, table: str, kinds: Mapping[str, Kind], neighbours: Neighbours = "add/remove") -> TablePolicy:
+        """Read all of a public table, with its columns as these kinds, and return its policy."""
+
+        def read(run: RunStatement) -> TablePolicy:
+            return public_policy(
+                lambda sql: run(sql, {}),
+                self.dialect,
+                self._views[table],
+                self._tables[table],
+                kinds,
+                name=table,
+                neighbours=neighbours,
+            )
+
+        return self._read(read, NOT_OPENED, CHECK_OPENING)
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a plan whose integers would not fit, without reading data."""
+        if plan.open:
+            self._passes(plan)
+        else:
+            self._statements(plan)
+
+    def ready(self) -> None:  # noqa: B027 - optional: some engines cannot check anything
+        """Raise, before anything is charged or read, if the source is gone or has changed since it was opened.
+
+        An error here is free of charge, so it must not depend on any row. An engine that cannot check without reading
+        rows does nothing.
+        """
+
+    @property
+    def located(self) -> str | None:
+        """The table's name as a policy writes it; None if the policy needs no other name than the given one."""
+        return None
+
+    def measure(self, plan: Plan) -> list[list[int]]:
+        """Read the rows and return the plan's exact integers, with new random keys of the hash."""
+        return self.measure_with(plan, (secrets.randbits(64), secrets.randbits(64)))
+
+    def measure_with(self, plan: Plan, secret: Secret) -> list[list[int]]:
+        """Return the plan's exact integers under given keys of the hash; for tests that need the same choice twice."""
+        count = sum(len(bundle.measures) for bundle in plan.bundles)
+        answer: list[list[int]] = [[] for _ in range(count)]
+        if plan.cells == 0 or not count:
+            return answer
+        statements = self._statements(plan)
+
+        def read(run: RunStatement) -> list[list[list[int]]]:
+            self._recheck(run, plan)
+            return [each.read(run(each.sql, parameters_of(each, secret))) for _, each in statements]
+
+        for (indices, _), results in zip(statements, self._read(read), strict=True):
+            for index, integers in zip(indices, results * len(indices) if len(results) == 1 else results, strict=True):
+                answer[index] = integers
+        return answer
+
+    def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
+        """Read the rows and return the groups that `choose` selects, with new random keys of the hash."""
+        return self.find_with(plan, choose, (secrets.randbits(64), secrets.randbits(64)))
+
+    def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> DiscoveredGroups:
+        """Return the groups that `choose` selects under given keys of the hash; for tests, as above."""
+        passes = self._passes(plan)
+
+        def read(run: RunStatement) -> DiscoveredGroups:
+            self._recheck(run, plan)
+            return self._discover(run, passes, secret, choose)
+
+        return self._read(read)
+
+    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+        """Re-check, before measuring, any assumption of the plan that may have changed since the tables were opened.
+
+        An engine that copies public tables when it opens them has nothing to check.
+        """
+        del run, plan
+
+    def tally(self, columns: Sequence[str], *, different: str | None = None, table: str | None = None) -> ResultRows:
+        """Return the number of rows for each combination of values in some columns: (values …, count). Not private.
+
+        Different values stay different, except that NaN and the empty text become NULL. Dates and timestamps are
+        returned as the engine's text: Python has no nanoseconds, no infinite date and no year 10,000, and would merge
+        some of them. `Database` never calls this; it is for tables that are about to be published row by row.
+
+        Args:
+            columns: the columns to group by; an unknown or unsupported name is a ColumnNotFoundError.
+            different: a column whose distinct values are counted instead of rows; NULL counts as a value.
+            table: which of the tables; by default the main one.
+        """
+        types = self._types if table is None else self._tables[table]
+        dialect, view = self.dialect, self._views[self.name if table is None else table]
+        exact = {name: self._exact_column(name, types) for name in (*columns, *([different] if different else []))}
+        values = [self._readable(exact[name], types[name]) for name in columns]
+        items = ", ".join(f"{dialect.text(value)} AS c{index}" for index, value in enumerate(values))
+        counted, inner = "COUNT(*)", items
+        if different is not None:
+            inner = f"{items}, {dialect.text(exact[different])} AS d"
+            counted = "COUNT(DISTINCT d) + MAX(CASE WHEN d IS NULL THEN 1 ELSE 0 END)"
+        by = ", ".join(f"c{index}" for index in range(len(columns)))
+        sql = f"SELECT {by}, {counted} FROM (SELECT {inner} FROM {view}) AS held GROUP BY {by}"  # noqa: S608 - built here
+        return self._read(lambda run: run(sql, {}), NOT_READ)
+
+    def _readable(self, value: SQL, type_name: str) -> SQL:
+        """Return a value in a type that Python can hold: each date or timestamp becomes its own text."""
+        return cast(value, "TEXT") if self.dialect.kind_of(type_name) in {"date", "timestamp"} else value
+
+    def _exact_column(self, name: str, types: Mapping[str, str]) -> SQL:
+        kind = self.dialect.kind_of(types[name]) if name in types else None
+        if kind is None:
+            supported = [known for known, type_name in types.items() if self.dialect.kind_of(type_name)]
+            raise ColumnNotFoundError(name, supported)
+        if kind == "text":  # in other types of text, such as UUID, each value has a different text
+            return call("NULLIF", self.dialect.read_exact_text(column(name), types[name]), literal("", "text"))
+        return self.dialect.read_unit(column(name), types[name], kind)
+
+    def _read(self, read: Callable[[RunStatement], T], failed: str = FAILED, hint: str = _CHECK_READING) -> T:
+        """Return what a function reads in one context; any error of the engine becomes one constant text."""
+
+        def in_context() -> T:
+            with self._lock, self._reading() as run:
+                return read(run)
+
+        return guarded(in_context, failed, hint=hint)
+
+    def _statement(self, plan: Plan, build: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
+        """Return a plan's statement over the table or the join that it names."""
+        tables, types = joined_source(plan, self._views, self._tables, self.dialect)
+        built = build(plan, types, self.dialect)
+        return replace(built, sql=built.sql.replace("WITH ", f"WITH {tables},\n", 1)) if tables else built
+
+    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
+        """Return a plan's statements, each with the indices of its measures; equal measures share a result.
+
+        All statements choose the same cells, because they hash the same units and cells with the same keys.
+        """
+        return [
+            (indices, self._statement(part, bin_statement) if is_binned(part) else self._statement(part, _build(part)))
+            for indices, part in split(plan)
+        ]
+
+    def _passes(self, plan: Plan) -> Passes:
+        """Return the statements of a plan whose groups are discovered."""
+        (indices, sums), others = split_passes(plan)
+        return Passes(
+            indices,
+            tuple(key.expression.kind for key in plan.keys),
+            self._statement(sums, open_statement),
+            [(some, self._statement(part, shown_statement)) for some, part in others],
+        )
+
+    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
+        """Return the chosen groups. All groups are held in memory, and only while this runs.
+
+        They are sorted by their keys before any is chosen, so their order does not depend on the order of rows.
+        """
+        first, size = passes.first, passes.first.keys
+        rows = run(first.sql, parameters_of(first, secret))
+        groups = sorted(map(tuple, rows), key=lambda row: key_order(row[:size]))
+        units = np.array([int(row[size] or 0) for row in groups], dtype=np.int64)
+        chosen = sorted(int(index) for index in choose(units))
+        shown = [groups[index] for index in chosen]
+        second = [(indices, self._measure_shown(run, each, passes, shown, secret)) for indices, each in passes.second]
+        return passes.assemble(shown, chosen, second)
+
+    def _measure_shown(
+        self,
+        run: RunStatement,
+        second: ShownStatement,
+        passes: Passes,
+        shown: Sequence[Sequence[Value]],
+        secret: Secret,
+    ) -> Histograms | list[int]:
+        """Return a measure of the released groups, whose keys are passed as lists."""
+        columns = [(f"s{index}", f"g{index}", kind) for index, kind in enumerate(passes.kinds)]
+        table = f"{SHOWN} AS ({self.dialect.list_select(columns, 'place', len(shown))}),\n"
+        keys = {f"s{index}": [row[index] for row in shown] for index in range(len(passes.kinds))}
+        rows = run(second.sql.replace("WITH ", f"WITH {table}", 1), {**parameters_of(second, secret), **keys})
+        results = np.array([[int(value) for value in row] for row in rows], dtype=np.int64).reshape(-1, 4).T
+        return second.read(dict(zip(("place", "bin", "low", "high"), results, strict=True)), len(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The statements that discover groups: the first pass with the plain sums, the second with all other measures."""
+
+    indices: tuple[int, ...]
+    kinds: tuple[Kind, ...]
+    first: OpenStatement
+    second: list[tuple[tuple[int, ...], ShownStatement]]
+
+    def assemble(
+        self,
+        shown: Sequence[tuple[Any, ...]],
+        chosen: Sequence[int],
+        second: Sequence[tuple[tuple[int, ...], list[int] | Histograms]],
+    ) -> DiscoveredGroups:
+        """Return the released groups from their rows of the first pass, their indices there, and the second pass."""
+        integers = dict[int, list[int] | Histograms](zip(self.indices, self.first.read(shown), strict=True))
+        integers |= {index: result for indices, result in second for index in indices}
+        keys = [row[: self.first.keys] for row in shown]
+        return DiscoveredGroups(keys, list(chosen), [integers[index] for index in range(len(integers))])
+
+
+def key_order(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
+    """Return a sort key for groups: by their keys, NULL last."""
+    return tuple((key is None, 0 if key is None else key) for key in keys)
+
+
+def parameters_of(built: Statement | BinStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:
+    """Return a statement's parameters, with the hash's keys if it chooses cells."""
+    return {**built.parameters, **(dict(zip(("h0", "h1"), secret, strict=True)) if built.draws else {})}
+
+
+def _build(plan: Plan) -> Callable[[Plan, Mapping[str, str], Dialect], Statement]:
+    return distinct_statement if is_distinct(plan) else statement

@@ -1,0 +1,263 @@
+"""Measures as SQL: the integer of a row and of a unit, with a proof that nothing overflows.
+
+**Rows.** Let W = high - low. A row has the integer d = clamp(⌊value/step + ½⌋, low, high) - low, in [0, W]. For doubles
+⌊y + ½⌋ is computed as ⌊(⌊2y⌋ + 1)/2⌋. There 2y = value·(2/step) is exact, because it is scaled by a power of two; if it
+underflows, the result is 0 either way. y + ½ in doubles would not be exact. Values are first compared with doubles that
+are not inside the ends. So a number that is cast to an integer is at most 2·max(|low|, |high|)·(1 + 2^-52) in absolute
+value: it fits 32 bits if the ends are below 2^29, 64 bits if they are at most 2^60, and 128 bits otherwise.
+
+**Units.** Let a unit have n rows in a cell. Its v adds up to V = sign·S + v₀·n with S = Σd ≤ n·W, where
+v₀ = sign·low + offset is the v of low. Let M = max|v|, so that |v₀| ≤ M, and W ≤ 2M if sign ≠ 0. Let
+F = M·max_rows·2^fraction_bits ≤ 2^62; `check` refuses larger ones. If absent values count too, p of the n rows have a
+value, V = sign·S + v₀·p + absent·(n - p), and |absent| ≤ M, so that no intermediate result is larger. Then
+
+* if n ≤ max_rows: V·2^fraction_bits, all intermediate results within 3F; in 64 bits if F ≤ 2^60, else in 128;
+* if n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all intermediate results within 3·2^60;
+* otherwise the same in 128 bits, all intermediate results within 3·n·F < 2^127 for n < 2^63, the range of COUNT.
+
+`//` truncates toward zero. S and the sum over units are exact in every dialect: at most 2^63 units of at most 2^62.
+If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the statement returns the sum of
+min(n, max_rows), and Python does the rest. If every row is a unit, the statement likewise returns the sums of d and of
+rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, inf, nextafter
+from sys import float_info
+
+from sqlglot import exp
+
+from tacit.engines.sql.builder import SQL, call, cast, infinity, infix, real, when, whole
+from tacit.engines.sql.dialect import Dialect
+from tacit.errors import InvalidError
+from tacit.query.expressions import Call, Case, Constant, Expression
+from tacit.query.plan import Measure
+
+_BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
+_NEAR, _MOST, _BEYOND = 2**60, 2**62, 2**64
+FARTHEST = 2**120
+"""The largest distance of a grid's end from 0, in steps."""
+
+_HALF = Fraction(1, 2)
+_LAST = float_info.max
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureGrid:
+    """A value, and the grid on which each row has the integer d."""
+
+    value: Expression
+    step: Fraction
+    low: int
+    high: int
+
+
+def grid_of(measure: Measure) -> MeasureGrid | None:
+    """Return the grid of a measure, or None if only the presence of a value counts."""
+    if measure.value is None or measure.per == "unit" or measure.low == measure.high or not measure.sign:
+        return None
+    return MeasureGrid(measure.value, measure.step, measure.low, measure.high)
+
+
+def presence_of(measure: Measure) -> Expression | None:
+    """Return the simplest expression that is NULL exactly where a row does not count, or None if all rows count.
+
+    >>> from tacit.query.expressions import Column
+    >>> x, one = Column("x", "real"), Constant(1, "integer")
+    >>> there = Call("not", (Call("is_null", (x,), "boolean"),), "boolean")
+    >>> presence_of(Measure(value=Case(((there, one),), None, "integer"))) == x
+    True
+    """
+    value = measure.value
+    while True:
+        match value:
+            case Case(
+                branches=((Call(function="not", arguments=(Call(function="is_null", arguments=(inner,)),)), result),),
+                otherwise=None,
+            ) if isinstance(result, Constant) and result.value is not None:
+                value = inner
+            case _:
+                return value
+
+
+def check(measure: Measure, max_rows: int) -> None:
+    """Raise InvalidError if the proof above does not cover a measure."""
+    step = measure.step
+    if step <= 0 or not (_is_power(step.numerator) and _is_power(step.denominator)):
+        raise InvalidError(f"step must be a power of two, not {step}.", argument="step")
+    if measure.low > measure.high or max(abs(measure.low), abs(measure.high)) > FARTHEST:
+        raise InvalidError(
+            "The range of steps is empty or too large.",
+            argument="bounds",
+            hint="Use increasing bounds within ±2^120 steps.",
+        )
+    if _largest(measure) * max_rows << measure.fraction_bits > _MOST:
+        raise InvalidError(
+            "One unit could contribute more than 2^62 steps to this measure.",
+            argument="reach",
+            hint="Use narrower bounds or a smaller max_rows.",
+        )
+
+
+def _is_power(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _largest(measure: Measure) -> int:
+    return 1 if measure.per == "unit" else max(map(abs, measure.extremes))
+
+
+def on_grid(value: SQL, grid: MeasureGrid, dialect: Dialect) -> SQL:
+    """Return d of a named value; it is NULL if the value is NULL or NaN."""
+    if grid.value.kind not in ("integer", "real", "boolean"):
+        raise InvalidError(f"Cannot sum values of kind {grid.value.kind}, only numbers.", argument="measure")
+    width = grid.high - grid.low
+    target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
+    if grid.value.kind == "real":
+        first, last, inner, over = _real_steps(value, grid, dialect)
+    else:
+        whole_value = dialect.casts["boolean", "integer"](value) if grid.value.kind == "boolean" else value
+        value = cast(whole_value, _integer_type(grid))
+        first, last, inner, over = _integer_steps(value, grid, dialect)
+    inside = exp.Between(this=value.copy(), low=first, high=last)  # tested first, because most rows pass it
+    below = (infix(exp.LT, value, first), whole(0, target))
+    return when((inside, cast(inner, target)), below, (over, whole(width, target)))
+
+
+_Steps = tuple[SQL, SQL, SQL, SQL]
+"""The two ends, d of a value between them, and whether a value is above; no test is true for NULL."""
+
+
+def _integer_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
+    """Return the steps of integers. The ends are the first and last integer inside the range, within 64 bits.
+
+    If the step is larger than 2^64, every 64-bit integer is at step 0. If it is smaller than 2^-120, only 0 is between
+    the ends.
+    """
+    target, up, down = _integer_type(grid), grid.step.denominator, grid.step.numerator
+    first, last = ceil((grid.low - _HALF) * grid.step), ceil((grid.high + _HALF) * grid.step) - 1
+    ends = whole(_within_reach(first), target), whole(_within_reach(last), target)
+    steps = value
+    if down > _BEYOND or up > FARTHEST:
+        steps = whole(min(max(0, grid.low), grid.high), target)  # if 0 is not between the ends, no value is
+    elif up > 1:
+        steps = infix(exp.Mul, value, whole(up, target))
+    elif down > 1:
+        steps = dialect.shifted(infix(exp.Add, value, whole(down // 2, target)), down.bit_length() - 1, target)
+    return *ends, _less(steps, grid.low, target), infix(exp.GT, value, ends[1])
+
+
+def _within_reach(end: int) -> int:
+    """Return an end, cut to a number just beyond the 64-bit integers."""
+    return min(max(end, -_BEYOND), _BEYOND)
+
+
+def _integer_type(grid: MeasureGrid) -> str:
+    """Return the type that holds the ends, the integers between them, and their steps."""
+    ends = (max(abs(grid.low), abs(grid.high)) + 1) * max(grid.step, Fraction(1))
+    return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
+
+
+def _real_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
+    """Return the steps of doubles. The ends have the steps low and high; if no double is there, d is clamped."""
+    largest = max(abs(grid.low), abs(grid.high))
+    target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
+    first, last = grid.low * grid.step, grid.high * grid.step
+    ends = _outward(first, -inf), _outward(last, inf)
+    d = _less(dialect.nearest(value, grid.step, target), grid.low, target)
+    if ends[0] != first or ends[1] != last:
+        d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
+    return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
+
+
+def _less(steps: SQL, low: int, target: str) -> SQL:
+    return infix(exp.Sub, steps, whole(low, target)) if low else steps
+
+
+def _outward(end: Fraction, side: float) -> float:
+    """Return the nearest double that is not inside an end, or the last double, so that ±inf is beyond it."""
+    if abs(end) > _LAST:
+        return _LAST if end > 0 else -_LAST
+    near = float(end)
+    beyond = near >= end if side > 0 else near <= end
+    return near if beyond else nextafter(near, side)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The columns of a unit's sums: its rows, its rows with a value, and the sum of their d."""
+
+    rows: SQL
+    present: SQL
+    steps: SQL | None
+
+
+Share = tuple[SQL, int]
+"""A sum over the (unit, cell) pairs of a cell, and its factor in a measure."""
+
+
+def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
+    """Return a measure from sums over a cell's rows, if every row is a unit."""
+    if measure.per == "unit":
+        return [(dialect.total(tally.rows), 1)]
+    absent = measure.absent or 0
+    shares = [(dialect.total(tally.present), (_first(measure) - absent) << measure.fraction_bits)]
+    if absent:
+        shares.append((dialect.total(tally.rows), absent << measure.fraction_bits))
+    if tally.steps is not None:
+        shares.append((dialect.total(tally.steps), measure.sign << measure.fraction_bits))
+    return shares
+
+
+def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> list[Share]:
+    """Return a measure from the sums of each unit in each cell."""
+    if measure.per == "unit":
+        is_present = infix(exp.GT, tally.rows, whole(0))
+        return [(dialect.bounded(when((is_present, whole(1))), 1), 1)]
+    if tally.steps is None and measure.absent is None:
+        rows = call("LEAST", tally.rows, whole(max_rows))
+        return [(dialect.bounded(rows, max_rows), _first(measure) << measure.fraction_bits)]
+    most = _largest(measure) * max_rows << measure.fraction_bits
+    return [(dialect.bounded(_scaled(measure, tally, max_rows, dialect), most), 1)]
+
+
+def _first(measure: Measure) -> int:
+    """Return v₀, the v of low."""
+    return measure.sign * measure.low + measure.offset
+
+
+def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> SQL:
+    """Return the unit's integer: V·2^fraction_bits, scaled down to max_rows rows if it has more."""
+    rows, most = tally.rows, _largest(measure) * max_rows << measure.fraction_bits
+    target = _BIGINT if most <= _NEAR else _HUGEINT
+    plain = _times(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
+    branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
+    few = _NEAR // max(most, 1)
+    if few > max_rows:
+        branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, _BIGINT, dialect)))
+    return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT, dialect), target))
+
+
+def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
+    """Return V. If no row has a value, the sum of d and V are NULL, unless absent values count."""
+    steps = tally.steps if tally.steps is None or measure.absent is None else call("COALESCE", tally.steps, whole(0))
+    factors = [(steps, measure.sign), (tally.present, _first(measure))]
+    terms = [_times(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
+    if measure.absent:
+        terms.append(_times(cast(infix(exp.Sub, tally.rows, tally.present), target), measure.absent, target))
+    total = terms[0] if terms else whole(0, target)
+    for term in terms[1:]:
+        total = infix(exp.Add, total, term)
+    return total
+
+
+def _times(value: SQL, factor: int, target: str) -> SQL:
+    return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
+
+
+def _capped(measure: Measure, tally: Tally, max_rows: int, target: str, dialect: Dialect) -> SQL:
+    scaled = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
+    return dialect.quotient(scaled, cast(tally.rows, target), target)

@@ -1,0 +1,109 @@
+"""The policy of a public table, read from its rows: its size, and the keys, bounds and repetitions of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from tacit.engines.sql.builder import column
+from tacit.engines.sql.dialect import Dialect
+from tacit.errors import InvalidError
+from tacit.guarantees.events import Neighbours
+from tacit.query.expressions import Kind, Value
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy.column_values import read_keys
+
+ReadRows: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
+"""Runs a statement and returns its rows."""
+
+MOST_VALUES: Final = 10_000
+"""The largest number of distinct values that a column may have for its values to be keys."""
+
+
+def public_policy(
+    run: ReadRows,
+    dialect: Dialect,
+    view: str,
+    types: Mapping[str, str],
+    kinds: Mapping[str, Kind],
+    *,
+    name: str,
+    neighbours: Neighbours = "add/remove",
+) -> TablePolicy:
+    """Return the policy of a public table, with the keys and bounds of its rows.
+
+    Args:
+        run: runs a statement in the engine that holds the table.
+        dialect: of that engine.
+        view: how the table is written there after FROM.
+        types: the types of its columns.
+        kinds: the kinds as which the columns are read.
+        name: the table's name in queries.
+        neighbours: the relation of the private tables that it is joined with; public rows never differ.
+    """
+    columns: dict[str, ColumnPolicy] = {}
+    ((size,), *_) = run(f"SELECT COUNT(*) FROM {view}")  # noqa: S608 - built here
+    for column_name, kind in kinds.items():
+        values = _values(dialect, view, column_name, types[column_name], kind)
+        columns[column_name] = _column(run, dialect, values, kind)
+    return TablePolicy(
+        name=name,
+        unit=None,
+        max_groups=1,
+        max_rows=1,
+        neighbours=neighbours,
+        columns=MappingProxyType(columns),
+        public=True,
+        size=size,
+    )
+
+
+def is_unique(run: ReadRows, dialect: Dialect, view: str, column_name: str, type_name: str, kind: Kind) -> bool:
+    """Return whether no value except NULL occurs twice in a column now."""
+    return _counts(run, _values(dialect, view, column_name, type_name, kind))[1] <= 1
+
+
+def _values(dialect: Dialect, view: str, column_name: str, type_name: str, kind: Kind) -> str:
+    """Return a SELECT of a column's values as v."""
+    value = dialect.read(column(column_name), type_name, kind)
+    value = dialect.without_nan(value) if dialect.may_be_nan(type_name, kind) else value
+    return f"SELECT {dialect.text(value)} AS v FROM {view}"  # noqa: S608 - built here
+
+
+def _counts(run: ReadRows, values: str) -> tuple[int, int]:
+    """Return the number of distinct values, and the largest number of rows that share one; NULL does not count."""
+    counts = f"SELECT COUNT(*) AS c FROM ({values}) AS held WHERE v IS NOT NULL GROUP BY v"  # noqa: S608 - as above
+    (distinct, copies), *_ = run(f"SELECT COUNT(*), COALESCE(MAX(c), 0) FROM ({counts}) AS counted")  # noqa: S608 - as above
+    return distinct, copies
+
+
+def _column(run: ReadRows, dialect: Dialect, values: str, kind: Kind) -> ColumnPolicy:
+    """Return the policy of a column whose values are the rows v of a SELECT."""
+    distinct, copies = _counts(run, values)
+    keys = None
+    if distinct <= MOST_VALUES:
+        keys = _keys((row[0] for row in run(f"SELECT DISTINCT v FROM ({values}) AS held")), kind)  # noqa: S608 - as above
+    bounds = _bounds(run, dialect, values, kind) if kind in ("integer", "real") else None
+    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, copies=copies)
+
+
+def _keys(values: Iterable[Value], kind: Kind) -> tuple[Value, ...] | None:
+    """Return the values that can be keys, in order, NULL last; None if there are no such values."""
+    keys = {key for value in values for key in _key(value, kind)}
+    return tuple(sorted(keys, key=lambda value: (value is None, value))) or None
+
+
+def _key(value: Value, kind: Kind) -> tuple[Value, ...]:
+    try:
+        return read_keys((value,), kind)
+    except InvalidError:
+        return ()  # infinite, or not valid Unicode
+
+
+def _bounds(run: ReadRows, dialect: Dialect, values: str, kind: Kind) -> tuple[Fraction, Fraction] | None:
+    """Return the smallest and the largest finite value, or None if there is no finite value."""
+    where = f" WHERE {dialect.text(dialect.finite(column('v')))}" if kind == "real" else ""
+    (low, high), *_ = run(f"SELECT MIN(v), MAX(v) FROM ({values}) AS held{where}")  # noqa: S608 - as above
+    return None if low is None else (Fraction(repr(low)), Fraction(repr(high)))

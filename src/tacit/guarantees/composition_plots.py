@@ -1,0 +1,106 @@
+"""The numbers in the charts of a composition. The accountants compute them, and `tacit.plots` draws them.
+
+| kind | chart |
+|---|---|
+| "delta" | δ(ε) between its certified bounds |
+| "rules" | ε at one δ against the number of repetitions, by every rule that can price the components |
+| "loss" | the law of the total privacy loss, with the part beyond ε(δ) marked |
+| "moments" | ln E[e^(αL)], the moments view, and the lines by which rules bound it |
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from tacit import plots
+from tacit.errors import InvalidError, bad_value
+from tacit.guarantees import composition_rules
+from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, loss_events, total_rho
+from tacit.guarantees.composition import Composition
+from tacit.guarantees.conversions import probability
+from tacit.guarantees.pld.bounds import total_law
+
+if TYPE_CHECKING:
+    import altair as alt
+
+PlotKind: TypeAlias = Literal["delta", "rules", "loss", "moments"]
+
+_TIMES = (1, 2, 5, 10, 20, 50, 100)
+_ORDERS = [Fraction(n, 4) for n in range(1, 129)]
+
+
+def draw(total: Composition, kind: PlotKind, delta: float) -> alt.LayerChart:
+    """Draw one of the charts."""
+    if kind not in get_args(PlotKind):
+        raise bad_value("kind", kind, f"one of {', '.join(map(repr, get_args(PlotKind)))}")
+    if not total.parts:
+        raise InvalidError("The composition is empty: it costs nothing, so there is no chart of it.", argument="total")
+    if not 0 < probability(delta, "delta") < 1:
+        raise bad_value("delta", delta, "a number between 0 and 1")
+    return {"delta": _curve, "rules": _rules, "loss": _loss, "moments": _moments}[kind](total, delta)
+
+
+def _curve(total: Composition, _: float) -> alt.LayerChart:
+    curve = total.curve()
+    return plots.privacy_curve(
+        [x for x, _ in curve], [bounds.lower for _, bounds in curve], [bounds.upper for _, bounds in curve]
+    )
+
+
+def _rules(total: Composition, delta: float) -> alt.LayerChart:
+    """Draw ε by each rule. A rule that cannot price a component, or has no finite ε, is named in the subtitle."""
+    by_rule: dict[str, list[float]] = {}
+    for rule in get_args(CompositionRule):
+        epsilons = [_epsilon_by(repeated(total, k), rule, delta) for k in _TIMES]
+        if rule != "pld":  # drawn as "tight"
+            by_rule[rule] = epsilons
+    if all(min(epsilons) == inf for epsilons in by_rule.values()):
+        raise _no_finite_epsilon(delta)
+    return plots.epsilon_by_count(_TIMES, by_rule, delta=delta)
+
+
+def _no_finite_epsilon(delta: float) -> InvalidError:
+    return InvalidError(f"No rule gives a finite ε at delta = {delta}.", argument="delta", hint="Use a larger delta.")
+
+
+def _epsilon_by(total: Composition, rule: CompositionRule, delta: float) -> float:
+    """Return ε by one rule; infinite if the rule cannot price a component or gives no ε at this δ."""
+    try:
+        return total.epsilon(delta=delta, rule=rule, width=1e-2).upper
+    except InvalidError:
+        return inf
+
+
+def repeated(total: Composition, k: int) -> Composition:
+    """Return the composition repeated k times."""
+    return Composition(tuple((component, count * k) for component, count in total.parts))
+
+
+def _loss(total: Composition, delta: float) -> alt.LayerChart:
+    epsilon = total.epsilon(delta=delta).upper
+    if epsilon == inf:
+        raise _no_finite_epsilon(delta)
+    losses, masses, infinite = total_law(loss_events(total.parts), delta)
+    return plots.loss_law([*losses, inf], [*masses, infinite], epsilon, total.delta(epsilon=epsilon).upper)
+
+
+def _moments(total: Composition, _: float) -> alt.LayerChart:
+    """Draw the moments, and the lines by which zCDP and the basic rule bound them."""
+    by_name = {"the moments": total.log_moments(_ORDERS)}
+    for name, bound in (("zcdp: ρα(α+1)", _by_zcdp), ("basic: αε", _by_basic)):
+        try:
+            by_name[name] = bound(total)
+        except InvalidError:  # the rule cannot price a component
+            continue
+    return plots.moments([float(a) for a in _ORDERS], by_name)
+
+
+def _by_zcdp(total: Composition) -> list[float]:
+    return [float(total_rho(total.parts)[0] * a * (a + 1)) for a in _ORDERS]
+
+
+def _by_basic(total: Composition) -> list[float]:
+    epsilon = float(composition_rules.basic(epsilon_delta_pairs(total.parts)).epsilon)
+    return [epsilon * float(a) for a in _ORDERS]

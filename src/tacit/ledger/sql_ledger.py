@@ -1,0 +1,262 @@
+"""A ledger in a SQLite file or in PostgreSQL: every charge is on disk before tacit reads a row of the data.
+
+A charge is one transaction. Under the lock of the head it reads the totals so far, asks the filter of the data's budget
+and that of the analyst's limit, if there is one, and appends the charge with the totals after it; both must admit.
+Amounts are rationals, written as text, so that ten times 0.1 is 1. A crash before the commit leaves nothing. A crash
+after it leaves a pending charge. It stays charged, as it must, because reading may have started.
+
+If the same analyst repeats a query with the same parameters on the same declared version of the data, tacit returns the
+recorded answer. It is the same noisy answer, so repeating it is post-processing and free. A new version of the data
+ends free repeats, but not the spending: a unit is all its rows in all versions. A new budget starts only if the steward
+declares that the new version has other units. A ledger that was opened before that cannot spend the new budget.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TypeAlias
+
+from sqlalchemy import Connection, select
+
+from tacit.errors import RefusedError, show_name
+from tacit.guarantees.events import from_json
+from tacit.guarantees.filters import Budget, Spent
+from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
+from tacit.ledger.changes import append, change_budget, change_limit, change_policy, change_version, check_clock
+from tacit.ledger.policies import Policies
+from tacit.ledger.records import Account, Head, Record, decode_total
+from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
+from tacit.ledger.state import before_charge, charge_body, check_key, check_outcome, request_names
+from tacit.ledger.storage import Store
+
+_LARGEST_ANSWER = 20_000_000
+_BATCH = 1000
+
+TableRows: TypeAlias = Sequence[dict[str, object]]
+"""The rows of one table."""
+
+Snapshot: TypeAlias = tuple[Iterator[Record], Callable[[], dict[str, TableRows]]]
+"""The records of a ledger, and a function that reads the derived tables, all at one moment."""
+
+
+class SqlLedger:
+    """A budget and its history in a SQLite file or in PostgreSQL."""
+
+    def __init__(
+        self, store: Store, head: Head, version: str | None, *, created: bool = False, opened_after: int = 0
+    ) -> None:
+        """Store the database that `open_ledger` has prepared.
+
+        Args:
+            store: the database.
+            head: the head of the ledger.
+            version: the declared version of the data, if there is one.
+            created: whether this process created the ledger.
+            opened_after: the number of the last record before the records that opening appended.
+        """
+        self._store, self._budget, self._since, self._version = store, head.budget, head.since, version
+        self._created, self.opened_after = created, opened_after
+
+    @property
+    def name(self) -> str:
+        """The name of the ledger in messages: its path, or the scheme of its URL."""
+        return self._store.name
+
+    @property
+    def created(self) -> bool:
+        """True if the ledger did not exist before it was opened."""
+        return self._created
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the data, as of the last time the ledger was read."""
+        return self._budget
+
+    @property
+    def spent(self) -> Spent:
+        """The total spent by all who share the ledger."""
+        with self._store.reading() as connection:
+            return self._head(connection).spent
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The number and the link of the last record."""
+        with self._store.reading() as connection:
+            head = self._head(connection)
+            return head.number, head.link
+
+    @property
+    def since(self) -> int:
+        """The number of the record with which the current budget started."""
+        with self._store.reading() as connection:
+            return self._head(connection).since
+
+    def spent_by(self, analyst: str) -> Spent:
+        """Return the total that one analyst has spent."""
+        return self._account(analyst).spent
+
+    def limit_of(self, analyst: str) -> Budget | None:
+        """Return the limit of one analyst, if there is one."""
+        return self._account(analyst).limit
+
+    def recorded(self, request: Request) -> Ticket | None:
+        """Return the recorded answer to this query, if there is one; charge nothing."""
+        if request.key is None and not request.repeats:
+            return None
+        with before_charge(), self._store.reading() as connection:
+            head = self._head(connection)
+            self._check_version(head)
+            return self._find_answer(connection, head, request)
+
+    def charge(self, request: Request) -> Ticket:
+        """Charge all events or none, on disk; if this query has a recorded answer, return it instead."""
+        with before_charge(), self._store.writing() as connection:
+            head = self._head(connection, lock=True)
+            self._check_version(head)
+            check_clock(head, self.name)
+            answered = self._find_answer(connection, head, request)
+            if answered is not None:
+                return answered
+            body = charge_body(head, request, SqlTables(connection, self.name))
+            after = append(connection, head, "charge", body, self.name)
+        return Ticket(number=after.number, head=after.link)
+
+    def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
+        """Record the outcome of a charge; it stays charged. An answer of more than 20 MB is not stored."""
+        charge = check_outcome(number, outcome)
+        is_stored = answer is not None and outcome == ANSWERED and len(answer) <= _LARGEST_ANSWER
+        body = {"charge": charge, "outcome": outcome, "answer": answer if is_stored else None}
+        with self._store.writing() as connection:
+            append(connection, self._head(connection, lock=True), "outcome", body, self.name)
+
+    def entries(self) -> Sequence[LedgerEntry]:
+        """Return the charges, oldest first."""
+        with self._store.reading() as connection:
+            nothing = self._head(connection).nothing
+            joined = RECORDS.outerjoin(CHARGES, RECORDS.c.number == CHARGES.c.number)
+            query = select(RECORDS, CHARGES.c.outcome).select_from(joined).where(RECORDS.c.kind == "charge")
+            rows = connection.execute(query.order_by(RECORDS.c.number)).all()
+        try:
+            return [_entry(Record(*row[:4]), row[4] or PENDING, nothing) for row in rows]
+        except (KeyError, TypeError, ValueError, ArithmeticError):
+            raise damaged(self.name) from None
+
+    def records(self) -> list[Record]:
+        """Return every record, oldest first."""
+        with self.snapshot() as (records, _):
+            return list(records)
+
+    def derived(self) -> dict[str, TableRows]:
+        """Return the rows of the derived tables."""
+        with self.snapshot() as (_, derived):
+            return derived()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Read the records, one after the other, and the derived tables, all at one moment."""
+        with self._store.reading() as connection:
+
+            def derived() -> dict[str, TableRows]:
+                return {
+                    table.name: [dict(row) for row in connection.execute(select(table)).mappings()] for table in DERIVED
+                }
+
+            with closing(_records(connection)) as records:
+                yield records, derived
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._store.close()
+
+    # --- changes by stewards ------------------------------------------------------------------------------------------
+
+    def set_budget(self, budget: Budget) -> None:
+        """Record a new budget in the same currency. It must cover what is spent."""
+        with self._store.writing() as connection:
+            head = self._head(connection, lock=True)
+            self._budget = change_budget(connection, head, budget, self.name, accept=True).budget
+
+    def set_limit(self, analyst: str, budget: Budget | None) -> None:
+        """Record the limit of one analyst under the budget of the data; None removes it."""
+        with self._store.writing() as connection:
+            change_limit(connection, self._head(connection, lock=True), analyst, budget, self.name, accept=True)
+
+    def set_policy(self, policies: Policies, *, accept: bool = False) -> None:
+        """Record the policy of the tables. After a charge a change must be accepted, and the unit can never change."""
+        with self._store.writing() as connection:
+            change_policy(connection, self._head(connection, lock=True), policies, self.name, accept=accept)
+
+    def set_version(self, version: str, *, disjoint: bool = False) -> None:
+        """Record a new declared version of the data; recorded answers of other versions are no longer repeated.
+
+        With `disjoint` the steward declares that no unit of this version was in an earlier version. The budget then
+        starts again, for ledgers that are opened with this version. A ledger that was opened before cannot charge it.
+        """
+        with self._store.writing() as connection:
+            change_version(connection, self._head(connection, lock=True), version, self.name, disjoint=disjoint)
+
+    # --- helpers ------------------------------------------------------------------------------------------------------
+
+    def _head(self, connection: Connection, *, lock: bool = False) -> Head:
+        head = read_head(connection, self.name, lock=lock)
+        self._budget = head.budget
+        return head
+
+    def _account(self, analyst: str) -> Account:
+        check_name(analyst, "analyst")
+        with self._store.reading() as connection:
+            return SqlTables(connection, self.name).account(analyst, self._head(connection).nothing)
+
+    def _check_version(self, head: Head) -> None:
+        if head.since != self._since or self._version not in (None, head.version):
+            raise RefusedError(
+                f"Ledger {self.name} is now at data version {show_name(head.version)}, which is not the version that "
+                "was opened.",
+                hint="Open the data of that version, and query again.",
+            )
+
+    def _find_answer(self, connection: Connection, head: Head, request: Request) -> Ticket | None:
+        """Return the ticket of a recorded answer, if there is one; refuse a key that was used for another query."""
+        check_key(request.analyst, request.key, request.digest, SqlTables(connection, self.name))
+        for name in request_names(head.version, request):
+            query = (
+                select(REQUESTS.c.number, CHARGES.c.ended)
+                .join(CHARGES, CHARGES.c.number == REQUESTS.c.number)
+                .where(REQUESTS.c.name == name, CHARGES.c.outcome == ANSWERED)
+            )
+            for number, ended in connection.execute(query).all():
+                answer = self._body(connection, ended).get("answer")
+                if isinstance(answer, str):
+                    link = connection.execute(select(RECORDS.c.link).where(RECORDS.c.number == number)).scalar_one()
+                    return Ticket(number=number, head=link, answer=answer)
+        return None
+
+    def _body(self, connection: Connection, number: int) -> dict[str, object]:
+        body = connection.execute(select(RECORDS.c.body).where(RECORDS.c.number == number)).scalar()
+        try:
+            return dict(json.loads(body or ""))
+        except (TypeError, ValueError):
+            raise damaged(self.name) from None
+
+
+def _records(connection: Connection) -> Generator[Record, None, None]:
+    query = select(RECORDS).order_by(RECORDS.c.number).execution_options(yield_per=_BATCH)
+    with connection.execute(query) as rows:
+        for row in rows:
+            yield Record(*row)
+
+
+def _entry(record: Record, outcome: str, nothing: Spent) -> LedgerEntry:
+    body = record.fields
+    return LedgerEntry(
+        number=record.number,
+        question=body["question"],
+        analyst=body["analyst"],
+        events=tuple(from_json(json.dumps(event)) for event in body["events"]),
+        outcome=outcome,
+        time=body["time"],
+        total=decode_total(nothing, body["loss"], body["delta"]),
+        since=body["since"],
+    )

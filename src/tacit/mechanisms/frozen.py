@@ -1,0 +1,29 @@
+"""Frozen objects: a mechanism's law, grid and guarantee are fixed at construction."""
+
+from __future__ import annotations
+
+
+class Frozen:
+    """An object whose attributes are set in `__init__` only. Its representation is the call that constructs it."""
+
+    _frozen: bool = False
+    _arguments: tuple[str, ...] = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raise AttributeError on any change after construction."""
+        if self._frozen:
+            raise AttributeError(f"{type(self).__name__} is frozen. Construct a new one instead of changing {name}.")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Raise AttributeError on any deletion."""
+        raise AttributeError(f"{type(self).__name__} is frozen. {name} cannot be deleted.")
+
+    def _freeze(self, **arguments: object) -> None:
+        """End construction and store the arguments for the representation, without those that are None."""
+        self._arguments = tuple(f"{name}={value!r}" for name, value in arguments.items() if value is not None)
+        self._frozen = True
+
+    def __repr__(self) -> str:
+        """Return the call that constructs this object."""
+        return f"{type(self).__name__}({', '.join(self._arguments)})"

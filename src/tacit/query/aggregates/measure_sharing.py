@@ -1,0 +1,78 @@
+"""The bundles from which a query's aggregates are computed; aggregates share a bundle where they can.
+
+`count(*)`, `count(x)`, `sum(x)` and `avg(x)` of one x follow from the two sums of `aggregates.avg`, A = Σ(x - a) and B
+= Σ(b - x). For `count(*)` there is a third sum C, which has b - a for every row without x. A row adds exactly b - a to
+A + B + C. So the three together are as sensitive as A and B alone, and ε is not split:
+
+| with ε for all of them | split k ways | shared |
+|---|---|---|
+| count(x), in scales of a count alone | k | √2 |
+| count(*) | k | √3 |
+| sum(x), in scales of a sum alone | k | √(a² + b²)/max(abs a, abs b), 1 to √2 |
+| avg(x) | k | 1 |
+
+`count(*)` joins the first x that has a sum or an average. An aggregate that cannot share a bundle is measured alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tacit.query.aggregates import bundles_of
+from tacit.query.aggregates.avg import balanced
+from tacit.query.aggregates.count import is_unit_count
+from tacit.query.expressions import Expression
+from tacit.query.plan import Ask, Bounds, Bundle, Plan
+from tacit.query.policy import TablePolicy
+
+BundleIndices = tuple[int, ...]
+
+
+def arrange(
+    asks: Sequence[Ask], table: TablePolicy, *, found: bool = False, share: bool = True
+) -> tuple[tuple[Bundle, ...], tuple[BundleIndices, ...]]:
+    """Return the bundles to measure, and for each aggregate the indices of its bundles.
+
+    If the groups are `found` in the data, partition selection already releases the number of units, so counts of units
+    do not share a bundle. Without `share` no aggregate does.
+    """
+    shared = _shared([ask for ask in asks if share and not (found and is_unit_count(ask, table))], table)
+    bundles: dict[Bundle, int] = {}
+    indices = []
+    for ask in asks:
+        needed = (shared[ask],) if ask in shared else bundles_of(ask, table)
+        indices.append(tuple(bundles.setdefault(bundle, len(bundles)) for bundle in needed))
+    return tuple(bundles), tuple(indices)
+
+
+def without_sharing(plan: Plan) -> Plan:
+    """Return a plan that measures each aggregate alone, which is cheaper if one may have a much larger error."""
+    bundles, indices = arrange(
+        [aggregate.ask for aggregate in plan.aggregates], plan.table, found=plan.open, share=False
+    )
+    aggregates = tuple(
+        replace(aggregate, bundles=needed) for aggregate, needed in zip(plan.aggregates, indices, strict=True)
+    )
+    return replace(plan, bundles=bundles, aggregates=aggregates)
+
+
+def _shared(asks: Sequence[Ask], table: TablePolicy) -> dict[Ask, Bundle]:
+    """Return the bundle of each aggregate that shares one."""
+    sums = [ask for ask in asks if ask.function in ("sum", "avg")]
+    rows = [ask for ask in asks if ask.function == "count" and not ask.values]
+    shared: dict[Ask, Bundle] = {}
+    for value, bounds in dict.fromkeys((ask.values[0], ask.bounds[0]) for ask in sums):
+        members = [ask for ask in asks if _follows(ask, value, bounds)]
+        row_counts = rows if not any(ask in shared for ask in rows) else []
+        bundle = balanced(value, bounds, table, absent=bool(row_counts))
+        if len(members) + len(row_counts) > 1 and bundle.measures[0].low < bundle.measures[0].high:
+            shared |= dict.fromkeys([*members, *row_counts], bundle)
+    return shared
+
+
+def _follows(ask: Ask, value: Expression, bounds: Bounds) -> bool:
+    """Return whether an aggregate follows from the two sums of a value between its bounds."""
+    if ask.function == "count":
+        return ask.values == (value,)
+    return ask.function in ("sum", "avg") and ask.values == (value,) and ask.bounds == (bounds,)

@@ -1,0 +1,99 @@
+"""The policy of a table: the privacy unit, contribution bounds, and the types, bounds, keys and hidden columns.
+
+The data steward writes it. Nothing in the policy of a private table is read from its rows; types come from the source's
+schema or from the steward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from tacit.errors import InternalError, InvalidError
+from tacit.guarantees.events import Neighbours
+from tacit.query.expressions import Kind, Value
+
+
+class _Row:
+    """The unit of a table in which each row is one unit: `tc.ROW`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the name that users write."""
+        return "tacit.ROW"
+
+
+ROW: Final = _Row()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPolicy:
+    """The public facts about one column: its kind, bounds of numbers, keys to group by.
+
+    `days` are the bounds of dates: the first and the last day. They determine the keys; no date is clipped to them.
+    `copies` is known for public tables only: the largest number of rows that share one value of the column.
+    """
+
+    kind: Kind
+    bounds: tuple[Fraction, Fraction] | None = None
+    keys: tuple[Value, ...] | None = None
+    hidden: bool = False
+    days: tuple[date, date] | None = None
+    copies: int | None = field(default=None, repr=False)
+
+    @property
+    def unique(self) -> bool:
+        """True if no value occurs twice in the column of a public table."""
+        return self.copies is not None and self.copies <= 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePolicy:
+    """The public facts about one table.
+
+    `unit` is the column whose values name the privacy units, or None if each row is one unit. A unit counts in at most
+    `max_groups` groups, and as at most `max_rows` rows in each. `columns` has every column that a query can use, by its
+    exact name, including the unit column. A `public` table belongs to no unit: it can be joined, its rows are not
+    protected, and `size` is their number. Columns whose types cannot be used are in `unusable`, not in `columns`. The
+    policy of a join is that of its first table, with the columns of all tables.
+    """
+
+    name: str
+    unit: str | None
+    max_groups: int | None
+    max_rows: int | None
+    neighbours: Neighbours
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=lambda: MappingProxyType({}))
+    public: bool = field(default=False, repr=False)
+    size: int | None = field(default=None, repr=False)
+    unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check that a public table has a size: it bounds the number of its rows that match one private row."""
+        if self.public and self.size is None:
+            raise InternalError(f"The public table {self.name!r} has no size.")
+
+    @property
+    def groups(self) -> int:
+        """`max_groups`, for a query that needs it."""
+        return _needed("max_groups", self.max_groups, "the largest number of groups in which a unit counts")
+
+    @property
+    def rows(self) -> int:
+        """`max_rows`, for a query that needs it."""
+        return _needed("max_rows", self.max_rows, "the largest number of rows as which a unit counts in one group")
+
+
+def _needed(name: str, bound: int | None, meaning: str) -> int:
+    if bound is None:
+        raise InvalidError(
+            f"This query needs {name}: {meaning}.",
+            argument=name,
+            hint=f"Pass {name}= to tacit.open or add it to the policy.",
+        )
+    return bound

@@ -1,0 +1,1 @@
+"""The price of a plan: the noise it needs, the events it is charged as, and group selection."""

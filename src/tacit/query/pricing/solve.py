@@ -1,0 +1,255 @@
+"""The least cost of a query for given errors, before the data is read.
+
+Aggregates that are computed from the same bundles form a component. The errors of a component depend on the noise of
+its bundles alone, and fall as its share of the cost grows. So the least amount that each component needs is found
+first, by bisection: ε of Laplace noise, or for Gaussian noise the precision 1/variance for each unit of squared
+sensitivity. Both add up over components. So the least total cost is their sum, and the components' shares of it become
+the bundles' weights. Then the whole query is priced like any other, and the least ε (or ρ) of four digits is found for
+which every error is met. This is done for aggregates that share their sums and for each alone (see `measure_sharing`),
+and the cheaper plan is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from tacit.errors import InvalidError, TacitError, TooMuchNoiseError, bad_value, show_name
+from tacit.guarantees.exact import Exact, to_fraction
+from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import without_sharing
+from tacit.query.noise_law import Law, NoiseLaw
+from tacit.query.plan import Bundle, Noisy, Plan
+from tacit.query.pricing.noisy_filters import confidence_in_group
+from tacit.query.pricing.price import Cost, Price, noise_of, price
+from tacit.query.refusals import refused
+
+_LEAST, _MOST = Fraction(1, 10**9), Fraction(10**6)
+_CLOSE = Fraction(2001, 2000)
+_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
+
+ErrorTargets = Mapping[str, Fraction]
+"""The largest error of each output."""
+
+
+def read_errors(plan: Plan, error: object) -> dict[str, Fraction]:
+    """Return the largest error of each output, or raise InvalidError or RefusedError.
+
+    Args:
+        plan: the plan.
+        error: one number for all noisy outputs, or a mapping from their names to numbers.
+    """
+    noisy = {name: output for name, output in plan.outputs if isinstance(output, Noisy)}
+    others = [name for name, output in plan.outputs if not isinstance(output, Noisy) and _is_computed(output)]
+    if isinstance(error, Mapping):
+        for name in error:
+            if name not in noisy:
+                raise InvalidError(
+                    f"error has a target for {show_name(str(name))}, which is not an aggregate of the query.",
+                    argument="error",
+                    hint=f"Give errors for {', '.join(noisy) or 'aggregates'}.",
+                )
+        targets = {name: _target(number) for name, number in error.items()}
+    else:
+        if others or not noisy:
+            output = show_name(others[0]) if others else "this query"
+            raise refused(
+                f"The error of {output} is not known before the data is read, since it is computed from several values",
+                "Give errors for the aggregates themselves: error={'n': 50}.",
+            )
+        targets = dict.fromkeys(noisy, _target(error))
+    _check_all(plan, noisy, targets)
+    return targets
+
+
+def _is_computed(output: object) -> bool:
+    return any(isinstance(part, Noisy) for part in getattr(output, "arguments", ())) or any(
+        _is_computed(part) for part in getattr(output, "arguments", ())
+    )
+
+
+def _target(error: object) -> Fraction:
+    number = to_fraction(error, "error", "a number > 0")
+    if number <= 0:
+        raise bad_value("error", error, "a number > 0", hint="An answer without noise would not be private.")
+    return number
+
+
+_NEVER = ("min", "max", "corr")
+"""Aggregates whose error depends on the distribution of the values, for a group of any size."""
+
+
+def _check_all(plan: Plan, noisy: Mapping[str, Noisy], targets: ErrorTargets) -> None:
+    """Raise if an aggregate has no target, or a target that is too small for its grid."""
+    named = {noisy[name].place for name in targets}
+    for index, aggregate in enumerate(plan.aggregates):
+        if index not in named:
+            raise InvalidError(
+                f"error has no target for {aggregate.sql}.",
+                argument="error",
+                hint="Give an error for every aggregate, by its name in the answer.",
+            )
+    for name, target in targets.items():
+        aggregate = plan.aggregates[noisy[name].place]
+        if aggregate.ask.function in _NEVER:
+            raise refused(
+                f"The error of {aggregate.sql} depends on the distribution of the values, which is private, so it "
+                "cannot be guaranteed",
+                "Use epsilon= instead; the answer has an interval.",
+            )
+        for index in aggregate.bundles:
+            measure = plan.bundles[index].measures[0]
+            step = measure.step / (1 << measure.fraction_bits)
+            exact = aggregate.ask.function in ("count", "count_units", "sum") and plan.bundles[index].width == 1
+            if exact and target < step:
+                requirement = f"at least {float(step):.3g} for {show_name(name)}, the step of its grid"
+                raise bad_value("error", float(target), requirement)
+
+
+def solve(
+    plan: Plan, cost: Cost, *, confidence: float, assume: int | None = None, by_rho: bool = False
+) -> tuple[Plan, Price]:
+    """Return the plan, its bundles weighted as the errors need it, and the cheapest price that meets them.
+
+    Args:
+        plan: the plan.
+        cost: the largest error of each output, and δ of the query if it may use some.
+        confidence: the probability that the errors are not larger; in all listed groups together if noisy values choose
+            among them.
+        assume: the number of units that a group is assumed to have, for errors that depend on it.
+        by_rho: whether the budget is in zCDP, so that ρ is solved for.
+    """
+    targets = read_errors(plan, cost.error)
+    slack = to_fraction(0 if cost.delta is None else cost.delta, "delta", "a number from 0 to below 1")
+    laws: list[Law] = ["gaussian"] if by_rho else ["laplace", "gaussian"] if slack > 0 else ["laplace"]
+    alone = without_sharing(plan)
+    forms = [plan] if alone == plan else [plan, alone]
+    problems = [_Errors(form, targets, confidence, assume) for form in forms]
+    solutions = [problem.cheapest(law, slack, by_rho=by_rho) for problem in problems for law in laws]
+    feasible = [solution for solution in solutions if solution is not None]
+    if not feasible:
+        raise _out_of_reach(problems[0])
+    return min(feasible, key=lambda solution: solution[2])[:2]
+
+
+class _Errors:
+    """The targets of a plan, and the least amounts that meet them."""
+
+    def __init__(self, plan: Plan, targets: ErrorTargets, confidence: float, assume: int | None) -> None:
+        self.plan, self.confidence, self.assume = plan, confidence_in_group(plan, confidence), assume
+        outputs = dict(plan.outputs)
+        by_aggregate: dict[int, Fraction] = {}
+        for name, target in targets.items():
+            output = outputs[name]
+            if isinstance(output, Noisy):
+                by_aggregate[output.place] = min(target, by_aggregate.get(output.place, target))
+        self.targets = by_aggregate
+
+    def cheapest(self, law: Law, delta: Fraction, *, by_rho: bool) -> tuple[Plan, Price, Fraction] | None:
+        """Return the plan weighted for a law, its price, and its ε or ρ; None if no amount meets the targets."""
+        amounts: dict[int, Fraction] = {}
+        for component in self._components():
+            least = self._least(component, law)
+            if least is None:
+                return None
+            amounts |= {index: least * share for index, share in component.items()}
+        bundles = tuple(
+            replace(bundle, weight=amounts.get(index, bundle.weight)) for index, bundle in enumerate(self.plan.bundles)
+        )
+        weighted = replace(self.plan, bundles=bundles)
+
+        def priced(size: Fraction) -> Price | None:
+            cost = Cost(rho=Exact(size)) if by_rho else Cost(epsilon=Exact(size), delta=Exact(delta))
+            try:
+                result = price(weighted, cost)
+            except TooMuchNoiseError:
+                return None
+            return result if all(self._met(index, result.noise) for index in self.targets) else None
+
+        start = sum(amounts.values(), Fraction(0))
+        size = _least_of(lambda size: priced(size) is not None, start)
+        if size is None:
+            return None
+        size = _rounded(size)
+        result = priced(size)
+        return None if result is None else (weighted, result, size)
+
+    def _components(self) -> list[dict[int, Fraction]]:
+        """Return the bundles that depend on each other, each with its share of its component."""
+        groups: list[set[int]] = []
+        for index in self.targets:
+            bundles = set(self.plan.aggregates[index].bundles)
+            joined = [group for group in groups if group & bundles]
+            groups = [group for group in groups if not group & bundles] + [bundles.union(*joined)]
+        return [_by_weight(self.plan.bundles, sorted(group)) for group in groups if group]
+
+    def _least(self, component: Mapping[int, Fraction], law: Law) -> Fraction | None:
+        """Return the least amount that meets the targets of a component."""
+        concerned = [index for index in self.targets if set(self.plan.aggregates[index].bundles) <= set(component)]
+
+        def met(amount: Fraction) -> bool:
+            noise: dict[int, NoiseLaw] = {}
+            for index, share in component.items():
+                bundle_noise = noise_of(self.plan, self.plan.bundles[index], law, amount * share)
+                if bundle_noise is None:
+                    return False
+                noise[index] = bundle_noise
+            return all(self._met(index, noise) for index in concerned)
+
+        return _least_of(met, Fraction(1))
+
+    def _met(self, index: int, noise: Mapping[int, NoiseLaw] | Sequence[NoiseLaw]) -> bool:
+        return self._error(index, noise) <= self.targets[index]
+
+    def _error(self, index: int, noise: Mapping[int, NoiseLaw] | Sequence[NoiseLaw]) -> float:
+        aggregate = self.plan.aggregates[index]
+        bundles, laws = [self.plan.bundles[i] for i in aggregate.bundles], [noise[i] for i in aggregate.bundles]
+        return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, laws, self.confidence, self.assume)
+
+
+def _by_weight(bundles: Sequence[Bundle], indices: Sequence[int]) -> dict[int, Fraction]:
+    total = sum((bundles[index].weight for index in indices), Fraction(0))
+    return {index: bundles[index].weight / total for index in indices}
+
+
+def _least_of(met: Callable[[Fraction], bool], start: Fraction) -> Fraction | None:
+    """Return an amount that is met and at most 1.0005 times the least one; None if no amount up to 10^6 is met."""
+    high = min(max(start, _LEAST), _MOST)
+    while not met(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high / 2
+    while low > _LEAST and met(low):
+        low, high = low / 2, low
+    while high / low > _CLOSE:
+        middle = _simple((low + high) / 2)
+        low, high = (low, middle) if met(middle) else (middle, high)
+    return high
+
+
+def _simple(number: Fraction) -> Fraction:
+    """Return a near number with a short denominator, so that bisection stays fast."""
+    return Fraction(float(number)).limit_denominator(10**15) or number
+
+
+def _rounded(size: Fraction) -> Fraction:
+    """Return the next number of four digits.
+
+    >>> _rounded(Fraction(1, 3)), _rounded(Fraction(12))
+    (Fraction(1667, 5000), Fraction(12, 1))
+    """
+    return Fraction(_DIGITS.divide(Decimal(size.numerator), Decimal(size.denominator)))
+
+
+def _out_of_reach(errors: _Errors) -> TacitError:
+    """Return the error for targets that no ε meets; for a ratio the usual reason is a missing `assume`."""
+    others = [each for each in errors.plan.aggregates if each.ask.function not in ("count", "count_units", "sum")]
+    if others and errors.assume is None:
+        return refused(
+            f"The error of {others[0].sql} depends on the number of units in a group, which is private",
+            "Give the number of units for which the error must hold: assume=1000.",
+        )
+    return refused("No ε, however large, makes the errors that small", "Allow larger errors.")

@@ -1,0 +1,260 @@
+"""The reasons for refusing a query, each with a hint for a query that works.
+
+A refusal is a `RefusedError`: SQL that tacit understands but does not support. An unknown name is an `InvalidError`.
+Two tables hold the refusals of the parsed tree: by argument of a node, and by class of a node. Neither reads data, so a
+refusal reveals nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, show_name
+
+_LONGEST = 60
+_MOST_NAMES = 12
+SOURCE_WORD = "source_word"
+"""The key in a node's metadata for the word that the query uses for a function."""
+
+_SPREADS = (
+    *(exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp),
+    *(exp.CovarPop, exp.CovarSamp, exp.Corr),
+)
+
+_SIGNS = "add + subtract - multiply * divide / modulo % negate - concat || equal = not_equal <> less < less_equal <="
+_KEYWORDS = "greater > greater_equal >= and AND or OR not NOT in IN like LIKE"
+_PAIRS = f"{_SIGNS} {_KEYWORDS}".split()
+_SQL_SPELLINGS = {**dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True)), "is_null": "IS NULL"}
+
+
+def sql_spelling(name: str) -> str:
+    """Return a listed function as SQL writes it.
+
+    >>> sql_spelling("greater_equal"), sql_spelling("floor")
+    ('>=', 'floor')
+    """
+    return _SQL_SPELLINGS.get(name, name)
+
+
+def refused(reason: str, hint: str = "") -> RefusedError:
+    """Return the error for a query that tacit does not support: the reason, without its period, and a hint.
+
+    >>> print(refused("FETCH is not supported", "Use LIMIT."))
+    FETCH is not supported. Use LIMIT.
+    """
+    return RefusedError(f"{reason}.", hint=hint or None)
+
+
+def unknown_column(name: str, columns: Iterable[str], *, in_quotes: bool = False) -> ColumnNotFoundError:
+    """Return the error for an unknown column; `in_quotes` if the query has the name in double quotes.
+
+    >>> print(unknown_column("incme", ["income", "age"]))
+    Unknown column 'incme'. Did you mean 'income'?
+    >>> print(unknown_column("x", ["income", "age"]))
+    Unknown column 'x'. The columns are: income, age.
+    """
+    known = list(columns)
+    return ColumnNotFoundError(
+        name, known, argument="sql", hint=_name_hint("columns", name, known, in_quotes=in_quotes)
+    )
+
+
+def unknown_table(name: str, tables: Iterable[str]) -> InvalidError:
+    """Return the error for an unknown table.
+
+    >>> print(unknown_table("vists", ["visits"]))
+    Unknown table 'vists'. Did you mean 'visits'?
+    """
+    hint = _name_hint("tables", name, list(tables), in_quotes=False)
+    return InvalidError(f"Unknown table {show_name(name)}.", argument="sql", hint=hint)
+
+
+def _name_hint(things: str, name: str, known: list[str], *, in_quotes: bool) -> str | None:
+    """Return the hint for an unknown name: quotes that are missing, the nearest known name, or a list of names."""
+    near = get_close_matches(name.casefold(), [other.casefold() for other in known], n=1)
+    closest = next((other for other in known if near and other.casefold() == near[0]), None)
+    cut = next((other for other in known if name.casefold() in re.split(r"\W+", other.casefold())[:-1]), None)
+    if cut is not None:
+        return f"A name with characters other than letters, digits and _ needs double quotes: {_as_sql(cut)}."
+    if closest is not None:
+        return f"Did you mean {_as_sql(closest) if _needs_quotes(closest) else show_name(closest)}?"
+    if in_quotes:
+        return f"Write text in single quotes: '{name[:_LONGEST]}'. Double quotes are for names."
+    more = ", …" if len(known) > _MOST_NAMES else ""
+    return f"The {things} are: {', '.join(map(_as_sql, known[:_MOST_NAMES]))}{more}." if known else None
+
+
+def _needs_quotes(name: str) -> bool:
+    return re.fullmatch(r"[^\W\d]\w*", name) is None
+
+
+def _as_sql(name: str) -> str:
+    """Return a name as SQL writes it, in double quotes if it has characters other than letters, digits and _."""
+    return '"' + name.replace('"', '""') + '"' if _needs_quotes(name) else name
+
+
+_GROUPINGS = "Run one query for each grouping."
+_LIST = "List the values."
+_CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE WHEN … THEN x END)."
+_FUNCTIONS = "tacit runs only listed functions over rows, because another could fail on a row and so reveal it."
+_POLICY_TABLES = "Query the tables of the policy."
+_SUBQUERIES = "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT."
+_PATTERNS = "Use LIKE, starts_with, left or substring."
+_CLOCK = ("Functions that read the clock are not supported", "Write the date into the query.")
+
+_BY_ARGUMENT: dict[str, tuple[str, str]] = {
+    "joins": ("A join in parentheses inside a join is not supported", "Write a JOIN b ON … JOIN c ON … instead."),
+    "laterals": ("LATERAL is not supported", ""),
+    "into": ("SELECT INTO is not supported, because it writes a table", ""),
+    "distinct": ("SELECT DISTINCT is not supported", "Use GROUP BY; its groups are the public keys."),
+    "qualify": ("QUALIFY is not supported", "Filter released values with HAVING."),
+    "windows": ("Window functions are not supported", ""),
+    "sample": ("Sampling (TABLESAMPLE, USING SAMPLE) is not supported", ""),
+    "pivots": ("PIVOT is not supported", "Use GROUP BY."),
+    "hint": ("Hints are not supported", ""),
+    "hints": ("Hints are not supported", ""),
+    "locks": ("Row locks, such as FOR UPDATE, are not supported", ""),
+    "recursive": ("Recursive CTEs are not supported", ""),
+    "db": ("Names with a schema or a database are not supported", "Write the table or the column alone."),
+    "when": ("Older versions of a table are not supported", ""),
+    "query": ("IN (SELECT …) is not supported, because it would join rows of different units", _LIST),
+    "unnest": ("IN (UNNEST …) is not supported", _LIST),
+    "field": ("IN takes a list of values in parentheses", ""),
+    "all": ("GROUP BY ALL is not supported", "Name the columns to group by."),
+    "grouping_sets": ("GROUPING SETS are not supported", _GROUPINGS),
+    "rollup": ("ROLLUP is not supported", _GROUPINGS),
+    "cube": ("CUBE is not supported", _GROUPINGS),
+    "totals": ("WITH TOTALS is not supported", _GROUPINGS),
+    "limit_options": ("LIMIT takes only a number of rows", ""),
+    "symmetric": ("BETWEEN SYMMETRIC is not supported", "Put the lower end first."),
+    "on": ("DISTINCT ON is not supported", ""),
+    "position": ("Trimming one end of a text is not supported", "Use trim(x), which removes spaces at both ends."),
+    "kind": ("SELECT AS STRUCT or VALUE is not supported", ""),
+    "ordinality": ("WITH ORDINALITY is not supported", ""),
+}
+
+_BY_NODE: dict[str, tuple[str, str]] = {
+    "Union": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
+    "Intersect": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
+    "Except": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
+    "Window": ("Window functions are not supported", "Aggregate with GROUP BY."),
+    "Filter": ("FILTER is supported only for count, sum and avg of one value", _CASE),
+    "CountIf": ("count_if takes one condition", _CASE),
+    "WithinGroup": ("WITHIN GROUP is not supported", ""),
+    "Order": ("ORDER BY inside an aggregate is not supported", ""),
+    "IgnoreNulls": ("IGNORE NULLS and functions that need it are not supported", ""),
+    "RespectNulls": ("RESPECT NULLS is not supported", ""),
+    "Exists": ("EXISTS is not supported, because it would join rows of different units", ""),
+    "Any": ("ANY and ALL over subqueries are not supported", "List the values with IN."),
+    "All": ("ANY and ALL over subqueries are not supported", "List the values with IN."),
+    "Subquery": ("Subqueries inside expressions are not supported", _SUBQUERIES),
+    "Select": ("Subqueries inside expressions are not supported", _SUBQUERIES),
+    "Values": ("VALUES is not supported", _POLICY_TABLES),
+    "Unnest": ("UNNEST is not supported", _POLICY_TABLES),
+    "Lateral": ("LATERAL is not supported", ""),
+    "Pivot": ("PIVOT is not supported", "Use GROUP BY."),
+    "Rollup": ("ROLLUP is not supported", _GROUPINGS),
+    "Cube": ("CUBE is not supported", _GROUPINGS),
+    "GroupingSets": ("GROUPING SETS are not supported", _GROUPINGS),
+    "Tuple": ("Rows of several values, (a, b), are not supported", "Name the columns one by one."),
+    "Placeholder": ("Parameters are not supported", "Write the value into the query."),
+    "Parameter": ("Parameters are not supported", "Write the value into the query."),
+    "SessionParameter": ("Parameters are not supported", "Write the value into the query."),
+    "Lambda": ("Lambda functions are not supported", _FUNCTIONS),
+    "Dot": ("Fields and functions named with a dot are not supported", _FUNCTIONS),
+    "Bracket": ("Elements and fields, x[…], are not supported", ""),
+    "Struct": ("Structs, lists and maps are not supported", ""),
+    "Array": ("Structs, lists and maps are not supported", ""),
+    "ToMap": ("Structs, lists and maps are not supported", ""),
+    "Map": ("Structs, lists and maps are not supported", ""),
+    "Columns": ("COLUMNS(…) is not supported", "Name the columns."),
+    "Aliases": ("Several aliases for one column are not supported", ""),
+    "Star": ("* stands for rows, which are never released", "Name one column, or write count(*)."),
+    "Collate": ("COLLATE is not supported", "Compare lower(x)."),
+    "Escape": ("ESCAPE is not supported", "To find a literal %, write replace(x, '%', '') <> x."),
+    "RegexpLike": ("Regular expressions are not supported", _PATTERNS),
+    "RegexpFullMatch": ("Regular expressions are not supported", _PATTERNS),
+    "SimilarTo": ("Regular expressions are not supported", _PATTERNS),
+    "Glob": ("GLOB is not supported", "Use LIKE."),
+    "Interval": ("Intervals of time are not supported", "Compare with a date, or use date_trunc, year or month."),
+    "Rand": ("Random functions are not supported", ""),
+    "CurrentDate": _CLOCK,
+    "CurrentTimestamp": _CLOCK,
+    "Try": ("TRY is not supported", "No expression fails: x / 0 and bad casts are NULL."),
+    "Fetch": ("FETCH is not supported", "Use LIMIT."),
+}
+
+
+_CLOCK_NAMES = ("now", "today", "get_current_timestamp", "transaction_timestamp")
+
+
+def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
+    """Return the error for an argument of a node that is not listed."""
+    if isinstance(node, exp.Count) and argument == "expressions":
+        return refused("count takes one column", "Use count(*) or count(x).")
+    if isinstance(node, exp.DataType):
+        return refused_cast(node.this.name, "For decimals, cast to DOUBLE and round.")
+    if isinstance(node, exp.Order):
+        return refused("ORDER BY inside an aggregate is not supported")
+    unlisted = (f"{_name(node)} with {argument.strip('_')} is not supported", "")
+    return refused(*_BY_ARGUMENT.get(argument, unlisted))
+
+
+def refused_cast(type_name: str, more: str = "") -> RefusedError:
+    """Return the error for a cast to a type that is not listed."""
+    hint = "Cast to INTEGER, BIGINT, DOUBLE, TEXT, BOOLEAN, DATE or TIMESTAMP."
+    return refused(f"A cast to {type_name} is not supported", f"{hint} {more}".rstrip())
+
+
+def refused_table_function() -> RefusedError:
+    """Return the error for a function in FROM."""
+    return refused("Table functions are not supported", _POLICY_TABLES)
+
+
+def refused_node(node: exp.Expr) -> RefusedError:
+    """Return the error for a node that is not listed."""
+    kind = type(node).__name__
+    if isinstance(node.parent, exp.Table):
+        return refused_table_function()
+    if kind == "Array" and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc, exp.Quantile)):
+        return refused(
+            "A list of quantiles is not supported",
+            "Write quantile_cont(x, 0.25), quantile_cont(x, 0.75); together they cost as much as one.",
+        )
+    if kind in _BY_NODE:
+        return refused(*_BY_NODE[kind])
+    if isinstance(node, (exp.Count, exp.Sum, exp.Avg, exp.Anonymous, *_SPREADS)):
+        hint = "WHERE and GROUP BY see one row at a time; filter released values with HAVING."
+        return refused("An aggregate is not supported where the value of one row is needed", hint)
+    return _unlisted(node)
+
+
+def _unlisted(node: exp.Expr) -> RefusedError:
+    """Return the error for a node that no table mentions."""
+    if isinstance(node, exp.AggFunc):
+        hint = "Supported are count, sum, avg, median, min, max, and others that the SQL reference lists."
+        return refused(f"The aggregate {_name(node)} is not supported", hint)
+    if isinstance(node, exp.Func):
+        return refused(f"The function {_name(node)} is not supported", _FUNCTIONS)
+    return refused(f"{_name(node)} is not supported", "The SQL reference lists what is supported.")
+
+
+def refused_function(name: str, known: Iterable[str]) -> RefusedError:
+    """Return the error for a function that is not listed, with the nearest one that is."""
+    if name.casefold() in _CLOCK_NAMES:
+        return refused(*_CLOCK)
+    near = get_close_matches(name.casefold(), list(known), n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS + hint)
+
+
+def _name(node: exp.Expr) -> str:
+    """Return the word that the query uses for a node, or the parser's name if that word is not known."""
+    word = node.meta.get(SOURCE_WORD)
+    if isinstance(word, str) and word.isidentifier():
+        return word[:_LONGEST]
+    return str(node.sql_name()).lower() if isinstance(node, exp.Func) else type(node).__name__.upper()

@@ -1,0 +1,1 @@
+"""From noisy integers to an answer: values, intervals, receipts, tables and charts."""

@@ -1,0 +1,268 @@
+"""A quote: a query with its plan, its cost and its expected errors, before it is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.errors import bad_value
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.aggregates.statistic import ConfidenceLevel
+from tacit.query.expressions import Value
+from tacit.query.formatting import listed, percent, plain, spell
+from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
+from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
+from tacit.query.pricing.price import Cost, Price
+from tacit.query.results.intervals import read_confidence
+from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
+from tacit.safe_text import as_html, visible
+
+_MANY_UNITS = 10**9
+_MOST_OUTPUTS = 6
+_NEAR = 10
+_LISTED_CHOICE = "Errors and intervals are therefore for all groups at once."
+_FOUND_CHOICE = (
+    "The intervals of the answer will be right for all groups that are found, so they will be wider than these errors. "
+    "The number of groups is not known before."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A query with its cost and options: everything that a plan and its price are computed from."""
+
+    query: str
+    cost: Cost
+    keys: Mapping[str, Sequence[Value]] | None = None
+    confidence: float = 0.95
+    assume: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the confidence and the assumed number of units."""
+        read_confidence(self.confidence)
+        assume: object = self.assume
+        whole = isinstance(assume, int) and not isinstance(assume, bool) and assume >= 1
+        if assume is not None and not whole:
+            raise bad_value("assume", assume, "a whole number ≥ 1", hint="Or leave it out.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Quote:
+    """A query before it is charged: its plan, its cost and its expected errors."""
+
+    plan: Plan
+    price: Price
+    confidence: float
+    assume: int | None
+
+    @property
+    def cost(self) -> PureDP | ApproxDP | ZCDP:
+        """The cost of the whole query."""
+        return self.price.guarantee
+
+    @property
+    def error(self) -> dict[str, float]:
+        """The largest error of every output that is an aggregate or a linear combination of aggregates.
+
+        Each error holds with the given confidence. In a combination of k aggregates each gets the confidence
+        1 - (1-c)/k, so that all hold together (the union bound). If HAVING or LIMIT chooses listed groups by noisy
+        values, the error holds in all groups together (see `noisy_filters`). The number of discovered groups is not
+        known before, so there the error holds in one group, before that choice. The error of an average depends on the
+        number of units in a group, which is private: give a number with `assume`. Without it the error is the width of
+        the bounds.
+        """
+        errors = {name: self._error(output, self.assume) for name, output in self.plan.outputs}
+        return {name: error for name, error in errors.items() if error is not None}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The outputs whose error is not known before, such as ratios; the answer has their intervals."""
+        noisy = [name for name, output in self.plan.outputs if is_noisy(output)]
+        return tuple(name for name in noisy if name not in self.error)
+
+    @property
+    def why(self) -> str:
+        """The kind of noise, and the reason for it."""
+        return self.price.why
+
+    @property
+    def work(self) -> RowWork:
+        """The most work that one private row can cause; tacit refuses a query above the public limits."""
+        return row_work(self.plan)
+
+    def _work_lines(self) -> list[str]:
+        """Return the limits on the work of one row, if a query comes near them or joins tables."""
+        near = self.work.steps * _NEAR > MOST_STEPS
+        private = any(join.private for join in self.plan.joins)
+        caveat = ["Joined private tables are not in these numbers: they multiply a unit's rows."] if private else []
+        return [str(self.work), *caveat] if self.plan.joins or near else []
+
+    def _error(self, output: Output, assume: int | None) -> float | None:
+        """Return the error of an output; None if it is not a linear combination of aggregates."""
+        factors = _linear(output) if is_noisy(output) else None
+        if factors is None:
+            return None
+        factors = {index: factor for index, factor in factors.items() if factor}
+        each = confidence_each(self.confidence_in_group, len(factors))
+        errors = {index: self._aggregate_error(index, each, assume) for index in factors}
+        return sum((float(abs(factor)) * errors[index] for index, factor in factors.items()), 0.0)
+
+    @property
+    def confidence_in_group(self) -> ConfidenceLevel:
+        """The confidence of the error in one group; higher if noisy values choose among listed groups."""
+        return confidence_in_group(self.plan, self.confidence)
+
+    def _aggregate_error(self, index: int, confidence: ConfidenceLevel, assume: int | None) -> float:
+        aggregate = self.plan.aggregates[index]
+        bundles = [self.plan.bundles[i] for i in aggregate.bundles]
+        noise = [self.price.noise[i] for i in aggregate.bundles]
+        return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, confidence, assume)
+
+    def _extent(self, share: str) -> str:
+        """Return where an error holds: in one group, or in all possible groups together."""
+        clauses, groups = choosing_clauses(self.plan), self.plan.cells
+        if not clauses or groups == 1:
+            return f" with {share} confidence"
+        if groups is None:
+            return f" in one group with {share} confidence"
+        return f" in all {groups:,} groups at once, with {share} confidence"
+
+    def _choice(self) -> list[str]:
+        """Return the meaning of errors and intervals if noisy values choose the groups."""
+        clauses = choosing_clauses(self.plan)
+        if not clauses or self.plan.cells == 1:
+            return []
+        chooses = f"{listed(clauses)} {'chooses' if len(clauses) == 1 else 'choose'} groups by noisy values"
+        return [f"{chooses}. {_FOUND_CHOICE if self.plan.cells is None else _LISTED_CHOICE}"]
+
+    def _condition(self, name: str) -> str:
+        """Return what an error assumes: the size of a group, if that matters."""
+        output = dict(self.plan.outputs)[name]
+        if self._error(output, None) == self._error(output, _MANY_UNITS):
+            return ""
+        if self.assume is not None:
+            return f" if a group has {_some(self.assume, 'unit')}"
+        return " (the worst case; give the units of a group, assume=… or --assume, for the error in such a group)"
+
+    def _errors(self) -> list[tuple[str, str]]:
+        """Return each noisy output with a text on its error."""
+        share = percent(self.confidence)
+        texts = {
+            name: f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
+            for name, error in self.error.items()
+        }
+        texts |= dict.fromkeys(self.unknown, "the error is not known before; the answer will have an interval")
+        return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
+
+    def _groups(self) -> list[str]:
+        """Return which groups there are, and which rows are in no group."""
+        keys = [key for key in self.plan.keys if key.values is not None]
+        open_keys = [key.name for key in self.plan.keys if key.values is None]
+        names = listed([_of_key(key) for key in keys])
+        lines = [f"Groups: {names}. Rows with another value are left out{_nulls(keys)}."] if keys else []
+        if open_keys:
+            lines.append(
+                f"Groups of {listed(open_keys)} are found in the data, privately; groups of few units do not show."
+            )
+        return lines
+
+    def _reach(self) -> list[str]:
+        """Return the contribution bounds of one unit, if there are any."""
+        unit = self.plan.table.unit
+        counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
+        limits = []
+        if self.plan.cells != 1:
+            limits.append(f"in at most {_some(self.plan.groups, 'group')}")
+        if "row" in counted:
+            limits.append(f"as at most {_some(self.plan.table.rows, 'row')} a group (more are scaled down to that)")
+        if "value" in counted:
+            limits.append(f"with at most {_some(self.plan.table.rows, 'different value')} a group")
+        return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+
+    def __str__(self) -> str:
+        """Return the query, its cost, the error of each output, and which rows are left out."""
+        lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
+        lines += [f"{name}: {error}" for name, error in self._errors()]
+        lines += [f"{note[0].upper()}{note[1:]}." for note in notes(self.plan, self.price.noise).values()]
+        lines += [*self._choice(), *self._reach(), *self._groups(), *self._work_lines()]
+        return "\n".join(map(visible, lines))
+
+    def __repr__(self) -> str:
+        """Return the cost and the errors in one line."""
+        errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
+        errors += [f"{name} ± ?" for name in self.unknown]
+        more = ["…"] if len(errors) > _MOST_OUTPUTS else []
+        return visible(f"<Quote: costs {spell(self.cost)}; {', '.join([*errors[:_MOST_OUTPUTS], *more])}>")
+
+    def _repr_html_(self) -> str:
+        """Return the cost and the errors as HTML, for notebooks."""
+        rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
+        lines = [*self._choice(), *self._reach(), *self._groups(), *self._work_lines()]
+        notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
+        head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
+        return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
+
+
+def _of_key(key: Key) -> str:
+    return f"{_some(len(key.listed), 'value')} of {key.name}"
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _nulls(keys: list[Key]) -> str:
+    without = [key.name for key in keys if None not in key.listed]
+    return f", and so are rows where {' or '.join(without)} is NULL" if without else ""
+
+
+def _linear(output: Output) -> dict[int, Fraction] | None:
+    """Return the output's factors as a linear combination of aggregates, without constants; None if not linear."""
+    match output:
+        case Noisy(place=place):
+            return {place: Fraction(1)}
+        case Computed(function=function, arguments=(a, b)) if function in ("add", "subtract"):
+            return _sum(a, b, 1 if function == "add" else -1)
+        case Computed(function="divide", arguments=(a, Constantly() as c)):
+            factor = _factor(c)
+            return _times(a, 1 / factor) if factor else None
+        case Computed():
+            return _multiple(output)
+        case _:
+            return {}
+
+
+def _multiple(output: Computed) -> dict[int, Fraction] | None:
+    """Return the factors of a multiple by a constant, on either side, or of a whole number cast to real."""
+    match output.function, output.arguments:
+        case "multiply", (Constantly() as c, a):
+            return _times(a, _factor(c))
+        case "multiply", (a, Constantly() as c):
+            return _times(a, _factor(c))
+        case "negate", (a,):
+            return _times(a, Fraction(-1))
+        case "cast", (a,) if (a.kind, output.kind) == ("integer", "real"):
+            return _linear(a)
+        case _:
+            return None
+
+
+def _factor(constant: Constantly) -> Fraction | None:
+    value = constant.value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return Fraction(repr(value)) if abs(value) < float("inf") else None
+
+
+def _times(output: Output, factor: Fraction | None) -> dict[int, Fraction] | None:
+    factors = _linear(output)
+    return None if factors is None or factor is None else {index: factor * x for index, x in factors.items()}
+
+
+def _sum(left: Output, right: Output, sign: int) -> dict[int, Fraction] | None:
+    first, second = _linear(left), _times(right, Fraction(sign))
+    if first is None or second is None:
+        return None
+    return {index: first.get(index, Fraction(0)) + second.get(index, Fraction(0)) for index in {**first, **second}}

@@ -1,0 +1,137 @@
+"""The receipt of an answer: its guarantee and its noise, so that another person can recompute them.
+
+It has no true value and nothing that depends on the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacit.guarantees.events import to_json
+from tacit.guarantees.exact import to_fraction
+from tacit.guarantees.values import ApproxDP
+from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.expressions import Value
+from tacit.query.formatting import amounts
+from tacit.query.joins import Join
+from tacit.query.plan import Bundle, Measure, Plan
+from tacit.query.pricing.noisy_filters import confidence_in_group, meaning
+from tacit.query.pricing.partition_selection import TruncatedLaplace
+from tacit.query.pricing.price import Price
+from tacit.query.results.table import format_value
+
+SCHEMA = 1
+
+
+def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str, object]:
+    """Return the receipt as a JSON object.
+
+    Args:
+        plan: the plan.
+        price: its noise.
+        context: facts that the database adds: the versions of policy and software, and the ledger record.
+    """
+    return {
+        "schema": SCHEMA,
+        "question": plan.sql,
+        "table": plan.table.name,
+        **({"joins": [_join(join) for join in plan.joins]} if plan.joins else {}),
+        "privacy": _privacy(plan, price),
+        "mechanisms": [_mechanism(plan, price, index) for index in range(len(plan.bundles))],
+        "accuracy": _accuracy(plan, price),
+        **({"notes": texts} if (texts := notes(plan, price.noise)) else {}),
+        **context,
+    }
+
+
+def _privacy(plan: Plan, price: Price) -> dict[str, object]:
+    table = plan.table
+    return {
+        "promise": amounts(price.guarantee),
+        "neighbours": table.neighbours,
+        "unit": "row" if table.unit is None else f"all rows with one value of {table.unit}",
+        "max_groups": table.max_groups,
+        "max_rows": table.max_rows,
+        "groups_a_unit_can_reach": plan.groups,
+        "public_keys": {key.name: [_key(value) for value in key.values] for key in plan.keys if key.values is not None},
+        "noise": price.why,
+        **({} if price.choice is None else {"groups": _groups(price, price.choice)}),
+    }
+
+
+def _key(value: Value) -> str | None:
+    """Return a key as text, and NULL as null, because the text "NULL" is a different key."""
+    return None if value is None else format_value(value)
+
+
+def _groups(price: Price, choice: TruncatedLaplace) -> dict[str, object]:
+    """Return how groups were found: the law, and its parts of ε and δ; the rest is for values."""
+    if not isinstance(price.guarantee, ApproxDP):
+        raise TypeError("finding groups in the data needs δ")
+    epsilon, delta = to_fraction(price.guarantee.epsilon, "epsilon"), to_fraction(price.guarantee.delta, "delta")
+    return {
+        "found": "in the data, by numbers of units with noise",
+        "epsilon": float(choice.epsilon),
+        "delta": float(choice.delta),
+        "epsilon_of_values": float(epsilon - choice.epsilon),
+        "delta_of_values": float(delta - choice.delta),
+        "counts_a_unit_can_move": choice.moving,
+        "law": "discrete laplace, cut off beyond the limit; a group is released if its noisy number is above the limit",
+        "scale": str(choice.amount),
+        "limit": choice.most,
+        "chance_of_a_limit_lower_by_one": str(choice.coin),
+        "event": to_json(choice.event),
+    }
+
+
+def _join(join: Join) -> dict[str, object]:
+    """Return a joined table: its name, the kind of join, and whether its rows are private."""
+    return {"table": join.table, "kind": join.kind, "rows": "private" if join.private else "public"}
+
+
+def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
+    """Return one bundle: its measures, the bounds of its integers, its law, scale, sensitivity and share."""
+    bundle, law = plan.bundles[index], price.noise[index]
+    if law is price.choice:
+        return {
+            "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
+            "law": "released by the selection of groups",
+        }
+    return {
+        "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
+        "measures": [_measure(measure) for measure in bundle.measures],
+        "reach_in_one_group": bundle.reach,
+        **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
+        "law": f"discrete {law.law}",
+        "scale" if law.law == "laplace" else "variance": str(law.amount),
+        "sensitivity_l1" if law.law == "laplace" else "sensitivity_l2_squared": law.sensitivity,
+        "share": str(price.shares[index]),
+        "event": to_json(law.event),
+    }
+
+
+def _measure(measure: Measure) -> dict[str, object]:
+    """Return one measure; `row_adds` has the amounts that a row adds at the low and at the high bound."""
+    return {
+        "of": "rows" if measure.value is None and measure.per == "row" else measure.per,
+        "grid_step": str(measure.step),
+        "bounds_in_steps": [measure.low, measure.high],
+        "row_adds": [measure.sign * end + measure.offset for end in (measure.low, measure.high)],
+        "fraction_bits": measure.fraction_bits,
+        **({"bins": measure.bins} if measure.bins > 1 else {}),
+    }
+
+
+def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
+    """Return the 95 % error of each aggregate; for a ratio, without an assumed size, it is the width of its bounds.
+
+    If noisy values choose among listed groups, the error holds in all of them together. For discovered groups it is
+    the error in one group before such a choice, because the number of groups depends on the data.
+    """
+    errors: dict[str, object] = {}
+    each = confidence_in_group(plan, 0.95)
+    for aggregate in plan.aggregates:
+        bundles: list[Bundle] = [plan.bundles[i] for i in aggregate.bundles]
+        noise = [price.noise[i] for i in aggregate.bundles]
+        errors[aggregate.sql] = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
+    return {"confidence": 0.95, "error": errors, "intervals": meaning(plan)}

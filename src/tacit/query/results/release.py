@@ -1,0 +1,404 @@
+"""The release of an answer: noise on exact integers, then post-processing, which costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cmp_to_key
+from itertools import product
+from math import isfinite
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from tacit import plots
+from tacit.arrays import Ints
+from tacit.errors import ColumnNotFoundError, InternalError, InvalidError, TacitError
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.aggregates import estimates
+from tacit.query.aggregates.margins import Fit, Fitted, margin_interval, whole_table
+from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.evaluate import evaluate_output
+from tacit.query.expressions import Value
+from tacit.query.formatting import listed, spell
+from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Bundle, Grouped, Measure, Order, Output, Plan
+from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
+from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
+from tacit.query.pricing.price import Price
+from tacit.query.results.intervals import interval, read_confidence
+from tacit.query.results.receipt import receipt
+from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
+from tacit.query.results.table import Table
+from tacit.query.sql.names import unique_names
+from tacit.safe_text import visible
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+_MOST_NAMES = 8
+_AT_ONCE = 2**22
+MeasureIntegers: TypeAlias = Sequence[int] | Counts
+"""The integers of one measure, one a cell, or one a bin of a cell."""
+
+_NONE: Mapping[int, list[int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell after noise: its keys, its integers by bundle, and the estimates of the aggregates."""
+
+    keys: tuple[Value, ...]
+    released: tuple[Released, ...]
+    estimates: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Release:
+    """A private answer: a table, its intervals, its cost and its receipt.
+
+    Everything in it is computed from noisy integers and public parameters.
+    """
+
+    plan: Plan
+    price: Price
+    context: Mapping[str, object]
+    cells: tuple[Cell, ...]
+    confidence: float = 0.95
+    found_groups: int | None = None
+    """The number of discovered groups, before HAVING and LIMIT; None if groups are listed or it is unknown."""
+    repeated: bool = field(default=False, compare=False)
+    """Whether the ledger had recorded the answer, so that it cost nothing this time."""
+
+    @property
+    def table(self) -> Table:
+        """The answer as a table."""
+        outputs = self.plan.outputs
+        columns = tuple(tuple(self._value(output, cell) for cell in self.cells) for _, output in outputs)
+        return Table(tuple(name for name, _ in outputs), tuple(output.kind for _, output in outputs), columns)
+
+    def _value(self, output: Output, cell: Cell) -> Value:
+        return evaluate_output(output, cell.estimates, cell.keys)
+
+    def rows(self) -> list[tuple[Value, ...]]:
+        """Return the rows of the answer as tuples, in the order of the columns."""
+        return self.table.rows()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the answer as a polars frame."""
+        return self.table.to_polars()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the answer as a pandas frame."""
+        return self.table.to_pandas()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the answer as an Arrow table."""
+        return self.table.to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the answer to any library that reads Arrow streams."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def intervals(self, confidence: float | None = None) -> Table:
+        """Return the answer with the low and high end of every noisy value, each with this confidence.
+
+        They are for the statistic of the bounded data: values are clipped, and units contribute within the bounds of
+        the policy. Each interval holds separately; that all hold together is less likely. If HAVING or LIMIT chose
+        groups by noisy values, the intervals of a column hold together for all groups that could have been returned;
+        see `interval_note`. Without an argument the confidence is that of the query.
+        """
+        return as_table(self.columns(confidence))
+
+    def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
+        """Return the columns of the answer, each noisy one with its intervals."""
+        confidence = self.confidence if confidence is None else read_confidence(confidence)
+        return [self._column(name, output, confidence) for name, output in self.plan.outputs]
+
+    def _column(self, name: str, output: Output, confidence: float) -> AnswerColumn:
+        intervals = tuple(self._interval(output, cell, confidence) for cell in self.cells)
+        values = tuple(self._value(output, cell) for cell in self.cells)
+        noisy = any(ends is not None for ends in intervals)
+        return AnswerColumn(name, output.kind, values, intervals if noisy else None)
+
+    def _interval(self, output: Output, cell: Cell, confidence: float) -> Interval | None:
+        if choosing_clauses(self.plan) and candidates(self.plan, self.found_groups) is None:
+            return None  # the record lacks the number of groups, so no confidence of one group is valid
+        each = confidence_in_group(self.plan, confidence, self.found_groups)
+        return interval(self.plan, output, cell.released, cell.keys, each)
+
+    @property
+    def interval_note(self) -> str | None:
+        """A note on the intervals if noisy values chose or ordered the groups; else None."""
+        clauses = choosing_clauses(self.plan)
+        if clauses and not self.cells:
+            return f"No group passed {listed(clauses)}."
+        return interval_note(self.plan, self.found_groups, self.confidence)
+
+    def margin(self, *names: str, confidence: float = 0.95) -> Table:
+        """Return a margin of a crosstab or a histogram: its counts by some of its keys, with intervals.
+
+        The counts are the sums of the table's cells. The intervals are those of the fitted margin, which are narrower
+        than the sums of the cells' intervals.
+        """
+        ((aggregate,), keys) = self.plan.aggregates or (None,), [key.name for key in self.plan.keys]
+        if aggregate is None or aggregate.ask.function != "table_count":
+            raise InvalidError("The answer is not a crosstab or a histogram, so it has no margins.", argument="margin")
+        if len(self.cells) != self.plan.listed:
+            raise InvalidError(
+                "The answer does not have all cells of its table.",
+                argument="margin",
+                hint="Run the query without HAVING and LIMIT.",
+            )
+        for name in names:
+            if name not in keys:
+                raise ColumnNotFoundError(str(name), keys, argument="margin")
+        over = tuple(index for index, name in enumerate(keys) if name in names)
+        fit = Fit.of(aggregate.ask.sizes, self.plan.bundles, self.price.noise)
+        sums: dict[tuple[Value, ...], list[float]] = {}
+        for cell in self.cells:
+            last = cell.released[-1]
+            margin_cell = sums.setdefault(tuple(cell.keys[index] for index in over), [0, 0.0])
+            margin_cell[0] += last.integers[0]
+            margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
+        ends = [margin_interval(center, fit, over, read_confidence(confidence)) for _, center in sums.values()]
+        by_key = zip(*sums, strict=True) if over else ()
+        columns = [
+            *map(tuple, by_key),
+            tuple(int(count) for count, _ in sums.values()),
+            *map(tuple, zip(*ends, strict=True)),
+        ]
+        kinds = [self.plan.keys[index].expression.kind for index in over]
+        return Table(
+            tuple(unique_names([*(keys[index] for index in over), "count", "count_low", "count_high"])),
+            (*kinds, "integer", "real", "real"),
+            tuple(columns),
+        )
+
+    @property
+    def cost(self) -> PureDP | ApproxDP | ZCDP:
+        """The cost of the whole answer."""
+        return self.price.guarantee
+
+    @property
+    def receipt(self) -> dict[str, object]:
+        """The guarantee and the noise as JSON, so that another person can recompute the guarantee."""
+        return receipt(self.plan, self.price, self.context)
+
+    def plot(self, confidence: float | None = None) -> alt.FacetChart:
+        """Draw every noisy value with its interval; this requires the extra `tacit[plot]`."""
+        confidence = self.confidence if confidence is None else read_confidence(confidence)
+        bars = [
+            (name, self._label(cell), float(value), ends)
+            for name, output in self.plan.outputs
+            for cell in self.cells
+            if (ends := self._interval(output, cell, confidence)) is not None
+            and isinstance(value := self._value(output, cell), (int, float))
+        ]
+        if not any(isfinite(value) and isfinite(ends[1] - ends[0]) for *_, value, ends in bars):
+            raise TacitError(
+                "The answer has no row with a number and a finite interval, so there is no chart.",
+                hint="The answer is not lost: print it, or use .rows().",
+            )
+        return plots.estimates(
+            [name for name, *_ in bars],
+            [label for _, label, *_ in bars],
+            [value for *_, value, _ in bars],
+            [ends for *_, ends in bars],
+            confidence=confidence,
+            note=interval_note(self.plan, self.found_groups, confidence),
+        )
+
+    def _label(self, cell: Cell) -> str:
+        return group_label(
+            [self._value(output, cell) for _, output in self.plan.outputs if isinstance(output, Grouped)]
+        )
+
+    def __str__(self) -> str:
+        """Return the answer with its intervals."""
+        return as_text(self.columns(), self.confidence, self.interval_note)
+
+    def __repr__(self) -> str:
+        """Return the columns and the cost in one line; `print` shows the answer."""
+        rows = f"{len(self.cells):,} row{'' if len(self.cells) == 1 else 's'}"
+        names = [name for name, _ in self.plan.outputs]
+        more = ", …" if len(names) > _MOST_NAMES else ""
+        return visible(f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>")
+
+    def _repr_html_(self) -> str:
+        """Return the answer with its intervals as HTML, for notebooks."""
+        return as_html(self.columns(), self.confidence, self.interval_note)
+
+
+def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: Mapping[str, object]) -> Release:
+    """Add fresh noise to exact integers and compute the answer; HAVING, ORDER BY and LIMIT use noisy values only.
+
+    Args:
+        plan: the plan, whose groups are listed.
+        price: its noise.
+        exact: the integers of each measure, in order.
+        context: facts for the receipt.
+    """
+    noisy = _noisy(plan, price, exact, plan.listed)
+    groups = enumerate(product(*(key.listed for key in plan.keys)))
+    if any(aggregate.ask.function == "table_count" for aggregate in plan.aggregates):
+        return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
+    return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
+
+
+def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
+    """Return the cells of a consistent table, from the noisy integers of its margins."""
+    (aggregate,) = plan.aggregates
+    fit = Fit.of(aggregate.ask.sizes, plan.bundles, price.noise)
+    table = fit.table(noisy)
+    others = [Released(*part) for part in zip(plan.bundles[:-1], [()] * len(plan.bundles), price.noise, strict=False)]
+    cells = []
+    for keys, count, center in zip(
+        product(*(key.listed for key in plan.keys)), whole_table(table).ravel(), table.ravel(), strict=True
+    ):
+        last = Fitted(plan.bundles[-1], (int(count),), price.noise[-1], float(center))
+        cells.append(Cell(keys, (*others, last), (int(count),)))
+    return cells
+
+
+def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[str, object]) -> Release:
+    """Select groups of the data by noisy numbers of units, add noise to their values and compute the answer.
+
+    Groups are processed in blocks, so that at most a few million exact counts of bins are in memory at once.
+
+    Args:
+        plan: the plan, whose groups are not listed.
+        price: its noise.
+        find: the engine's method that reads the plan; it calls back to select groups.
+        context: facts for the receipt.
+    """
+    law = price.choice
+    if law is None:
+        raise ValueError("the groups are listed")
+    selections: list[SelectedGroups] = []
+
+    def choose(units: Ints) -> GroupIndices:
+        selections.append(law.select(units))
+        return selections[0].places
+
+    groups = find(plan, choose)
+    selected = selections[0]
+    order = np.searchsorted(selected.places, groups.places)
+    units, lower = selected.noisy[order].tolist(), selected.lower[order].tolist()
+    laws = [
+        tuple(law.lower if noise is law else noise for noise in price.noise) if lower else price.noise
+        for lower in (0, 1)
+    ]
+    cells: list[Cell] = []
+    most = max(1, _AT_ONCE // max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
+    for first in range(0, len(groups.keys), most):
+        block = slice(first, min(first + most, len(groups.keys)))
+        exact = [
+            integers.of(block.start, block.stop) if isinstance(integers, Histograms) else integers[block]
+            for integers in groups.integers
+        ]
+        released = dict.fromkeys(bundles_of_selection(plan), units[block])
+        noisy = _noisy(plan, price, exact, block.stop - block.start, released)
+        for index, (keys, low) in enumerate(zip(groups.keys[block], lower[block], strict=True)):
+            cells.append(_cell(plan, laws[low], noisy, index, keys))
+    return replace(_answer(plan, price, cells, context), found_groups=len(cells))
+
+
+def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
+    """Apply HAVING, ORDER BY and LIMIT."""
+    kept = [
+        cell for cell in cells if plan.having is None or evaluate_output(plan.having, cell.estimates, cell.keys) is True
+    ]
+    for order in reversed(plan.order):
+        kept = _ordered(kept, order)
+    last = None if plan.limit is None else plan.offset + plan.limit
+    return Release(plan, price, context, tuple(kept[plan.offset : last]))
+
+
+def _noisy(
+    plan: Plan,
+    price: Price,
+    exact: Sequence[MeasureIntegers],
+    cells: int,
+    released: Mapping[int, list[int]] = _NONE,
+) -> list[list[MeasureIntegers]]:
+    """Return the noisy integers of each measure of each bundle; `released` are bundles that already have noise."""
+    sizes = [measure.bins * cells for bundle in plan.bundles for measure in bundle.measures]
+    if list(map(len, exact)) != sizes:
+        raise InternalError("the engine's answer does not have the shape of the plan.")
+    remaining = iter(exact)
+    return [
+        [
+            released[index] if index in released else _with_noise(coarse(plan, bundle, measure, integers), law)
+            for measure, integers in zip(bundle.measures, remaining, strict=False)
+        ]
+        for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
+    ]
+
+
+def _with_noise(integers: MeasureIntegers, law: NoiseLaw) -> MeasureIntegers:
+    if isinstance(integers, np.ndarray):
+        return with_noise(integers, law)
+    return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
+
+
+def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntegers) -> MeasureIntegers:
+    """Return exact integers at the resolution of a bundle: added up over blocks of bins, and over its other keys."""
+    if isinstance(integers, np.ndarray):
+        return in_blocks(integers, measure.bins, bundle.block)
+    if bundle.over is not None:
+        integers = _margin(plan, bundle.over, measure.bins, integers)
+    if bundle.block == 1:
+        return list(integers)
+    rows = range(0, len(integers), measure.bins)
+    starts = range(0, measure.bins, bundle.block)
+    return [sum(integers[row + i : row + min(i + bundle.block, measure.bins)]) for row in rows for i in starts]
+
+
+def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int]) -> list[int]:
+    """Return the integers added up over all keys except `over`; the bins of a cell stay together."""
+    sizes = [len(key.listed) for key in plan.keys]
+    sums: dict[tuple[int, ...], list[int]] = {cell: [0] * bins for cell in product(*(range(sizes[i]) for i in over))}
+    for number, cell in enumerate(product(*map(range, sizes))):
+        total = sums[tuple(cell[i] for i in over)]
+        for bin_ in range(bins):
+            total[bin_] += integers[number * bins + bin_]
+    return [x for total in sums.values() for x in total]
+
+
+def _cell(
+    plan: Plan,
+    noise: Sequence[NoiseLaw],
+    noisy: Sequence[Sequence[MeasureIntegers]],
+    index: int,
+    keys: tuple[Value, ...],
+) -> Cell:
+    """Return the cell at an index, with its estimates."""
+    released = []
+    for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
+        parts: list[MeasureIntegers] = []
+        for measure, numbers in zip(bundle.measures, measures, strict=True):
+            width = -(-measure.bins // bundle.block)
+            parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
+        integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
+        released.append(Released(bundle, pack(integers), law))
+    return Cell(keys, tuple(released), estimates(plan, released))
+
+
+def _ordered(cells: list[Cell], order: Order) -> list[Cell]:
+    """Sort by one term of ORDER BY, stably, with NULLs first or last."""
+
+    def compare(first: Cell, second: Cell) -> int:
+        left, right = (evaluate_output(order.by, cell.estimates, cell.keys) for cell in (first, second))
+        if left is None or right is None:
+            return 0 if left is right else (-1 if (left is None) == order.nulls_first else 1)
+        if left == right:
+            return 0
+        return (1 if left > right else -1) * (-1 if order.descending else 1)  # type: ignore[operator]  # of one kind
+
+    return sorted(cells, key=cmp_to_key(compare))

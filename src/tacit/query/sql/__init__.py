@@ -1,0 +1,1 @@
+"""SQL text becomes a plan: `parse` is the entry, and `grammar` lists the supported SQL."""

@@ -1,0 +1,210 @@
+"""FROM, WITH and WHERE: the tables of the policy and their joins, through CTEs and subqueries that work row by row.
+
+CTEs and subqueries are flattened by substitution: each visible column is an expression over the tables' own columns, so
+a bound is never inherited by name. Every such expression is stored twice: over the raw columns, for WHERE and GROUP BY,
+and over columns clamped to their bounds, for values that are aggregated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor
+from sys import float_info
+
+from sqlglot import exp
+
+from tacit.errors import show_name
+from tacit.query.expressions import Column
+from tacit.query.expressions.casts import HIGHEST, LOWEST
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.refusals import refused, refused_table_function, unknown_table
+from tacit.query.sql.join_clauses import join_scopes
+from tacit.query.sql.names import default_name, resolve
+from tacit.query.sql.row_expressions import is_aggregate
+from tacit.query.sql.scope import Scope, VisibleColumn
+from tacit.query.sql.typed_expressions import TypedExpression, call, condition, constant, typed_column
+
+_OUTER_CLAUSES = {
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+}
+_MOST_COLUMNS = 10_000
+
+
+Scopes = Mapping[str, Scope]
+"""The tables and CTEs that FROM can name."""
+
+
+def read_from(select: exp.Select, tables: Scopes) -> Scope:
+    """Return the scope of a SELECT, including its WHERE."""
+    known, names = dict(tables), list[str]()
+    common = select.args.get("with_")
+    for cte in [] if common is None else common.expressions:
+        known = _add_cte(cte, known, names)
+        names.append(cte.alias)
+    origin = select.args.get("from_")
+    if origin is None:
+        raise refused("The query names no table", f"Write FROM {next(iter(tables), 'a table')}.")
+    scope = _read_item(origin.this, known)
+    for join in select.args.get("joins") or ():
+        scope = join_scopes(scope, _read_item(join.this, known), join)
+    where = select.args.get("where")
+    if where is None:
+        return scope
+    return replace(scope, where=(*scope.where, condition(scope.raw(where.this), "WHERE")))
+
+
+def _add_cte(cte: exp.Expr, known: Scopes, earlier: Sequence[str]) -> dict[str, Scope]:
+    """Return the known scopes and the CTE, which hides a table of the same name."""
+    identifier = cte.args["alias"].this
+    if any(identifier.name.casefold() == name.casefold() for name in earlier):
+        raise refused(f"Two CTEs have the name {show_name(identifier.name)}")
+    scope = _with_alias(_read_rows(cte.this, known), cte.args["alias"])
+    hidden = resolve(identifier, known)
+    return {**{name: other for name, other in known.items() if name != hidden}, identifier.name: scope}
+
+
+def _read_item(node: exp.Expr, known: Scopes) -> Scope:
+    """Return the scope of one item of FROM."""
+    alias = node.args.get("alias")
+    if isinstance(node, exp.Subquery):
+        inner = _read_item(node.this, known) if isinstance(node.this, exp.Subquery) else _read_rows(node.this, known)
+        return _with_alias(replace(inner, name=None), alias)
+    identifier = node.this if isinstance(node, exp.Table) else None
+    if not isinstance(identifier, exp.Identifier):
+        raise refused_table_function()
+    name = resolve(identifier, known)
+    if name is None:
+        raise _no_table(identifier.name, known)
+    return _with_alias(replace(known[name], name=name), alias)
+
+
+def _no_table(name: str, known: Scopes) -> Exception:
+    if any(mark in name for mark in "./\\:*"):
+        return refused("Files and URLs in FROM are not supported", f"Query one of: {', '.join(sorted(known))}.")
+    return unknown_table(name, known)
+
+
+def _with_alias(scope: Scope, alias: exp.Expr | None) -> Scope:
+    """Return a scope under its alias; an alias such as t(a, b) renames the columns too."""
+    if alias is None:
+        return scope
+    if not isinstance(alias.this, exp.Identifier):
+        raise refused("A table's alias must be a name")
+    new = [column.name for column in alias.args.get("columns") or ()]
+    old = list(scope.columns)
+    if len(new) > len(old):
+        raise refused(f"{show_name(alias.name)} names {len(new)} columns of {len(old)}")
+    names = new + old[len(new) :]
+    _check_distinct(names, old)
+    return replace(
+        scope,
+        name=alias.name,
+        columns=dict(zip(names, scope.columns.values(), strict=True)),
+        hidden=frozenset() if new else scope.hidden,
+        unusable=frozenset() if new else scope.unusable,
+    )
+
+
+def _check_distinct(names: Sequence[str], old: Collection[str]) -> None:
+    """Check that no two columns have one name, ignoring case; a table's own columns may differ in case alone."""
+    seen: dict[str, str] = {}
+    for name in names:
+        before = seen.get(name.casefold())
+        if before is not None and (before == name or before not in old or name not in old):
+            hint = "Give one of them another name; SELECT * REPLACE (… AS x) replaces the column x."
+            raise refused(f"A subquery names the column {show_name(name)} twice", hint)
+        seen[name.casefold()] = name
+
+
+def _read_rows(node: exp.Expr, known: Scopes) -> Scope:
+    """Return the scope of a SELECT that works row by row."""
+    if not isinstance(node, exp.Select):
+        raise refused("A subquery or a CTE must be a SELECT of rows")
+    for argument, clause in _OUTER_CLAUSES.items():
+        if node.args.get(argument) is not None:
+            raise refused(f"{clause} inside a subquery or a CTE is not supported", "Put it into the outermost SELECT.")
+    scope = read_from(node, known)
+    columns: list[tuple[str, VisibleColumn]] = []
+    for item in node.expressions:
+        columns.extend(_expand_star(item, scope) if _is_star(item) else [_read_column(item, scope)])
+    if len(columns) > _MOST_COLUMNS:
+        raise refused(f"A subquery has more than {_MOST_COLUMNS:,} columns")
+    _check_distinct([name for name, _ in columns], scope.columns)
+    none: frozenset[str] = frozenset()
+    return replace(scope, name=None, columns=dict(columns), hidden=none, unusable=none, sides=(), twice=none)
+
+
+def _is_star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _expand_star(item: exp.Expr, scope: Scope) -> list[tuple[str, VisibleColumn]]:
+    """Return all visible columns, without those of EXCLUDE and with the replacements of REPLACE."""
+    if isinstance(item, exp.Column):
+        scope, item = scope.owner(item), item.this
+    if scope.twice:
+        hint = "Name the columns, or join with USING; a.* stands for the columns of one side."
+        raise refused(f"* over a join has the column {show_name(min(scope.twice))} twice", hint)
+    columns = dict(scope.columns)
+    for column in item.args.get("except_") or ():
+        identifier = column if isinstance(column, exp.Identifier) else column.this
+        del columns[_existing_name(identifier, columns, scope)]
+    for alias in item.args.get("replace") or ():
+        columns[_existing_name(alias.args["alias"], columns, scope)] = _read_column(alias, scope)[1]
+    return list(columns.items())
+
+
+def _existing_name(identifier: exp.Identifier, columns: Mapping[str, VisibleColumn], scope: Scope) -> str:
+    name = resolve(identifier, columns)
+    if name is None:
+        raise scope.missing(identifier)
+    return name
+
+
+def _read_column(item: exp.Expr, scope: Scope) -> tuple[str, VisibleColumn]:
+    """Return one column of a row-wise SELECT and its name."""
+    value = item.this if isinstance(item, exp.Alias) else item
+    if any(is_aggregate(part) for part in value.walk()):
+        hint = "Aggregate in the outermost SELECT, and compute with the results there."
+        raise refused("Aggregates inside a subquery or a CTE are not supported", hint)
+    return item_name(item, scope), VisibleColumn(scope.raw(value), scope.bounded(value))
+
+
+def item_name(item: exp.Expr, scope: Scope) -> str:
+    """Return the name of an item of a SELECT list: its alias, the name of its column, or its text."""
+    if isinstance(item, exp.Alias):
+        return str(item.alias)
+    name = resolve(item.this, scope.columns) if isinstance(item, exp.Column) else None
+    return default_name(item) if name is None else name
+
+
+def table_scope(table: TablePolicy) -> Scope:
+    """Return the scope of a table, with its columns that are not hidden."""
+    columns = {name: _visible_column(name, column) for name, column in table.columns.items() if not column.hidden}
+    return Scope(
+        table=table,
+        name=table.name,
+        columns=columns,
+        hidden=frozenset(name for name, column in table.columns.items() if column.hidden),
+        unusable=table.unusable,
+    )
+
+
+def _visible_column(name: str, policy: ColumnPolicy) -> VisibleColumn:
+    raw = typed_column(Column(name, policy.kind))
+    return VisibleColumn(raw, raw if policy.bounds is None else _clamp(raw, *policy.bounds))
+
+
+def _clamp(column: TypedExpression, low: Fraction, high: Fraction) -> TypedExpression:
+    """Return a column clamped to its bounds; an integer is clamped to the whole numbers between them."""
+    first, last = max(ceil(low), LOWEST), min(floor(high), HIGHEST)
+    if column.kind == "integer" and first <= last:
+        return call("clamp", column, constant(first, "integer"), constant(last, "integer"))
+    ends = [float(min(max(end, -Fraction(float_info.max)), Fraction(float_info.max))) for end in (low, high)]
+    return call("clamp", column, constant(ends[0], "real"), constant(ends[1], "real"))

@@ -1,0 +1,67 @@
+"""Names: the meaning of an identifier, and the name of a column of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from tacit.errors import show_name
+from tacit.query.refusals import refused
+
+
+def resolve(identifier: exp.Identifier, names: Iterable[str]) -> str | None:
+    """Return the name that an identifier refers to, ignoring case if it is not quoted; None if there is no match."""
+    listed = list(names)
+    if identifier.name in listed:
+        return str(identifier.name)
+    folded = identifier.name.casefold()
+    near = [] if identifier.args.get("quoted") else [name for name in listed if name.casefold() == folded]
+    if len(near) > 1:
+        hint = 'Write it in "double quotes", with the same capitals.'
+        raise refused(f"The name {show_name(identifier.name)} is ambiguous", hint)
+    return near[0] if near else None
+
+
+def default_name(node: exp.Expr) -> str:
+    """Return DuckDB's name for a column without an alias.
+
+    >>> import sqlglot
+    >>> items = sqlglot.parse_one("SELECT COUNT(*), Round(Avg(x)/2, 1)", dialect="duckdb").expressions
+    >>> [default_name(item) for item in items]
+    ['count_star()', 'round((avg(x) / 2), 1)']
+    """
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    whole = exp.Paren(this=node.copy())
+    for part in reversed(list(whole.this.walk())):
+        if isinstance(part, exp.Count) and isinstance(part.this, exp.Star):
+            part.replace(exp.Anonymous(this="count_star"))
+        elif isinstance(part, exp.Paren):
+            part.replace(part.this)
+        elif isinstance(part, exp.Binary):
+            wrapped = exp.Paren()
+            part.replace(wrapped)
+            wrapped.set("this", part)
+    return to_sql(whole.this, lower=True)
+
+
+def to_sql(node: exp.Expr, *, lower: bool = False) -> str:
+    """Return the SQL of a node, without comments."""
+    return str(node.sql(dialect="duckdb", comments=False, normalize_functions="lower" if lower else "upper"))
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return the names, with _1, _2, … added to those that occurred before.
+
+    >>> unique_names(["n", "n", "n_1"])
+    ['n', 'n_1', 'n_1_1']
+    """
+    taken: dict[str, int] = {}
+    for name in names:
+        free = name
+        while free in taken:
+            taken[name] += 1
+            free = f"{name}_{taken[name]}"
+        taken[free] = 0
+    return list(taken)

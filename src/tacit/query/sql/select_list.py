@@ -1,0 +1,346 @@
+"""The select list, HAVING and ORDER BY: functions of released aggregates, group keys and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+from sqlglot import exp
+
+from tacit.errors import InternalError, TacitError, show_name
+from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.measure_sharing import arrange
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
+from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
+from tacit.query.refusals import refused, refused_node
+from tacit.query.sql.names import resolve, to_sql
+from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
+from tacit.query.sql.scope import Scope
+from tacit.query.sql.typed_expressions import TypedExpression, as_number, typed_column
+
+Aliases = Mapping[str, TypedExpression]
+"""The columns of the answer by their aliases."""
+
+
+@dataclass(slots=True)
+class OutputBuilder:
+    """The keys of a query, and its aggregates with their SQL. `term` adds an aggregate when it reads a new one."""
+
+    scope: Scope
+    keys: Sequence[Key]
+    asks: dict[Ask, str] = field(default_factory=dict)
+    _outputs: dict[Expression, Output] = field(default_factory=dict)
+
+    def term(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool = False) -> TypedExpression:
+        """Return an expression over released values; `output` turns it into an output of the plan."""
+        return translate_expression(node, partial(self._leaf, aliases=aliases, alias_first=alias_first))
+
+    def output(self, term: TypedExpression) -> Output:
+        """Return an expression over released values as an output of the plan."""
+        return _output(term.expression, self._outputs)
+
+    def _leaf(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool) -> TypedExpression | None:
+        """Return an aggregate, a key or an alias; None for any other node, unless it is a column."""
+        if is_aggregate(node):
+            return self._aggregate(node)
+        alias = _resolve_alias(node, aliases)
+        leaf = alias if alias is not None and alias_first else self._key(node) or alias
+        if leaf is None and isinstance(node, exp.Column):
+            raise self._shows_rows(node)
+        return leaf
+
+    def _shows_rows(self, node: exp.Column) -> Exception:
+        """Return the error for a column that is neither a key nor inside an aggregate."""
+        unit = self.scope.table.unit
+        column = self.scope.find(node).raw.expression
+        if unit is not None and column == self._unit_column(unit):
+            hint = f"count(DISTINCT {unit}) counts units."
+            return refused(f"The unit column {show_name(node.name)} is never released", hint)
+        return refused(
+            f"The column {show_name(node.name)} is outside an aggregate and not in GROUP BY, which would release rows",
+            "Group by it, or put it into count, sum or avg.",
+        )
+
+    def _key(self, node: exp.Expr) -> TypedExpression | None:
+        """Return the key that a node is equal to; None if there is no such key."""
+        parts = list(node.walk())
+        if not any(isinstance(part, exp.Column) for part in parts) or any(is_aggregate(part) for part in parts):
+            return None
+        try:
+            expression = self.scope.raw(node).expression
+        except TacitError:
+            return None  # the parts are translated one by one, and the wrong one raises
+        for index, key in enumerate(self.keys):
+            if key.expression == expression:
+                return self._released(Grouped(index, expression.kind))
+        return None
+
+    def _released(self, output: Noisy | Grouped) -> TypedExpression:
+        """Return a released value as a column with a name that no table has."""
+        stand_in = Column(f"\0{type(output).__name__} {output.place}", output.kind)
+        self._outputs[stand_in] = output
+        return typed_column(stand_in, released=True)
+
+    def _quantile(self, node: exp.Expr, quantile: _QuantileCall) -> TypedExpression:
+        """Return a quantile; at the shares 0 and 1 it is `min` or `max`."""
+        _check_not_nested(quantile.value)
+        if isinstance(quantile.value, exp.Distinct):
+            raise refused(f"DISTINCT inside {quantile.name} is not supported")
+        value = self.scope.bounded(quantile.value)
+        self._check_value(quantile.name, value)
+        bounds = (self._bounds(quantile.name, value),)
+        function, values = quantile.function, (value.expression,)
+        if function in ("min", "max"):
+            return self._measured(node, Ask(function=function, values=values, bounds=bounds))
+        share = _read_share(quantile, None if quantile.share is None else self.scope.raw(quantile.share))
+        if share in (0, 1):
+            return self._measured(node, Ask(function="min" if share == 0 else "max", values=values, bounds=bounds))
+        return self._measured(node, Ask(function=function, values=values, bounds=bounds, parameter=share))
+
+    def _aggregate(self, node: exp.Expr) -> TypedExpression:
+        quantile = _read_quantile(node)
+        if quantile is not None:
+            return self._quantile(node, quantile)
+        function, argument = _function(node)
+        if argument is not None:
+            _check_not_nested(argument)
+        if isinstance(argument, exp.Distinct):
+            return self._distinct(node, function, argument)
+        if isinstance(node, _TWO_VALUES):
+            return self._two_values(node, function)
+        value = None if argument is None else as_number(self.scope.bounded(argument), function)
+        if value is not None:
+            self._check_value(function, value)
+        if function == "count":
+            every = value is None or (isinstance(value.expression, Constant) and not value.is_null)
+            return self._measured(
+                node, Ask(function="count", values=() if value is None or every else (value.expression,))
+            )
+        if value is None:
+            raise refused(f"{function} takes one value")
+        bounds = (self._bounds(function, value),)
+        return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
+
+    def _distinct(self, node: exp.Expr, function: str, argument: exp.Distinct) -> TypedExpression:
+        """Return a count of units or of different values, which are compared raw, not clamped."""
+        unit = self.scope.table.unit
+        if function != "count":
+            raise refused(f"DISTINCT inside {function} is not supported", "count(DISTINCT x) is.")
+        if len(argument.expressions) != 1 or argument.args.get("on") is not None:
+            raise refused("count(DISTINCT …) takes one value", "Join the texts: count(DISTINCT x || '-' || y).")
+        value = self.scope.raw(argument.expressions[0])
+        if unit is not None and value.expression == self._unit_column(unit):
+            return self._measured(node, Ask(function="count_units"))
+        self._check_value(function, value)
+        return self._measured(node, Ask(function="count_distinct", values=(value.expression,)))
+
+    def _two_values(self, node: exp.Expr, function: str) -> TypedExpression:
+        """Return an aggregate of two values."""
+        arguments = [node.this, node.expression]
+        for argument in arguments:
+            _check_not_nested(argument)
+        if any(isinstance(argument, exp.Distinct) for argument in arguments):
+            raise refused(f"DISTINCT inside {function} is not supported")
+        values = [self.scope.bounded(argument) for argument in arguments]
+        for value in values:
+            self._check_value(function, value)
+        bounds = tuple(self._bounds(function, value) for value in values)
+        return self._measured(
+            node, Ask(function=function, values=tuple(value.expression for value in values), bounds=bounds)
+        )
+
+    def _unit_column(self, unit: str) -> Column:
+        return Column(unit, self.scope.table.columns[unit].kind)
+
+    def _check_value(self, function: str, value: TypedExpression) -> None:
+        """Check that a value does not read the unit column, and that it is a number if the function needs one."""
+        unit = self.scope.table.unit
+        if unit in columns(value.expression):
+            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
+            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
+        if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
+            number = f"CAST({getattr(value.expression, 'name', 'x')} AS DOUBLE)"
+            hint = f"If it holds numbers, write {function}(clamp({number}, low, high)) with public bounds."
+            raise refused(f"{function} takes numbers, not {value.kind}", hint)
+
+    def _bounds(self, function: str, value: TypedExpression) -> tuple[Fraction, Fraction]:
+        """Return the proved range of an aggregated value; a RefusedError names the columns without bounds."""
+        if value.known.ends is not None:
+            return value.known.ends
+        policies = [(name, self.scope.table.columns[name]) for name in sorted(columns(value.expression))]
+        bare = [name for name, policy in policies if policy.bounds is None and policy.kind in ("integer", "real")]
+        lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
+        inputs = f"computed from {', '.join(name for name, _ in policies)}" if policies else "that is always NULL"
+        x = getattr(value.expression, "name", "x")
+        raise refused(
+            f"{function} needs bounds, and {lack if bare else f'the range of a value {inputs} cannot be proved'}",
+            f"Write {function}(clamp({x}, low, high)) with public bounds, or ask the data's steward to declare bounds.",
+        )
+
+    def _measured(self, node: exp.Expr, ask: Ask) -> TypedExpression:
+        """Return the released value of an aggregate, which is measured once even if the query repeats it."""
+        if ask not in self.asks:
+            self.asks[ask] = to_sql(node, lower=True)
+        return self._released(Noisy(list(self.asks).index(ask), STATISTICS[ask.function].kind(ask)))
+
+    def measures(self) -> tuple[tuple[Bundle, ...], tuple[Aggregate, ...]]:
+        """Return the bundles of all aggregates, and the aggregates with the indices of their bundles."""
+        discovered = any(key.values is None for key in self.keys)
+        bundles, indices = arrange(list(self.asks), self.scope.table, found=discovered)
+        pairs = zip(self.asks.items(), indices, strict=True)
+        return bundles, tuple(Aggregate(ask=ask, bundles=bundle, sql=sql) for (ask, sql), bundle in pairs)
+
+
+def _check_not_nested(argument: exp.Expr) -> None:
+    if any(is_aggregate(part) for part in argument.walk()):
+        raise refused("An aggregate inside an aggregate is not supported")
+
+
+def _resolve_alias(node: exp.Expr, aliases: Aliases) -> TypedExpression | None:
+    if not isinstance(node, exp.Column) or node.args.get("table") or not isinstance(node.this, exp.Identifier):
+        return None
+    name = resolve(node.this, aliases)
+    return None if name is None else aliases[name]
+
+
+_AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.VariancePop: "var_pop",
+    exp.Variance: "var_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.Corr: "corr",
+}
+_TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr)
+
+
+def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
+    """Return an aggregate's name and argument; the argument is None for all rows."""
+    if isinstance(node, exp.Anonymous):
+        if len(node.expressions) > 1:
+            raise refused(f"{node.name} takes one value")
+        return AGGREGATE_NAMES[node.name.casefold()], next(iter(node.expressions), None)
+    name = _AGGREGATES.get(type(node))
+    if name is None:
+        raise refused_node(node)
+    argument = node.args.get("this")
+    every = isinstance(argument, exp.Star) and not argument.args.get("except_") and not argument.args.get("replace")
+    return name, None if every else argument
+
+
+_QUANTILES: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.Median: ("quantile", "median"),
+    exp.PercentileCont: ("quantile", "quantile_cont"),
+    exp.PercentileDisc: ("quantile_disc", "quantile_disc"),
+    exp.Quantile: ("quantile_disc", "quantile"),
+    exp.Min: ("min", "min"),
+    exp.Max: ("max", "max"),
+}
+_WITHIN_GROUP = "Write quantile_cont(x, 0.9), or percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."
+
+
+@dataclass(frozen=True, slots=True)
+class _QuantileCall:
+    """A quantile in any spelling, DuckDB's or the standard's: the aggregate, its name in SQL, the value, and the share.
+
+    Without a share it is the median, `min` or `max`. If `descending`, the share counts from above.
+    """
+
+    function: str
+    name: str
+    value: exp.Expr
+    share: exp.Expr | None = None
+    descending: bool = False
+
+
+def _read_quantile(node: exp.Expr) -> _QuantileCall | None:
+    """Return the quantile that a node calls, None if it is not a quantile, or raise RefusedError."""
+    if isinstance(node, exp.WithinGroup):
+        return _read_within_group(node)
+    if type(node) not in _QUANTILES:
+        return None
+    function, name = _QUANTILES[type(node)]
+    if name in ("median", "min", "max"):
+        return _QuantileCall(function, name, node.this)
+    share = node.args.get("quantile" if isinstance(node, exp.Quantile) else "expression")
+    if share is None:
+        raise refused(f"{name} takes a value and a share of the rows", f"Write {name}(x, 0.9).")
+    if isinstance(share, exp.Order):  # quantile_cont(x, 0.9 ORDER BY x), as the parser writes WITHIN GROUP
+        return _read_ordered(function, name, node.this, share.this, share)
+    return _QuantileCall(function, name, node.this, share)
+
+
+def _read_within_group(node: exp.WithinGroup) -> _QuantileCall:
+    """Return percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."""
+    inner, order = node.this, node.expression
+    if not isinstance(inner, (exp.PercentileCont, exp.PercentileDisc)) or not isinstance(order, exp.Order):
+        raise refused_node(node)
+    function, name = _QUANTILES[type(inner)]
+    if inner.args.get("expression") is not None:
+        raise refused(f"{name} has its value twice", _WITHIN_GROUP)
+    return _read_ordered(function, name, None, inner.this, order)
+
+
+def _read_ordered(
+    function: str, name: str, value: exp.Expr | None, share: exp.Expr | None, order: exp.Order
+) -> _QuantileCall:
+    terms = order.expressions
+    if share is None or len(terms) != 1 or not isinstance(terms[0], exp.Ordered):
+        raise refused(f"{name} takes one value and one share of the rows", _WITHIN_GROUP)
+    if value is not None and value != terms[0].this:
+        raise refused(f"{name} of one value in the order of another is not supported", _WITHIN_GROUP)
+    return _QuantileCall(function, name, terms[0].this, share, bool(terms[0].args.get("desc")))
+
+
+def _read_share(quantile: _QuantileCall, term: TypedExpression | None) -> Fraction:
+    """Return the share of the rows below a quantile, or raise RefusedError."""
+    if term is None:
+        return Fraction(1, 2)
+    ends = term.known.ends
+    constant = not columns(term.expression) and not term.released and ends is not None and ends[0] == ends[1]
+    if term.kind not in ("integer", "real") or not constant or ends is None or not 0 <= ends[0] <= 1:
+        raise refused(
+            f"{quantile.name} takes a constant share of the rows from 0 to 1",
+            f"Write {quantile.name}(x, 0.9). Several shares of one value cost as much as one.",
+        )
+    return 1 - ends[0] if quantile.descending else ends[0]
+
+
+def _output(expression: Expression, outputs: Mapping[Expression, Output]) -> Output:
+    """Return an expression over released values as an output."""
+    if expression in outputs:
+        return outputs[expression]
+    match expression:
+        case Constant(value=value, kind=kind):
+            return Constantly(value, kind)
+        case Cast(operand=operand, kind="real") if operand.kind == "integer":
+            return _as_real(_output(operand, outputs))
+        case Cast(operand=operand, kind=kind):
+            return Computed("cast", (_output(operand, outputs),), kind)
+        case Call(function=function, arguments=arguments, kind=kind):
+            return Computed(function, tuple(_output(argument, outputs) for argument in arguments), kind)
+        case Case(branches=branches, otherwise=otherwise, kind=kind):
+            parts = [part for branch in branches for part in branch] + ([] if otherwise is None else [otherwise])
+            return Computed("case", tuple(_output(part, outputs) for part in parts), kind)
+        case Column():
+            raise InternalError("an output reads a column that is not released.")
+
+
+def _as_real(output: Output) -> Output:
+    """Return a whole number as a real: the same output of another kind, so that its interval stays known."""
+    match output:
+        case Noisy(place=place):
+            return Noisy(place, "real")
+        case Grouped(place=place):
+            return Grouped(place, "real")
+        case Constantly(value=value):
+            return Constantly(value, "real")
+        case Computed(function=function, arguments=arguments):
+            return Computed(function, arguments, "real")

@@ -1,0 +1,181 @@
+"""The engine: one constant text whatever fails, the next question works, and what runs is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from time import perf_counter, sleep
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from contract.plans import NAME, call, key, plan, table
+from spark_session import frame_of, spark
+from tacit.engines import Engine
+from tacit.engines.spark.engine import SparkEngine, open_spark
+from tacit.engines.sql.engine import FAILED
+from tacit.errors import SourceError
+from tacit.query.expressions import Column, Constant
+from tacit.query.plan import Measure
+
+UNITS = Measure(value=None, per="unit")
+TABLE = pa.table({"u": list(range(200)) * 10, "name": [f"key {i // 200}" for i in range(2000)]})
+KEYS = [key(NAME, *(f"key {i}" for i in range(10)))]
+COUNTED = plan(table(), UNITS)
+
+
+@pytest.fixture
+def opened() -> Iterator[SparkEngine]:
+    engine = open_spark(frame_of(TABLE))
+    yield engine
+    engine.close()
+
+
+def test_it_is_an_engine(opened: SparkEngine) -> None:
+    as_engine: Engine = opened
+    assert as_engine.name == "data"
+    assert as_engine.schema() == {"u": "integer", "name": "text"}
+
+
+def test_a_fresh_key_chooses_other_cells(opened: SparkEngine) -> None:
+    asked = plan(table(groups=1), UNITS, keys=KEYS)
+    answers = [opened.measure(asked)[0] for _ in range(5)]
+    assert all(sum(answer) == 200 for answer in answers)
+    assert len({tuple(answer) for answer in answers}) > 1  # all alike with probability below 10^-12
+    assert opened.measure_with(asked, (1, 2)) == opened.measure_with(asked, (1, 2))
+
+
+def constant(caught: pytest.ExceptionInfo[SourceError]) -> bool:
+    return caught.value.message == FAILED and caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_a_file_that_is_gone_fails_with_a_constant_text_and_no_context(tmp_path: Path) -> None:
+    file = tmp_path / "secret-4711.parquet"
+    pq.write_table(TABLE, file)
+    spark()
+    engine = open_spark(f"spark:{file}")
+    kept = file.read_bytes()
+    file.unlink()
+    with pytest.raises(SourceError) as caught:
+        engine.measure(COUNTED)
+    assert constant(caught)
+    file.write_bytes(kept)
+    assert engine.measure(COUNTED) == [[200]]
+    engine.close()
+
+
+def test_the_files_are_those_that_were_there_when_it_was_opened(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "a.parquet")
+    spark()
+    engine = open_spark(f"spark:{tmp_path}/*.parquet")
+    pq.write_table(pa.table({"u": [7777], "name": ["x"]}), tmp_path / "b.parquet")
+    assert engine.measure(COUNTED) == [[200]]
+    engine.close()
+
+
+def test_a_table_is_as_it_is_when_it_is_asked_and_one_that_was_altered_or_dropped_fails() -> None:
+    frame_of(TABLE).write.mode("overwrite").saveAsTable("changing")
+    engine = open_spark(spark(), table="changing")
+    assert engine.measure(COUNTED) == [[200]]
+    frame_of(pa.table({"u": [7777], "name": ["x"]})).write.mode("append").saveAsTable("changing")
+    assert engine.measure(COUNTED) == [[201]]
+    frame_of(TABLE).write.mode("overwrite").saveAsTable("changing")
+    assert engine.measure(COUNTED) == [[200]]
+    for statement in ("ALTER TABLE changing ADD COLUMNS (more INT)", "DROP TABLE changing"):
+        spark().sql(statement)
+        with pytest.raises(SourceError) as caught:
+            engine.measure(COUNTED)
+        assert constant(caught)
+    frame_of(TABLE).write.saveAsTable("changing")
+    assert engine.measure(COUNTED) == [[200]]
+    engine.close()
+    spark().sql("DROP TABLE changing")
+
+
+def test_a_row_that_fails_in_the_callers_own_query_fails_likewise_and_the_engine_lives_on(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    frame = spark().range(2000).selectExpr("id % 200 AS u", "concat('key ', 1 div (id % 200 - 7)) AS name")
+    engine = open_spark(frame)
+    with pytest.raises(SourceError) as caught:
+        engine.measure(plan(table(groups=10), UNITS, keys=KEYS))
+    assert constant(caught)
+    assert "DIVIDE_BY_ZERO" not in "".join(capfd.readouterr())
+    assert engine.measure(COUNTED) == [[200]]
+    engine.close()
+
+
+def test_an_engine_that_was_closed_fails_and_closing_twice_is_nothing(opened: SparkEngine) -> None:
+    opened.close()
+    opened.close()
+    with pytest.raises(SourceError):
+        opened.measure(COUNTED)
+    assert spark().range(3).count() == 3
+
+
+def test_closing_stops_what_is_running_there_and_nothing_else() -> None:
+    engine = open_spark(spark().sql("SELECT id AS u, concat('key ', id % 10) AS name FROM range(4000000000000)"))
+    caught: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            engine.measure(plan(table(unit=None), Measure(value=None), keys=KEYS))
+        except SourceError as error:
+            caught.append(error)
+
+    asking = Thread(target=ask)
+    asking.start()
+    sleep(2)
+    start = perf_counter()
+    engine.close()
+    asking.join(30)
+    assert not asking.is_alive()
+    assert perf_counter() - start < 30
+    assert [getattr(error, "message", None) for error in caught] == [FAILED]
+    assert spark().range(3).count() == 3
+
+
+def test_an_interrupt_stops_what_is_running(opened: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[object] = []
+
+    def interrupted(session: object) -> None:
+        stopped.append(session)
+
+    session = opened._ours
+    monkeypatch.setattr(type(session), "interruptAll", interrupted)
+    with pytest.raises(KeyboardInterrupt), opened._reading():
+        raise KeyboardInterrupt
+    assert stopped == [session]
+
+
+def test_questions_from_several_threads_are_all_answered(opened: SparkEngine) -> None:
+    found: list[list[list[int]]] = []
+    threads = [
+        Thread(target=lambda: found.append(opened.measure(plan(table(groups=10), UNITS, keys=KEYS)))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[[200] * 10]] * 4
+
+
+def stages(units: list[int]) -> int:
+    """Return the number of stages that Spark runs for a query about unit 42."""
+    session = spark()
+    if not hasattr(session, "sparkContext"):
+        pytest.skip("Spark Connect has no status tracker")
+    rows = pa.table({"u": pa.array(units, pa.int64()), "name": ["key 1"] * len(units)})
+    tracker, engine = session.sparkContext.statusTracker(), open_spark(frame_of(rows))
+    about_one = call("equal", "boolean", Column("u", "integer"), Constant(42, "integer"))
+    before = set(tracker.getJobIdsForGroup())
+    engine.measure(plan(table(), UNITS, keys=KEYS, where=about_one))
+    jobs = set(tracker.getJobIdsForGroup()) - before
+    engine.close()
+    return sum(len(info.stageIds) for job in jobs if (info := tracker.getJobInfo(job)))
+
+
+def test_a_query_about_one_unit_runs_the_same_stages_with_and_without_it() -> None:
+    assert stages([41, 42, 43]) == stages([41, 43]) > 0

@@ -1,0 +1,239 @@
+"""Spark as tacit starts it itself: nothing on standard error that is not ours, and nothing left in the folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.engines.spark import sessions, start
+
+POLICY = """
+ledger = "visits.ledger"
+budget = { epsilon = 10 }
+
+[tables.visits]
+source = "spark:visits.parquet"
+unit = "id"
+max_groups = 2
+max_rows = 2
+
+[tables.visits.columns]
+ward = { keys = ["A", "B"] }
+"""
+GOOD = "SELECT ward, count(*) AS n FROM visits GROUP BY ward"
+MADE = {"visits.toml", "visits.parquet", "visits.ledger"}
+UNSAID = ("JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a table and its policy, and a folder beside it for temporary files."""
+    made = tmp_path / "work"
+    for one in (made, tmp_path / "temporary"):
+        one.mkdir()
+    pq.write_table(pa.table({"id": [1, 1, 2, 3], "ward": ["A", "B", "A", None]}), made / "visits.parquet")
+    (made / "visits.toml").write_text(POLICY, encoding="utf-8")
+    return made
+
+
+def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a separate process, and return its standard error with that of its children."""
+    kept = {name: value for name, value in os.environ.items() if name not in UNSAID}
+    return subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, *words],
+        cwd=folder,
+        env={**kept, "TMPDIR": str(folder.parent / "temporary"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def tacit(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run(folder, "-c", "from tacit.cli import main; main()", *words, **environment)
+
+
+def left(folder: Path) -> list[str]:
+    """Return what tacit left among what is temporary; Java clears up its own a moment after."""
+    return [one.name for one in (folder.parent / "temporary").iterdir() if one.name.startswith("tacit-")]
+
+
+def test_an_error_is_one_object_and_nothing_is_left_behind(folder: Path) -> None:
+    asked = ("SELECT nope, count(*) FROM visits GROUP BY nope", "--epsilon", "1", "--yes", "--json")
+    wrong = tacit(folder, "query", "visits.toml", *asked)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert json.loads(wrong.stderr)["error"]["kind"] == "InvalidError"
+    assert "nope" in json.loads(wrong.stderr)["error"]["message"]
+    assert {one.name for one in folder.iterdir()} <= MADE
+    assert left(folder) == []
+
+
+@pytest.mark.long
+def test_an_answer_has_our_own_lines_alone(folder: Path) -> None:
+    right = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--yes")
+    assert right.returncode == 0
+    created, spent = right.stderr.splitlines()
+    assert "new ledger" in created
+    assert spent == "Spent ε = 1; left ε = 9."
+    missing = tacit(folder, "init", "spark:sales.visits")
+    assert missing.returncode == 2
+    assert "tacit started this session" in missing.stderr
+    assert "SPARK_CONF_DIR" in missing.stderr
+    assert len(missing.stderr.splitlines()) == 1
+    assert {one.name for one in folder.iterdir()} == MADE
+    assert left(folder) == []
+
+
+def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path) -> None:
+    done = tacit(folder, "query", "visits.toml", GOOD, "--epsilon", "1", "--json", JAVA_HOME="/no/hunter2")
+    assert done.returncode == 4
+    message = json.loads(done.stderr)["error"]["message"]
+    assert "JAVA_HOME is set, but there is no bin/java" in message
+    assert "hunter2" not in done.stderr
+    assert left(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("init", "spark:sales.visits"), "Starting Spark …\r\nError: Spark could not be started"),
+        (
+            ("plan", "visits.toml", GOOD, "--epsilon", "1"),
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
+        ),
+        (
+            ("query", "visits.toml", GOOD, "--epsilon", "1"),
+            "Starting Spark …\r\nError: tables.visits: Spark could not be",
+        ),
+        (("query", "visits.toml", GOOD, "--epsilon", "1", "--json"), '{"schema": 1, "error"'),
+        (("init", "sc://127.0.0.1:1", "--table", "visits"), "Error: The Spark Connect server could not be reached"),
+        (("init", "visits.csv"), "Error: "),
+    ],
+)
+def test_a_terminal_is_told_that_spark_is_being_started(words: tuple[str, ...], begins: str, folder: Path) -> None:
+    terminal, other_end = pty.openpty()
+    command = [sys.executable, "-c", "from tacit.cli import main; main()", *words]
+    environment = {**os.environ, "JAVA_HOME": "/no/such/java"}
+    subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=other_end, check=False)  # noqa: S603 - our own words
+    os.close(other_end)
+    said = os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    assert said.startswith(begins)
+    assert said.count("Starting") == begins.count("Starting")
+
+
+OWN = """
+import os, threading
+import tacit as tc
+from tacit.errors import SourceError
+from tacit.engines.spark.sessions import STOPPED
+from tacit.engines.spark.start import active_session, is_started_here
+from pyspark.sql import SparkSession
+found = []
+workers = [threading.Thread(target=lambda: found.append(active_session())) for _ in range(2)]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+assert len(found) == 2 and all(map(is_started_here, found))
+os.write(2, b"ours\\n")
+found[0].sql("CREATE TABLE made AS SELECT 1 AS a")
+assert active_session().conf.get("spark.sql.catalogImplementation") == "in-memory"
+frame = found[0].range(3)
+found[0].stop()
+total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
+try:
+    total.add_spark(frame)
+except SourceError as error:
+    assert error.message == STOPPED and error.__context__ is None and total.n == 0
+else:
+    raise AssertionError("a stopped session was read")
+theirs = SparkSession.builder.getOrCreate()
+assert active_session() is theirs and not is_started_here(theirs)
+assert theirs.conf.get("spark.sql.warehouse.dir").endswith("/work/spark-warehouse")
+"""
+
+
+@pytest.mark.long
+def test_two_threads_start_one_session_and_standard_error_is_what_it_was(folder: Path) -> None:
+    done = run(folder, "-c", OWN)
+    assert (done.returncode, done.stderr.splitlines()[:1]) == (0, ["ours"]), done.stderr
+    assert left(folder) == []
+
+
+HIVE = """
+from pyspark.sql import SparkSession
+session = SparkSession.builder.getOrCreate()
+session.sql("CREATE DATABASE sales")
+session.sql("CREATE TABLE sales.visits USING parquet AS SELECT 1 AS id, 'A' AS ward")
+"""
+
+
+@pytest.mark.long
+def test_a_catalog_that_somebody_configured_is_found_and_nothing_is_left_beside_it(folder: Path) -> None:
+    settings, elsewhere = folder.parent / "conf", folder.parent / "elsewhere"
+    for one in (settings, elsewhere):
+        one.mkdir()
+    lines = (
+        "spark.sql.catalogImplementation hive",
+        f"spark.sql.warehouse.dir {folder.parent}/warehouse",
+        f"spark.hadoop.javax.jdo.option.ConnectionURL jdbc:derby:;databaseName={folder.parent}/metastore;create=true",
+    )
+    (settings / "spark-defaults.conf").write_text("\n".join(lines), encoding="utf-8")
+    made = run(elsewhere, "-c", HIVE, SPARK_CONF_DIR=str(settings))
+    assert made.returncode == 0, made.stderr
+    before = {one.name for one in folder.iterdir()}
+    done = tacit(folder, "init", "spark:sales.visits", SPARK_CONF_DIR=str(settings))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tomllib.loads(done.stdout)["tables"]["visits"]["columns"]) == ["id", "ward"]
+    assert {one.name for one in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("spark-defaults.conf", "spark.sql.warehouse.dir=/w", True),
+        ("spark-defaults.conf", "  spark.sql.catalogImplementation  hive", True),
+        ("hive-site.xml", "<configuration/>", True),
+        ("spark-defaults.conf", "# spark.sql.warehouse.dir /w\nspark.driver.memory 1g", False),
+        ("spark-defaults.conf", "spark.sql.warehouse.directory /w", False),
+        ("other.conf", "spark.sql.warehouse.dir /w", False),
+    ],
+)
+def test_what_counts_as_configured(
+    file: str, text: str, *, said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in UNSAID:
+        monkeypatch.delenv(name, raising=False)
+    for folder, place in ((tmp_path, "SPARK_CONF_DIR"), (tmp_path / "conf", "SPARK_HOME")):
+        folder.mkdir(exist_ok=True)
+        (folder / file).write_text(text, encoding="utf-8")
+        monkeypatch.setenv(place, str(tmp_path))
+        assert start._is_configured() is said
+        monkeypatch.delenv(place)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.warehouse.dir=/w pyspark-shell")
+    assert start._is_configured()
+
+
+def test_what_others_warn_of_while_spark_is_started_is_not_kept_back() -> None:
+    with sessions.quiet_imports():
+        warnings.warn_explicit("its own", FutureWarning, "utils.py", 1, module="pyspark.testing.utils")
+        for other in ("pysparkling", "mine"):
+            with pytest.raises(FutureWarning):  # as warnings are here, where nothing ignores them
+                warnings.warn_explicit("another's", FutureWarning, "x.py", 1, module=other)
+
+
+def test_a_child_of_ours_that_ends_does_not_remove_the_folder(tmp_path: Path) -> None:
+    start._remove(str(tmp_path), os.getpid() + 1)
+    assert tmp_path.exists()
+    start._remove(str(tmp_path), os.getpid())
+    assert not tmp_path.exists()

@@ -1,0 +1,139 @@
+"""A table by name is what it was when it was opened, and all statements of a question see one state of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import tacit as tc
+from contract.plans import plan, table
+from spark_session import spark
+from tacit.engines.spark import engine, sessions
+from tacit.engines.spark.engine import open_spark
+from tacit.engines.sql.engine import FAILED, ResultRows, StatementParameters
+from tacit.errors import SourceError
+from tacit.query.expressions import Column, Kind
+from tacit.query.plan import Measure, Plan
+from tacit.session import SOURCE_FAILED
+
+KINDS: dict[str, Kind] = {"u": "integer", "x": "real", "g": "text"}
+SECRET = (1, 2)
+ROWS = "SELECT id AS u, CAST(id AS DOUBLE) AS x, 'a' AS g FROM range({})"
+
+
+def asked() -> Plan:
+    """A question of two statements: rows, and different values."""
+    different = Measure(value=Column("x", "real"), per="value")
+    return plan(table(unit="u", groups=1, rows=9, kinds=KINDS), Measure(value=None), different)
+
+
+@pytest.fixture
+def visits() -> Iterator[str]:
+    """A table, in a database that is the current one."""
+    theirs, before = spark(), spark().catalog.currentDatabase()
+    for place in ("states", "elsewhere"):
+        theirs.sql(f"CREATE DATABASE {place}")
+    theirs.sql(f"CREATE TABLE states.visits USING parquet PARTITIONED BY (g) AS {ROWS.format(3)}")
+    theirs.sql("USE states")
+    yield "visits"
+    theirs.sql(f"USE {before}")
+    for place in ("states", "elsewhere"):
+        theirs.sql(f"DROP DATABASE {place} CASCADE")
+
+
+def test_another_current_database_does_not_change_which_table_is_meant(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    spark().sql(f"CREATE TABLE elsewhere.visits USING parquet AS {ROWS.format(50)}")
+    spark().sql("USE elsewhere")
+    assert opened.name == visits
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
+    opened.close()
+
+
+def test_a_table_that_is_a_view_by_now_is_not_asked(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    spark().sql("DROP TABLE states.visits")
+    spark().sql(f"CREATE VIEW states.visits AS {ROWS.format(5)}")
+    with pytest.raises(SourceError) as caught:
+        opened.measure_with(asked(), SECRET)
+    assert caught.value.message == FAILED
+    spark().sql("DROP VIEW states.visits")
+    spark().sql(f"CREATE TABLE states.visits USING parquet AS {ROWS.format(4)}")
+    assert opened.measure_with(asked(), SECRET) == [[4], [4]]
+    opened.close()
+
+
+def test_a_partition_that_comes_between_two_statements_is_not_seen(
+    visits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_spark(spark(), table=visits)
+    real, done = engine._run, list[bool]()
+
+    def run(ours: object, sql: str, parameters: StatementParameters) -> ResultRows:
+        found = real(ours, sql, parameters)  # type: ignore[arg-type] # passed on
+        if not done:
+            done.append(True)
+            spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")
+        return found
+
+    monkeypatch.setattr(engine, "_run", run)
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
+    assert opened.measure_with(asked(), SECRET) == [[5], [5]]
+    opened.close()
+
+
+def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            opened.ready()
+        except SourceError as error:
+            code = 0 if error.message == engine.FORKED else 2
+        opened.close()
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert opened.measure_with(asked(), SECRET) == [[3], [3]]
+    opened.close()
+
+
+KILLED = """
+import os
+from threading import Timer
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+import tacit as tc
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+frame = builder.config("spark.driver.memory", "512m").getOrCreate().sql("SELECT id AS u FROM range(4000000000000)")
+db = tc.open(frame, unit="u", max_rows=1, budget=tc.PureDP(epsilon=10))
+Timer(3, os.kill, (SparkContext._gateway.proc.pid, 9)).start()
+for ask in (db.sql, db.sql):
+    try:
+        ask("SELECT count(*) AS n FROM data", epsilon=1)
+    except tc.SourceError as error:
+        print(error)
+    print(db.spent)
+db.close()
+try:
+    tc.open("spark:nothing", unit="u", budget=tc.PureDP(epsilon=10))
+except tc.SourceError as error:
+    print(error)
+"""
+
+
+def test_a_java_that_is_killed_fails_one_question_and_is_told_before_the_next() -> None:
+    done = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=True
+    )
+    spent = str(tc.PureDP(epsilon=1))
+    failed, charged, ended, spent_then, refused = done.stdout.splitlines()
+    assert failed.startswith(SOURCE_FAILED)
+    assert (charged, spent_then) == (spent, spent)
+    assert ended.startswith(sessions.ENDED)
+    assert refused.startswith(sessions.ENDED)

@@ -1,0 +1,139 @@
+"""Plant the faults of `tests/mutants/` one at a time and run the tests of their package; each must be caught.
+
+    python tools/plant_faults.py                 # all of them, two at a time; exit code 1 if a fault survives
+    python tools/plant_faults.py --only ledger   # the faults of tests/mutants/ledger.toml
+
+Each fault is planted in a copy of the repository, so that the working tree stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "mutants"
+LIMIT = 900
+_NO_TESTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """A fault: the file, the text to replace, its replacement, and the tests that must catch it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def plant(self, root: Path) -> str:
+        """Write the fault into a tree; return the original text of the file."""
+        path = root / self.file
+        text = path.read_text("utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: the old text occurs {text.count(self.old)} times in {self.file}")
+        path.write_text(text.replace(self.old, self.new), "utf-8")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdict of the tests on a fault."""
+
+    mutant: Mutant
+    verdict: str
+    seconds: float
+    detail: str
+
+
+def mutants(only: str | None = None) -> Iterator[Mutant]:
+    """Yield the faults of every file, or of one."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        if only in (None, path.stem):
+            for entry in tomllib.loads(path.read_text("utf-8"))["mutant"]:
+                yield Mutant(**{**entry, "tests": tuple(entry["tests"])})
+
+
+def copy_tree(target: Path) -> Path:
+    """Copy the files under version control to a new folder."""
+    names = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).exists():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def run(mutant: Mutant, tree: Path) -> Outcome:
+    """Plant a fault in a copy, run its tests until the first failure, and restore the copy."""
+    start, original = time.monotonic(), mutant.plant(tree)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-p", "no:cacheprovider", *mutant.tests]
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=tree,
+            env=os.environ | {"PYTHONPATH": str(tree / "src")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT,
+        )
+        verdict = {0: "survived", 1: "caught", _NO_TESTS: "no tests"}.get(done.returncode, "caught")
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        detail = lines[0] if lines else (done.stdout.splitlines() or [""])[-1]
+    except subprocess.TimeoutExpired:
+        verdict, detail = "caught", f"no end within {LIMIT} s"
+    finally:
+        (tree / mutant.file).write_text(original, "utf-8")
+    return Outcome(mutant, verdict, time.monotonic() - start, detail[:160])
+
+
+def run_all(chosen: list[Mutant], workers: int) -> Iterator[Outcome]:
+    """Run all faults, each worker in a copy of the tree, and yield the outcomes as they come."""
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        trees: SimpleQueue[Path] = SimpleQueue()
+        for number in range(workers):
+            trees.put(copy_tree(Path(folder) / str(number)))
+
+        def work(mutant: Mutant) -> Outcome:
+            tree = trees.get()
+            try:
+                return run(mutant, tree)
+            finally:
+                trees.put(tree)
+
+        yield from pool.map(work, chosen)
+
+
+def main() -> int:
+    """Print one line per fault and a summary; return 1 unless all are caught."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="the stem of one file of tests/mutants/")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    chosen, start = list(mutants(options.only)), time.monotonic()
+    caught = 0
+    for outcome in run_all(chosen, options.workers):
+        caught += outcome.verdict == "caught"
+        print(f"{outcome.verdict:9} {outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}", flush=True)
+    print(f"{caught} of {len(chosen)} faults caught in {time.monotonic() - start:,.0f} s.")
+    return int(caught < len(chosen) or not chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
