@@ -11,7 +11,6 @@ import argparse
 import ast
 import io
 import re
-import subprocess
 import sys
 import tokenize
 from collections import Counter
@@ -19,9 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
 PATTERNS = Path(__file__).with_name("prose_patterns.txt")
 ENDS = (".py", ".md", "Makefile")
-SKIPPED = ("tests/mutants/",)
+FOLDERS = ("src", "tests", "docs", "bench", "tools")
 WORDS = 3
 _CODE = re.compile(r"``.*?``|`[^`\n]*`|^\s*>>>.*$|^\s*\.\.\. .*$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -119,12 +119,11 @@ def matches(text: Text, all_rules: list[Rule]) -> Iterator[tuple[str, str]]:
             yield from ((found[0], rule.advice) for found in rule.pattern.finditer(words))
 
 
-def tracked(root: Path) -> list[Path]:
-    """Return the files under version control that hold prose."""
-    names = subprocess.run(
-        ["git", "-C", str(root), "ls-files"], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.splitlines()
-    return [root / name for name in names if name.endswith(ENDS) and not name.startswith(SKIPPED)]
+def prose_files(root: Path) -> list[Path]:
+    """Return the files of a repository that hold prose; hidden folders such as environments are skipped."""
+    below = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.is_file()]
+    files = [path for path in (*sorted(root.iterdir()), *below) if path.name.endswith(ENDS) and path.is_file()]
+    return [path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
 def main() -> int:
@@ -134,7 +133,7 @@ def main() -> int:
     parser.add_argument("--count", type=Path, metavar="DIR", help="count matches in another tree")
     chosen = parser.parse_args()
     all_rules, counts = rules(), Counter[str]()
-    for path in chosen.files or tracked(chosen.count or Path.cwd()):
+    for path in chosen.files or prose_files(chosen.count or ROOT):
         for text in texts(path):
             counts[f"{text.kind}s"] += 1
             found = list(matches(text, all_rules))
