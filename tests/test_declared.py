@@ -195,7 +195,7 @@ def test_a_plan_that_costs_too_much_says_what_all_its_questions_cost(
 ) -> None:
     db = opened(budget)
     declared = tc.declare([db.plan(COUNT, **cost)] * 10, delta=0)  # type: ignore[arg-type]
-    with pytest.raises(BudgetError, match=f"^These 10 questions cost {short}\\. Declare fewer") as caught:
+    with pytest.raises(BudgetError, match=f"^These 10 queries cost {short}\\. Declare fewer") as caught:
         declared.ask()
     assert caught.value.unspent
     assert not db.ledger.entries()
@@ -204,7 +204,7 @@ def test_a_plan_that_costs_too_much_says_what_all_its_questions_cost(
 def test_a_plan_that_exceeds_the_limit_of_its_analyst_says_so() -> None:
     terms = {"unit": "u", "max_groups": 2, "max_rows": 2, "keys": {"g": ["a", "b"]}, "budget": tc.PureDP(epsilon=3)}
     db = tc.open(ROWS, analyst="ann", analysts={"ann": tc.PureDP(epsilon=0.5)}, **terms)  # type: ignore[arg-type]
-    with pytest.raises(BudgetError, match=r"^These 3 questions cost ε = 0\.6 but only 0\.5 is left for you\."):
+    with pytest.raises(BudgetError, match=r"^These 3 queries cost ε = 0\.6 but only 0\.5 is left for you\."):
         tc.declare([db.plan(COUNT, epsilon=0.2)] * 3).ask()
     with pytest.raises(BudgetError, match=r"^This query costs epsilon = 0\.6 but only 0\.5 is left"):
         tc.declare([db.plan(COUNT, epsilon=0.6)]).ask()

@@ -1,6 +1,6 @@
-r"""Text from data, questions and names, made safe for a terminal, HTML, JSON, CSV and charts.
+r"""Text from data, queries and names, made safe for a terminal, HTML, JSON, CSV and charts.
 
-A key of the data, a literal of a question or the name of a file may hold any character: an escape sequence that
+A key of the data, a literal of a query or the name of a file may hold any character: an escape sequence that
 rewrites the terminal, a bidirectional override that reorders the line, a tag, a spreadsheet formula. Every function
 here returns ordinary text as it is and changes only characters that cannot be seen or that the reader would execute.
 Rendering uses these functions; values that programs receive stay exact.

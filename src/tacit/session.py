@@ -167,7 +167,7 @@ class Session:
             analyst_limit = self.ledger.limit_of(self._analyst)
             if analyst_limit is not None:
                 spent = self.ledger.spent_by(self._analyst)
-                admit_all(spent, analyst_limit, quote.price.events, "question, for this analyst,")
+                admit_all(spent, analyst_limit, quote.price.events, "query, for this analyst,")
 
     # --- charges and releases -------------------------------------------------------------------------------------
 
@@ -315,8 +315,8 @@ class Session:
             parts = [] if budget is None else _shortages(cost, spent, limit(budget))
             if parts:
                 return BudgetError(
-                    f"These {count} questions cost {' and '.join(parts)}{whose}.",
-                    hint="Declare fewer questions, lower the cost of each, or have the data steward raise the limit.",
+                    f"These {count} queries cost {' and '.join(parts)}{whose}.",
+                    hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
                 )
         return None
 

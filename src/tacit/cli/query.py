@@ -39,6 +39,7 @@ from tacit.query.results.release import Release
 from tacit.query.results.render import text_rows
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.safe_text import visible
+from tacit.session import unspent
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
@@ -129,8 +130,8 @@ def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     output_files.check_chart(chart)
     with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
-        if _is_temporary(db):
-            raise _no_ledger()
+        with unspent():
+            _check_ledger(db)
         quote = options.plan(db)
         if not yes and sys.stdin.isatty():
             consent = _ask_consent(quote, db, access.analyst)
@@ -149,13 +150,13 @@ def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart
     return 0
 
 
-def _no_ledger() -> RefusedError:
-    error = RefusedError(
-        "The policy has no ledger, so every call of the command line would start with the whole budget.",
-        hint='Add a line such as ledger = "policy.ledger" above the first table of the policy.',
-    )
-    error.unspent = True
-    return error
+def _check_ledger(db: Database) -> None:
+    """Raise RefusedError if the ledger ends with this command."""
+    if _is_temporary(db):
+        raise RefusedError(
+            "The policy has no ledger, so every call of the command line would start with the whole budget.",
+            hint='Add a line such as ledger = "policy.ledger" above the first table of the policy.',
+        )
 
 
 def _is_temporary(db: Database) -> bool:

@@ -44,7 +44,7 @@ class Source:
 
 
 SourcesByName: TypeAlias = Mapping[str, Source] | Mapping[None, Source] | Mapping[str | None, Source]
-"""SourcesByName by the names of their tables in SQL; None is for a table that keeps the name it has in its source."""
+"""Sources by the names of their tables in SQL; None is for a table that keeps the name it has in its source."""
 
 
 @contextmanager
