@@ -142,6 +142,13 @@ def test_what_a_statement_means_does_not_depend_on_the_callers_settings() -> Non
     assert all(theirs.conf.get(name) == value for name, value in odd.items())
 
 
+@pytest.mark.parametrize(("theirs", "ours"), [(2, 2), (8, 8), (9, 201), (200, 201), (201, 201), (1000, 1000)])
+def test_no_task_opens_a_file_for_each_of_many_partitions(theirs: int, ours: int) -> None:
+    session = spark().newSession()
+    session.conf.set("spark.sql.shuffle.partitions", str(theirs))
+    assert sessions.new_session(session).conf.get("spark.sql.shuffle.partitions") == str(ours)
+
+
 def test_every_setting_is_one_that_spark_knows() -> None:
     known = {row[0] for row in spark().sql("SET -v").collect()}
     made = sessions.new_session(spark())

@@ -49,6 +49,7 @@ SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.sql.optimizer.collapseProjectAlwaysInline": "false",
         "spark.sql.subexpressionElimination.enabled": "true",
         "spark.sql.adaptive.enabled": "true",
+        "spark.sql.adaptive.coalescePartitions.enabled": "true",
         # these rules skip stages if no row passes a condition, which shows in the time of a query about one person
         "spark.sql.adaptive.optimizer.excludedRules": ",".join(
             (
@@ -78,7 +79,9 @@ NOT_REACHED = "The Spark Connect server could not be reached."
 RESTART = "PySpark cannot start a second one in a process: start this program again."
 _NEW_SESSION = "Start another with SparkSession.builder.getOrCreate(), and open the source again with it."
 _CHECK_SERVER = "Check that it runs, the host and port after sc://, and the token."
-_COPIED = ("spark.sql.catalog.", "spark.sql.shuffle.partitions", "spark.sql.files.maxPartitionBytes")
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_BYPASS, _FEW = "spark.shuffle.sort.bypassMergeThreshold", 8
+_COPIED = ("spark.sql.catalog.", _PARTITIONS, "spark.sql.files.maxPartitionBytes")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _EXIT_WAIT = 2.0
 _PORT, _REACH = 15002, 10  # of Spark Connect; seconds
@@ -135,8 +138,21 @@ def new_session(session: SparkSession) -> SparkSession:
     for name, value in {**copied, **SETTINGS}.items():
         if _setting(ours, name) != value and (name in SETTINGS or ours.conf.isModifiable(name)):
             ours.conf.set(name, value)
+    _avoid_files_by_partition(ours)
     _copy_current_database(session, ours)
     return ours
+
+
+def _avoid_files_by_partition(session: SparkSession) -> None:
+    """Raise the number of shuffle partitions above the limit up to which a task opens a file for every partition.
+
+    Spark opens those files when the first row comes, so 200 files would show in the time of a query about one person.
+    Above the limit a task sorts its rows into one file. A few files take no time worth mentioning. Adaptive execution
+    merges small partitions again, so the number of tasks is as before.
+    """
+    partitions, limit = int(_setting(session, _PARTITIONS) or 200), int(_setting(session, _BYPASS) or 200)
+    if _FEW < partitions <= limit:
+        session.conf.set(_PARTITIONS, str(limit + 1))
 
 
 @contextmanager
