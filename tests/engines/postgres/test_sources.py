@@ -391,6 +391,26 @@ def test_row_security_that_comes_later_fails_instead_of_hiding_rows(visits: Data
     opened.close()
 
 
+def test_the_settings_of_a_role_do_not_apply(visits: Database) -> None:
+    settings = {
+        "row_security": ("on", "off"),
+        "search_path": ("public", "pg_catalog"),
+        "timezone": ("Asia/Tokyo", "UTC"),
+        "datestyle": ("German", "ISO, YMD"),
+        "standard_conforming_strings": ("off", "on"),
+        "extra_float_digits": ("0", "1"),
+        "array_nulls": ("off", "on"),
+        "transform_null_equals": ("on", "off"),
+    }
+    for name, (theirs, _) in settings.items():
+        visits.run(f"ALTER ROLE {visits.role} SET {name} = '{theirs}'")
+    opened = open_postgres(visits.reader)
+    with opened._reading() as run:
+        found = {name: run(f"SELECT current_setting('{name}')", {})[0][0] for name in settings}
+    opened.close()
+    assert found == {name: ours for name, (_, ours) in settings.items()}
+
+
 # --- what cannot be opened ------------------------------------------------------------------------------------------
 
 
