@@ -28,6 +28,7 @@ from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError, RefusedError
 from tacit.query.histograms import Histograms
 from tacit.query.plan import Plan
+from tacit.query.policy import TablePolicy
 from tacit.query.sql.parse import parse
 
 SECRET = (3, 5)
@@ -127,21 +128,23 @@ def agree(engines: dict[UnitKind, Engines], wanted: int) -> int:
 
 
 @pytest.fixture(scope="module", params=["duckdb", "postgres", "spark"])
-def joins(request: pytest.FixtureRequest) -> Iterator[tuple[StatementEngine, Tables]]:
-    """Each engine, open on the tables of `test_joins`, with what is in them."""
+def joins(request: pytest.FixtureRequest) -> Iterator[tuple[StatementEngine, Tables, dict[str, TablePolicy]]]:
+    """Each engine, open on the tables of `test_joins`, with their rows and policies."""
     chance = random.Random(7)  # noqa: S311 - test data
     data = {
         table: [{column: chance.choice(JOINED_VALUES[column]) for column in shape} for _ in range(25)]
         for table, shape in SHAPES.items()
     }
     with joined(request.param, SHAPES, data, ("r", "c")) as engine:
-        yield engine, data
+        yield engine, data, policies(engine, groups=MANY)
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_joins_are_what_nested_loops_give_on_every_engine(joins: tuple[StatementEngine, Tables], source: str) -> None:
-    engine, data = joins
-    plan = parse(question_of(source), policies(engine, groups=MANY))
+def test_joins_are_what_nested_loops_give_on_every_engine(
+    joins: tuple[StatementEngine, Tables, dict[str, TablePolicy]], source: str
+) -> None:
+    engine, data, known = joins
+    plan = parse(question_of(source), known)
     assert engine.measure_with(plan, SECRET) == added_up(plan, cells(plan, joined_rows(plan, data)))
 
 

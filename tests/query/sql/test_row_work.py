@@ -166,7 +166,7 @@ def test_aimed_work_is_refused_with_the_public_limit(sql: str) -> None:
 
 
 def test_the_steps_of_an_accepted_query_are_within_the_limit() -> None:
-    for copies in range(1, 1001, 50):
+    for copies in (1, 10, 100, 1000):
         for sql in AIMED.values():
             try:
                 plan = plan_of(sql, size=1000, copies=copies)
