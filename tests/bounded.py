@@ -86,8 +86,8 @@ def plan_of(
     )
 
 
-def with_reach(bundle: Bundle, reach: int) -> Bundle:
-    return replace(bundle, reach=reach)
+def with_contribution(bundle: Bundle, size: int) -> Bundle:
+    return replace(bundle, contribution=size)
 
 
 def measured(plan: Plan, rows: Sequence[Row]) -> list[list[int]]:

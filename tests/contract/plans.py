@@ -34,13 +34,13 @@ def table(
 
 
 def plan(policy: TablePolicy, *measures: Measure, keys: Sequence[Key] = (), where: Expression | None = None) -> Plan:
-    """A plan of one bundle, whose reach is what the measures can reach."""
-    reach = sum(reach_of(measure, policy.max_rows or 1) for measure in measures)
-    bundle = Bundle(measures=measures, reach=reach, nonnegative=False)
+    """A plan of one bundle, with the largest contribution that the measures allow."""
+    size = sum(contribution_of(measure, policy.max_rows or 1) for measure in measures)
+    bundle = Bundle(measures=measures, contribution=size, nonnegative=False)
     return Plan(sql="", table=policy, where=where, keys=tuple(keys), bundles=(bundle,), aggregates=(), outputs=())
 
 
-def reach_of(measure: Measure, max_rows: int) -> int:
+def contribution_of(measure: Measure, max_rows: int) -> int:
     return 1 if measure.per == "unit" else max_rows * max(map(abs, measure.extremes)) << measure.fraction_bits
 
 
@@ -75,7 +75,7 @@ PRESENT: list[Expression] = [*VALUES, NAME, B, D, M]
 
 @st.composite
 def measures(draw: st.DrawFn, max_rows: int) -> Measure:
-    """A measure whose reach stays within 2^62."""
+    """A measure whose contribution stays within 2^62."""
     fine = draw(st.integers(0, 20))
     match draw(st.sampled_from(["row", "present", "value", "value", "value", "units", "units with", "bins", "bins"])):
         case "row":

@@ -51,7 +51,7 @@ def test_each_unit_keeps_max_groups_cells_and_what_it_keeps_adds_up(
     engine: Opener, asked: Plan, data: list[Row]
 ) -> None:
     units = [unit for unit in UNITS if unit is not None]
-    marks = Bundle(measures=tuple(map(is_unit, units)), reach=len(units), nonnegative=True)
+    marks = Bundle(measures=tuple(map(is_unit, units)), contribution=len(units), nonnegative=True)
     with_marks = Plan(
         sql="",
         table=asked.table,
@@ -83,7 +83,7 @@ def test_a_unit_moves_the_integers_by_no_more_than_its_reach(
     rest = [one for one in rest if one["u"] in one_cell and one["u"] in others]
     with_it = rest + [{**one, "u": 1} for one in data]
     changed = rest + [{**one, "u": 1} for one in data[::-2]]
-    bound = asked.bundles[0].reach * asked.groups
+    bound = asked.bundles[0].contribution * asked.groups
     without, whole, other = (answer(engine, asked, some) for some in (rest, with_it, changed))
     assert _distance(without, whole) <= bound
     assert _distance(without, other) <= bound

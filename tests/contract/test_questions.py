@@ -181,14 +181,14 @@ def in_bundles(plan: Plan, change: Callable[[Bundle], Bundle]) -> Plan:
     return replace(plan, bundles=tuple(map(change, plan.bundles)))
 
 
-def reach_times(share: Callable[[int], int], plan: Plan) -> Plan:
-    return in_bundles(plan, lambda bundle: replace(bundle, reach=share(bundle.reach)))
+def contribution_times(share: Callable[[int], int], plan: Plan) -> Plan:
+    return in_bundles(plan, lambda bundle: replace(bundle, contribution=share(bundle.contribution)))
 
 
 def a_row_fewer(plan: Plan) -> Plan:
     """Return a plan with the sensitivity of max_rows - 1."""
     rows = plan.table.rows
-    return reach_times(lambda reach: reach if reach == 1 else reach * (rows - 1) // rows, plan) if rows > 1 else plan
+    return contribution_times(lambda size: size if size == 1 else size * (rows - 1) // rows, plan) if rows > 1 else plan
 
 
 ERRORS: dict[str, Error] = {
@@ -196,7 +196,9 @@ ERRORS: dict[str, Error] = {
     "a row more is measured": Error(measured=lambda plan: in_table(plan, max_rows=plan.table.rows + 1)),
     "a group fewer is claimed": Error(claimed=lambda plan: in_table(plan, max_groups=max(1, plan.table.groups - 1))),
     "twice the groups are measured": Error(measured=lambda plan: in_table(plan, max_groups=2 * plan.table.groups)),
-    "a reach smaller by one is claimed": Error(claimed=partial(reach_times, lambda reach: max(1, reach - 1))),
+    "a contribution smaller by one is claimed": Error(
+        claimed=partial(contribution_times, lambda size: max(1, size - 1))
+    ),
     "a change is claimed to be a removal": Error(claimed=lambda plan: in_table(plan, neighbours="add/remove")),
     "the choice of cells changes with the table": Error(secret=OTHER_SECRET),
     "rows are measured where units are asked": Error(measured=lambda plan: in_table(plan, unit=None)),

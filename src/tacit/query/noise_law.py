@@ -1,7 +1,7 @@
 """The noise of one bundle, and the sensitivity that it must cover.
 
 **Sensitivity.** By construction (see `plan`) one unit's integers are in at most g = min(max_groups, cells) cells. In
-each cell the absolute values of a bundle's integers sum to at most its reach R. So a bundle moves by at most
+each cell the absolute values of a bundle's integers sum to at most its contribution R. So a bundle moves by at most
 
 | | add/remove | change one | of one integer a cell that is ≥ 0 (or ≤ 0) |
 |---|---|---|---|
@@ -13,7 +13,7 @@ Change one is a removal and an addition. For non-negative integers the vectors x
 together, and two integers from 0 to R differ by at most R. So the count of a whole table moves by 1, not by 2.
 
 A bundle that is added up over keys (`over`) may get all g cells of a unit in one of its cells. It then has one cell of
-reach g·R in place of g cells of reach R. Blocks of bins add up integers of one cell, which changes nothing.
+contribution g·R in place of g cells of contribution R. Blocks of bins add up integers of one cell, which changes nothing.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ step is subtracted from t for the difference between the integers' law and the c
 
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return the largest change of a bundle by one unit: in L1 for Laplace noise, in L2 squared for Gaussian noise."""
-    cells, size = (plan.groups, bundle.reach) if bundle.over is None else (1, plan.groups * bundle.reach)
-    reach = size if law == "laplace" else size**2
+    cells, size = (plan.groups, bundle.contribution) if bundle.over is None else (1, plan.groups * bundle.contribution)
+    moved = size if law == "laplace" else size**2
     if plan.table.neighbours == "add/remove":
-        return cells * reach
+        return cells * moved
     if bundle.nonnegative and bundle.width == 1 and bundle.over is None:
-        return _changed_cells(plan, bundle) * reach
-    return cells * reach * (2 if bundle.nonnegative or law == "laplace" else 4)
+        return _changed_cells(plan, bundle) * moved
+    return cells * moved * (2 if bundle.nonnegative or law == "laplace" else 4)
 
 
 def changed_integers(plan: Plan, bundle: Bundle) -> int:
     """Return how many of a bundle's integers can differ between neighbouring tables.
 
-    A unit's integers in a cell are whole and sum to at most the reach, so at most that many of them are not 0.
+    A unit's integers in a cell are whole and sum to at most the contribution, so at most that many of them are not 0.
     """
     units = 2 if plan.table.neighbours == "change one" else 1
-    nonzero = units * plan.groups * min(bundle.width, bundle.reach)
+    nonzero = units * plan.groups * min(bundle.width, bundle.contribution)
     return min(_changed_cells(plan, bundle) * bundle.width, nonzero)
 
 
@@ -111,8 +111,8 @@ class NoiseLaw:
 
     def around(self, noisy: int, beta: Fraction) -> tuple[int, int]:
         """Return ends that hold an integer with probability ≥ 1-β, given that integer with noise."""
-        reach = self.quantile(beta)
-        return noisy - reach, noisy + reach
+        error = self.quantile(beta)
+        return noisy - error, noisy + error
 
     def spread(self, weights: Sequence[float], beta: float) -> float:
         """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law, on the safe side.

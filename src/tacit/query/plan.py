@@ -13,22 +13,22 @@ bounded here, in one way for all measures:
   [low, high] and becomes v = sign·x + offset. Rows with NULL or NaN count for nothing; but if the measure has an
   `absent`, they count like other rows, with `absent` as their v.
 * The values of a unit's n rows in the cell are added up to V. If n > max_rows, V·max_rows/n is used instead. This times
-  2^fraction_bits, truncated toward zero, is the unit's integer. Its size is at most `reach` =
+  2^fraction_bits, truncated toward zero, is the unit's integer. Its size is at most `contribution` =
   max_rows·max|v|·2^fraction_bits.
 * A measure with `per="unit"` is 1 for a unit that has at least one row in the cell (with a `value` that is not NULL),
-  and `reach` is 1.
+  and `contribution` is 1.
 * A measure with `bins` > 1 is a vector. `value` is the number of a row's bin, and there is one integer for each bin:
   that of the unit's rows in the bin, scaled by max_rows/n as above, where n counts the unit's rows of all bins in the
-  cell. So the sum of the vector is at most `reach`.
+  cell. So the sum of the vector is at most `contribution`.
 * A measure with `per="value"` counts the different values in the cell. At most max_rows of the values that a unit's
   rows have there are kept, chosen by the keyed hash, and a value counts once for all units that have it. That is not a
-  sum over units, but one unit more or less still changes it by at most `reach` = max_rows.
+  sum over units, but one unit more or less still changes it by at most `contribution` = max_rows.
 * At most max_groups of a unit's cells are kept, chosen by a keyed hash, not by the values.
 
-Measures that are bounded together form a **bundle**: `reach` bounds the sum of absolute values of a unit's integers in
-one cell over all measures of the bundle. One bundle has one noise scale. A bundle may be measured coarsely: integers
-are added up over blocks of bins, or over the keys that it does not name, before they get noise. Every integer goes into
-one sum, so the bound on the sum of absolute values still holds.
+Measures that are bounded together form a **bundle**: `contribution` bounds the sum of absolute values of a unit's
+integers in one cell over all measures of the bundle. One bundle has one noise scale. A bundle may be measured coarsely:
+integers are added up over blocks of bins, or over the keys that it does not name, before they get noise. Every integer
+goes into one sum, so the bound on the sum of absolute values still holds.
 
 A key without listed values is **open**: its groups are discovered in the data, privately (see
 `pricing.partition_selection`).
@@ -71,18 +71,30 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """Measures that share one noise scale; `reach` bounds Σ|integers| of one unit in one cell, over all of them.
+    """Measures that share one noise scale; `contribution` bounds Σ|integers| of one unit in one cell.
 
     `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the keys by
     which the integers stay separate; None stands for all keys.
     """
 
     measures: tuple[Measure, ...]
-    reach: int
+    contribution: int
     nonnegative: bool
     weight: Fraction = Fraction(1)
     block: int = 1
     over: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        """Return all fields, with the name `reach` that `contribution` had before: ledgers hold hashes of this text."""
+        fields = {
+            "measures": self.measures,
+            "reach": self.contribution,
+            "nonnegative": self.nonnegative,
+            "weight": self.weight,
+            "block": self.block,
+            "over": self.over,
+        }
+        return f"Bundle({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
     @property
     def width(self) -> int:

@@ -44,7 +44,7 @@ def test_the_text_of_a_statement_is_as_it_was() -> None:
 def test_a_unit_moves_the_integers_by_no_more_than_its_reach_whatever_the_others_have(
     asked: Plan, data: list[Row], secret: tuple[int, int]
 ) -> None:
-    bound = asked.bundles[0].reach * asked.groups
+    bound = asked.bundles[0].contribution * asked.groups
     whole, without = measured(asked, data, secret), measured(asked, [one for one in data if one["u"] != 1], secret)
     changed = measured(asked, [{**one, "name": "a", "x": 1.5} if one["u"] == 1 else one for one in data], secret)
     assert distance(whole, without) <= bound

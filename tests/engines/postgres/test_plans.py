@@ -83,7 +83,7 @@ def test_each_unit_keeps_max_groups_cells_in_all_statements_of_a_plan(
 ) -> None:
     refill(clinic, data)
     units = [unit for unit in UNITS if unit is not None]
-    marks = Bundle(measures=tuple(map(is_unit, units)), reach=len(units), nonnegative=True)
+    marks = Bundle(measures=tuple(map(is_unit, units)), contribution=len(units), nonnegative=True)
     both = Plan(
         sql="",
         table=asked.table,
@@ -139,7 +139,7 @@ def test_many_measures_are_answered_in_several_statements_that_agree(clinic: Dat
     one = plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")])
     with pytest.raises(InvalidError, match="too many parts"):
         engine.check(one)  # a bundle is never cut
-    bundles = tuple(Bundle(measures=(each,), reach=9, nonnegative=False) for each in one.bundles[0].measures)
+    bundles = tuple(Bundle(measures=(each,), contribution=9, nonnegative=False) for each in one.bundles[0].measures)
     assert len(engine._statements(replace(one, bundles=bundles))) > 1
     found = engine.measure(replace(one, bundles=bundles))
     assert sum(found[0]) == 50

@@ -75,7 +75,7 @@ def test_a_part_that_comes_between_two_statements_is_found_out(
 
 def test_a_bundle_is_never_cut_into_two_statements() -> None:
     def bundle(size: int) -> Bundle:
-        return Bundle(measures=(Measure(value=None),) * size, reach=1, nonnegative=True)
+        return Bundle(measures=(Measure(value=None),) * size, contribution=1, nonnegative=True)
 
     sizes = [
         [len(one.measures) for one in piece] for piece in pieces([bundle(n) for n in (150, 50, 1, 300, 2, 198, 1)])

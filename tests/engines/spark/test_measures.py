@@ -139,7 +139,7 @@ def test_a_unit_keeps_as_many_cells_as_it_may(asked: Plan, data: list[Row]) -> N
         assert sum(spark.measure(counted)[0]) == expected
         without = [row for row in data if row["u"] != 1]
         other, _ = opened_on(without)
-        bound = asked.bundles[0].reach * asked.groups
+        bound = asked.bundles[0].contribution * asked.groups
         whole, less = spark.measure_with(asked, (5, 6)), other.measure_with(asked, (5, 6))
         moved = sum(
             abs(a - b) for left, right in zip(whole, less, strict=True) for a, b in zip(left, right, strict=True)

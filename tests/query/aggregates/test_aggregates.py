@@ -87,7 +87,7 @@ def test_reach_is_the_most_that_a_units_rows_add_up_to(ends: Bounds, rows: int) 
             sum(abs(m.sign * x + m.offset) * rows * 2**m.fraction_bits for m in bundle.measures)
             for x in (bundle.measures[0].low, bundle.measures[0].high)
         ]
-        assert bundle.reach == max(1, *corners)
+        assert bundle.contribution == max(1, *corners)
 
 
 @given(some_bounds())
@@ -101,9 +101,9 @@ def test_a_bundle_is_called_nonnegative_only_if_its_integers_are_of_one_sign(end
 def test_counts_have_one_measure_that_is_never_negative() -> None:
     for value in (None, REAL, Column("k", "text")):
         (bundle,) = bundles_of(ask_for("count", value, None), policy(rows=7))
-        assert (bundle.reach, bundle.nonnegative, len(bundle.measures)) == (7, True, 1)
+        assert (bundle.contribution, bundle.nonnegative, len(bundle.measures)) == (7, True, 1)
     (bundle,) = bundles_of(ask_for("count_units", None, None), policy(rows=7))
-    assert (bundle.reach, bundle.nonnegative, bundle.measures[0].per) == (1, True, "unit")
+    assert (bundle.contribution, bundle.nonnegative, bundle.measures[0].per) == (1, True, "unit")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_scaled_contributions_are_truncated_toward_zero() -> None:
 def test_no_units_integers_exceed_the_reach(ends: Bounds, values: list[float], rows: int, function: str) -> None:
     (bundle,) = bundles_of(ask_for(function, REAL, ends), policy(rows=rows))
     integers = [contribution(m, [{"x": x} for x in values], rows) for m in bundle.measures]
-    assert sum(map(abs, integers)) <= bundle.reach
+    assert sum(map(abs, integers)) <= bundle.contribution
 
 
 # --- estimates without noise are the bounded statistic ----------------------------------------------------------

@@ -50,15 +50,15 @@ def test_all_that_can_share_does_and_nothing_else() -> None:
 
 
 @given(units, st.integers(1, 4))
-def test_a_units_integers_stay_within_the_reach_of_the_average_alone(
+def test_a_units_integers_stay_within_the_contribution_of_the_average_alone(
     units: list[list[int | None]], max_rows: int
 ) -> None:
     table = policy(rows=max_rows)
     (shared,), _ = arrange(ALL, table)
     (alone,), _ = arrange([ALL[3]], table)
-    assert shared.reach == alone.reach
+    assert shared.contribution == alone.contribution
     for own in units:
-        assert sum(map(abs, integers(shared, [own], max_rows))) <= shared.reach
+        assert sum(map(abs, integers(shared, [own], max_rows))) <= shared.contribution
 
 
 @given(units)
@@ -80,7 +80,7 @@ def hits(ask: Ask, law: Literal["laplace", "gaussian"], runs: int, factor: float
     exact = integers(bundle, [[5, None], [60, 60, 2], [-7]] * 100, 2)
     truth = STATISTICS[ask.function].interval(ask, [Released(bundle, exact, SILENT)], 0.5)
     middle = sum(truth) / 2
-    size = Fraction(bundle.reach) * 3
+    size = Fraction(bundle.contribution) * 3
     noise = NoiseLaw(law=law, amount=size if law == "laplace" else size**2, sensitivity=1, moving=3)
     grown = Fraction(factor) if law == "laplace" else Fraction(factor) ** 2
     drawn = NoiseLaw(law=law, amount=noise.amount * grown, sensitivity=1, moving=3).draw(3 * runs)

@@ -69,11 +69,11 @@ def test_no_row_adds_more_than_its_reach_and_all_rows_add_as_much_to_what_makes_
             sums.add(sum(integers[:whole]))
             most = max(most, sum(integers))
     assert len(sums) == 1
-    assert most <= bundle.reach
+    assert most <= bundle.contribution
     if function != "corr":
-        assert sums == {bundle.reach}
+        assert sums == {bundle.contribution}
     else:
-        assert bundle.reach <= 3 / 2 * sums.pop()
+        assert bundle.contribution <= 3 / 2 * sums.pop()
 
 
 @given(
@@ -86,7 +86,7 @@ def test_no_units_integers_exceed_the_reach(function: str, values: list[tuple[fl
     rows: list[Row] = [{"x": x, "n": n} for x, n in values]
     integers = [contribution(measure, rows, most) for measure in bundle.measures]
     assert min(integers) >= 0
-    assert sum(integers) <= bundle.reach
+    assert sum(integers) <= bundle.contribution
 
 
 @given(
@@ -103,7 +103,7 @@ def test_integers_fit_whatever_the_bounds_and_the_rows(
     if function in SPREADS:
         ask = Ask(function=function, values=(REAL,), bounds=((low, low + width),))
     (bundle,) = bundles_of(ask, policy(rows=most))
-    assert bundle.reach <= 2**63
+    assert bundle.contribution <= 2**63
     for measure in bundle.measures:
         statement_measures.check(measure, most)
         assert measure.value is not None
@@ -481,7 +481,7 @@ def test_the_moments_of_a_quadratic_function_of_noise(law: Law) -> None:
 def test_sums_are_counted_in_rows() -> None:
     plan = plan_of(ROW, ask_of("var_pop"))
     (bundle,) = plan.bundles
-    unit = bundle.reach
+    unit = bundle.contribution
     z = noisy_sums(Released(bundle, (unit, 3 * unit, 0), SILENT), (unit,) * 3)
     assert z.sums.tolist() == [1, 3, 0]
     assert z.scales[0] == pytest.approx(0.001 / unit)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from bounded import REAL, WHOLE, Bounds, Row, ask_for, bounds, key, measured, plan_of, policy, with_reach
+from bounded import REAL, WHOLE, Bounds, Row, ask_for, bounds, key, measured, plan_of, policy, with_contribution
 from tacit.errors import InvalidError, TooMuchNoiseError
 from tacit.guarantees import filters
 from tacit.guarantees.composition import compose
@@ -146,7 +146,7 @@ def test_the_sensitivity_is_attained_so_that_a_planted_smaller_reach_is_found(
     (bundle,) = plan.bundles
     l1, l2_squared = farthest(plan, neighbouring(plan, [], ENDS, 4), 0)
     assert l1 == sensitivity(plan, bundle, "laplace")
-    planted = with_reach(bundle, bundle.reach - 1)
+    planted = with_contribution(bundle, bundle.contribution - 1)
     assert l1 > sensitivity(plan, planted, "laplace")
     assert l2_squared == sensitivity(plan, bundle, "gaussian") > sensitivity(plan, planted, "gaussian")
 
@@ -155,8 +155,8 @@ def test_a_mixed_sum_attains_twice_its_reach_up_to_its_narrower_side() -> None:
     even = ask_for("sum", WHOLE, bounds(-4, 4))
     plan = plan_of(policy(groups=2, rows=2, neighbours="change one"), even, keys=KEYS[1])
     l1, l2_squared = farthest(plan, neighbouring(plan, [], ENDS, 4), 0)
-    assert l1 == sensitivity(plan, plan.bundles[0], "laplace") == 2 * 2 * plan.bundles[0].reach
-    assert l2_squared == sensitivity(plan, plan.bundles[0], "gaussian") == 2 * 4 * plan.bundles[0].reach ** 2
+    assert l1 == sensitivity(plan, plan.bundles[0], "laplace") == 2 * 2 * plan.bundles[0].contribution
+    assert l2_squared == sensitivity(plan, plan.bundles[0], "gaussian") == 2 * 4 * plan.bundles[0].contribution ** 2
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])

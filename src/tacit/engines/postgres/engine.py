@@ -91,7 +91,7 @@ class PostgresEngine(StatementEngine):
     def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
         """Return a plan's statements; many measures are split into pieces, which choose the same cells.
 
-        A bundle is never split: its reach holds for one state of the data, and statements may see different partitions
+        A bundle is never split: its contribution is bounded for one state of the data, and statements may see different partitions
         (see `_partitions`; that is detected, but only at the end).
         """
         statements, first = [], 0

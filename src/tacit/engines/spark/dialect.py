@@ -10,7 +10,7 @@ of 22 bits that are summed separately, v = ⌊v/2^22⌋·2^22 + (v mod 2^22), wi
 known, DECIMAL(38,0) is summed: at most 2^63 summands of at most 2^63 stay below 2^126. One unit never has 2^32 rows in
 a cell, so with `one_unit` sums of d ≤ 2^31 are computed by TRY_SUM, which never fails. If there were more rows, the
 unit's sum would be NULL and the unit would not count there. All d are ≥ 0, so the sum is NULL exactly if the total does
-not fit, in any order of the rows. That is a function of the unit's own rows, and within its reach.
+not fit, in any order of the rows. That is a function of the unit's own rows, and within its contribution.
 
 **The choice of cells** uses row numbers. Spark computes a common table twice if it is read twice, so words (see
 `contribution_bounding`) took 2.0 times the CPU time of the plain `GROUP BY unit, key`, and row numbers 1.4 times,

@@ -86,7 +86,7 @@ def split(plan: Plan) -> list[tuple[tuple[int, ...], Plan]]:
 
 
 def _bundle(requested: Sequence[Measure]) -> Bundle:
-    return Bundle(measures=tuple(requested), reach=1, nonnegative=False)
+    return Bundle(measures=tuple(requested), contribution=1, nonnegative=False)
 
 
 def is_binned(plan: Plan) -> bool:

@@ -87,8 +87,8 @@ def balanced(value: Expression, bounds: Bounds, table: TablePolicy, *, absent: b
     sums = [replace(plain, offset=-g.low), replace(plain, sign=-1, offset=g.high)]
     if absent:
         sums.append(replace(plain, sign=0, absent=g.high - g.low))
-    reach = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
-    return Bundle(measures=tuple(sums), reach=reach, nonnegative=True)
+    contribution = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
+    return Bundle(measures=tuple(sums), contribution=contribution, nonnegative=True)
 
 
 def _edge(sums: Released, end: float, confidence: ConfidenceLevel) -> float:

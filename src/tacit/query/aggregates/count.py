@@ -32,7 +32,7 @@ class Count:
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure: 1 for every row, or for every row with a value; a unit adds at most max_rows."""
         measure = Measure(value=_present(ask.values[0]) if ask.values else None)
-        return (Bundle(measures=(measure,), reach=table.rows, nonnegative=True),)
+        return (Bundle(measures=(measure,), contribution=table.rows, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a count, which is whole."""
@@ -79,7 +79,7 @@ class CountUnits(Count):
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure: 1 for every unit in the cell."""
         del ask, table
-        return (Bundle(measures=(Measure(value=None, per="unit"),), reach=1, nonnegative=True),)
+        return (Bundle(measures=(Measure(value=None, per="unit"),), contribution=1, nonnegative=True),)
 
 
 class CountDistinct(Count):
@@ -88,7 +88,7 @@ class CountDistinct(Count):
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure that counts values, not rows."""
         measure = Measure(value=ask.values[0], per="value")
-        return (Bundle(measures=(measure,), reach=rows_of(table), nonnegative=True),)
+        return (Bundle(measures=(measure,), contribution=rows_of(table), nonnegative=True),)
 
 
 def is_unit_count(ask: Ask, table: TablePolicy) -> bool:

@@ -67,8 +67,8 @@ class Covariance:
             value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True)
         )
         bits = fraction_bits(first.width * second.width)
-        reach = max(1, rows_of(table) * first.width * second.width << bits)
-        return (Bundle(measures=_products(first, second, bits), reach=reach, nonnegative=True),)
+        contribution = max(1, rows_of(table) * first.width * second.width << bits)
+        return (Bundle(measures=_products(first, second, bits), contribution=contribution, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a covariance."""
@@ -140,7 +140,7 @@ class Correlation:
         inner = _inner(first, second, both << bits), _inner(second, first, both << bits)
         each = (both << bits) + sum(measure.high << measure.fraction_bits for measure in inner)
         measures = *_products(first, second, bits), *inner
-        return (Bundle(measures=measures, reach=rows_of(table) * each, nonnegative=True),)
+        return (Bundle(measures=measures, contribution=rows_of(table) * each, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a correlation."""

@@ -3,7 +3,7 @@
 **Sums** (`value_grid`). Whole numbers with whole bounds are counted unchanged if there are at most 2^31 of them. Any
 other value is rounded to a grid of about 2^24 steps. The step is a power of two, and the bounds move outward to the
 grid by less than a step each. The sensitivity is that of the moved bounds. A unit's scaled sum is truncated on a grid
-finer by 2^fraction_bits. So truncation removes far less from a million units than the reach of one unit.
+finer by 2^fraction_bits. So truncation removes far less from a million units than the contribution of one unit.
 
 **Squares and products** (`value_steps`). A value x between a and b becomes d = clamp(⌊x/step + ½⌋, low, high) - low, a
 whole number from 0 to W = high - low; that is the listed function `steps`. Any polynomial of such numbers is then an
@@ -12,7 +12,7 @@ up exactly. No engine has to support squares.
 
 Whole numbers with whole bounds are counted unchanged if there are at most 2^bits of them. Any other value is rounded to
 a grid of up to 2^bits steps, as above. A square takes twice the bits, so there are fewer steps than for sums: bits =
-(36 - log₂ max_rows)/2, from 15 to 18. So the reach of a unit stays small and its noise fits 64 bits. Moving x by half a
+(36 - log₂ max_rows)/2, from 15 to 18. So the contribution of a unit stays small and its noise fits 64 bits. Moving x by half a
 step of (b-a)/2^18 moves a variance by at most (b-a)²/2^18.
 """
 

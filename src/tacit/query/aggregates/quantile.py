@@ -122,7 +122,7 @@ class Quantile:
         return tuple(
             Bundle(
                 measures=(measure,),
-                reach=table.rows << fine,
+                contribution=table.rows << fine,
                 nonnegative=True,
                 weight=Fraction(1, form.levels),
                 block=block,

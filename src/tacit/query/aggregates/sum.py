@@ -22,8 +22,8 @@ class Sum:
         value = ask.values[0]
         g = value_grid(value, ask.bounds[0], table)
         measure = Measure(value=value, step=g.step, low=g.low, high=g.high, fraction_bits=g.fraction_bits)
-        reach = max(1, table.rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
-        return (Bundle(measures=(measure,), reach=reach, nonnegative=g.low >= 0 or g.high <= 0),)
+        contribution = max(1, table.rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
+        return (Bundle(measures=(measure,), contribution=contribution, nonnegative=g.low >= 0 or g.high <= 0),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of the sum: integer if the values are."""
@@ -40,8 +40,8 @@ class Sum:
         """Return the noisy sum plus or minus the exact quantile of its noise."""
         del ask
         sums = released[0]
-        middle, reach = _weighted(sums), _spread(_weights(sums.bundle), sums.noise, confidence)
-        low, high = (_in_steps(sums.bundle, middle + side * reach) for side in (-1, 1))
+        middle, error = _weighted(sums), _spread(_weights(sums.bundle), sums.noise, confidence)
+        low, high = (_in_steps(sums.bundle, middle + side * error) for side in (-1, 1))
         return (float(floor(low)), float(ceil(high))) if _is_whole(sums) else (float(low), float(high))
 
     def error(

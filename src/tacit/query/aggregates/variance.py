@@ -64,8 +64,8 @@ class Variance:
             whole_measure(between, square // 2, bits),
             whole_measure(above, square, bits),
         )
-        reach = max(1, rows_of(table) * square << bits)
-        return (Bundle(measures=measures, reach=reach, nonnegative=True),)
+        contribution = max(1, rows_of(table) * square << bits)
+        return (Bundle(measures=measures, contribution=contribution, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a variance."""

@@ -17,7 +17,7 @@ from tacit.query.expressions import Kind
 from tacit.query.expressions.casts import CASTS
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy.arguments import is_name
-from tacit.query.policy.column_values import KINDS, MOST_REACH, read_bounds, read_days, read_keys, settle_kind
+from tacit.query.policy.column_values import KINDS, LARGEST_BOUND, read_bounds, read_days, read_keys, settle_kind
 from tacit.query.policy.declaration import TableDeclaration
 from tacit.query.policy.mistakes import DeclaredValueError, TableMistake, nearest
 
@@ -129,8 +129,8 @@ def _unit_mistakes(
         yield TableMistake("unit", None, message)
     for name in ("max_groups", "max_rows"):
         value = getattr(declaration, name)
-        if value is not None and not 1 <= (whole(value) or 0) <= MOST_REACH:
-            yield TableMistake(name, None, f"must be a whole number from 1 to {MOST_REACH:,}, not {show(value)}")
+        if value is not None and not 1 <= (whole(value) or 0) <= LARGEST_BOUND:
+            yield TableMistake(name, None, f"must be a whole number from 1 to {LARGEST_BOUND:,}, not {show(value)}")
 
 
 def _neighbours_mistakes(neighbours: object) -> Iterator[TableMistake]:

@@ -21,7 +21,7 @@ from tacit.query.policy.mistakes import DeclaredValueError
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 MOST_KEYS: Final = 100_000
-MOST_REACH: Final = 10**9  # for max_groups and max_rows: far more than is useful, and sums stay within 128 bits
+LARGEST_BOUND: Final = 10**9  # for max_groups and max_rows: far more than is useful, and sums stay within 128 bits
 
 _NUMBERS: Final = ("integer", "real")
 _TWO_NUMBERS = "two finite numbers, the lower one first"

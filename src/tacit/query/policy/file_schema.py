@@ -17,14 +17,14 @@ from tacit.errors import bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import positive, to_fraction
 from tacit.query.expressions import Kind
-from tacit.query.policy.column_values import MOST_REACH
+from tacit.query.policy.column_values import LARGEST_BOUND
 
 _PROBABILITY = "a number from 0 to less than 1"
 _SOURCE = (
     "the path of a Parquet, CSV or DuckDB file, a glob of the first two, "
     "or postgresql://…, spark:… or sc://…, in quotes"
 )
-_REACH = f"a whole number from 1 to {MOST_REACH:,}"
+_LIMIT = f"a whole number from 1 to {LARGEST_BOUND:,}"
 
 
 def _amount(value: object) -> Fraction:
@@ -41,7 +41,7 @@ def _delta(value: object) -> Fraction:
 _Amount: TypeAlias = Annotated[Fraction, PlainValidator(_amount)]
 _Delta: TypeAlias = Annotated[Fraction, PlainValidator(_delta)]
 _NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
-_Whole: TypeAlias = Annotated[int, Field(ge=1, le=MOST_REACH)]
+_Whole: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST_BOUND)]
 
 
 class _Model(BaseModel):
@@ -87,8 +87,8 @@ class TableModel(_Model):
         examples=['unit = "patient_id"'],
     )
     each_row: bool = Field(default=False, description="true or false", examples=["each_row = true"])
-    max_groups: _Whole | None = Field(None, description=_REACH, examples=["max_groups = 3"])
-    max_rows: _Whole | None = Field(None, description=_REACH, examples=["max_rows = 5"])
+    max_groups: _Whole | None = Field(None, description=_LIMIT, examples=["max_groups = 3"])
+    max_rows: _Whole | None = Field(None, description=_LIMIT, examples=["max_rows = 5"])
     columns: dict[str, ColumnModel] = Field(
         default_factory=dict,
         description="a table of columns",

@@ -100,7 +100,7 @@ def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
     return {
         "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
         "measures": [_measure(measure) for measure in bundle.measures],
-        "reach_in_one_group": bundle.reach,
+        "reach_in_one_group": bundle.contribution,
         **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
         "law": f"discrete {law.law}",
         "scale" if law.law == "laplace" else "variance": str(law.amount),
