@@ -34,7 +34,12 @@ def bounds(low: float, high: float) -> Bounds:
 
 
 def policy(
-    *, groups: int = 1, rows: int = 1, neighbours: Neighbours = "add/remove", unit: str | None = UNIT
+    *,
+    groups: int | None = 1,
+    rows: int | None = 1,
+    reach: int | None = None,
+    neighbours: Neighbours = "add/remove",
+    unit: str | None = UNIT,
 ) -> TablePolicy:
     """A table with a unit, a text key, a real x in [-1, 1] and a whole n in [0, 10]."""
     columns = {
@@ -43,7 +48,15 @@ def policy(
         "x": ColumnPolicy(kind="real", bounds=bounds(-1, 1)),
         "n": ColumnPolicy(kind="integer", bounds=bounds(0, 10)),
     }
-    return TablePolicy(name="t", unit=unit, max_groups=groups, max_rows=rows, neighbours=neighbours, columns=columns)
+    return TablePolicy(
+        name="t",
+        unit=unit,
+        max_groups=groups,
+        max_rows=rows,
+        reach=reach,
+        neighbours=neighbours,
+        columns=columns,
+    )
 
 
 def key(name: str, *values: Value) -> Key:
@@ -123,14 +136,14 @@ def _hashed(unit: Value, cell: tuple[Value, ...]) -> bytes:
 
 def different(measure: Measure, rows: Sequence[Row]) -> set[Value]:
     """The different values of some rows; -0.0 and 0.0 are equal in Python too."""
-    return {value for row in rows if not _is_null(value := _of(measure, row))}
+    return {value for row in rows if not is_null(value := value_of(measure, row))}
 
 
 def contributions(measure: Measure, rows: Sequence[Row], max_rows: int) -> list[int]:
     """One unit's integers in one cell: one for each bin."""
     if measure.bins == 1:
         return [contribution(measure, rows, max_rows)]
-    there = [value for row in rows if not _is_null(value := _of(measure, row))]
+    there = [value for row in rows if not is_null(value := value_of(measure, row))]
     found = [0] * measure.bins
     for number, n in Counter(there).items():
         share = Fraction(n) if len(there) <= max_rows else Fraction(n * max_rows, len(there))
@@ -140,25 +153,25 @@ def contributions(measure: Measure, rows: Sequence[Row], max_rows: int) -> list[
 
 def contribution(measure: Measure, rows: Sequence[Row], max_rows: int) -> int:
     """One unit's integer in one cell."""
-    there = [value for row in rows if not _is_null(value := _of(measure, row))]
+    there = [value for row in rows if not is_null(value := value_of(measure, row))]
     if measure.per == "unit":
         return int(bool(there))
-    total = sum(measure.sign * _on_grid(measure, value) + measure.offset for value in there)
+    total = sum(measure.sign * on_grid(measure, value) + measure.offset for value in there)
     counted = len(there) if measure.absent is None else len(rows)
     total += (counted - len(there)) * (measure.absent or 0)
     share = Fraction(total) if counted <= max_rows else Fraction(total * max_rows, counted)
     return trunc(share * (1 << measure.fraction_bits))
 
 
-def _of(measure: Measure, row: Row) -> Value:
+def value_of(measure: Measure, row: Row) -> Value:
     return 1 if measure.value is None else evaluate(measure.value, row)
 
 
-def _is_null(value: Value) -> bool:
+def is_null(value: Value) -> bool:
     return value is None or (isinstance(value, float) and isnan(value))
 
 
-def _on_grid(measure: Measure, value: Value) -> int:
+def on_grid(measure: Measure, value: Value) -> int:
     assert isinstance(value, (int, float))
     if value in (inf, -inf):
         return measure.high if value > 0 else measure.low

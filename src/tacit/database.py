@@ -22,6 +22,7 @@ from tacit.ledger.records import budget_like, left_of
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.limits import Limits
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
 from tacit.query.results.quote import Question, Quote
@@ -41,14 +42,17 @@ class Options(TypedDict, total=False):
     keys: Mapping[str, Sequence[Value]] | None
     confidence: float
     assume: int | None
+    reach: int | None
+    max_groups: int | None
+    max_rows: int | None
 
 
 class Database:
     """Private tables behind one budget; see `open`.
 
     In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
-    tables. A column may be an expression in SQL. The cost is given as for `sql`: `epsilon=`, `delta=`, `rho=` or
-    `error=`.
+    tables. A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`,
+    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class Database:
         self._tables = dict(tables)
         self._session = Session(self._tables, ledger, version=version, analyst=analyst, data_version=data_version)
 
-    def plan(
+    def plan(  # noqa: PLR0913 - the cost, the limits and what they are shown with
         self,
         query: str,
         *,
@@ -75,6 +79,9 @@ class Database:
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
+        reach: int | None = None,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
     ) -> SessionQuote:
         """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
 
@@ -88,6 +95,10 @@ class Database:
             keys: public values of group keys that the policy does not list, by the name in the answer.
             confidence: the probability that the errors are not larger.
             assume: the number of units that a group is assumed to have, for the error of averages.
+            reach: the largest number of rows as which a unit counts in this answer, in place of the policy's. Limits
+                change the error, never the guarantee.
+            max_groups: the largest number of groups in which a unit counts, in place of the policy's.
+            max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
         """
         return self._quote(
             query,
@@ -98,6 +109,9 @@ class Database:
             keys=keys,
             confidence=confidence,
             assume=assume,
+            reach=reach,
+            max_groups=max_groups,
+            max_rows=max_rows,
         )
 
     def sql(  # noqa: PLR0913 - as `plan`, and a name
@@ -111,6 +125,9 @@ class Database:
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
+        reach: int | None = None,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
         request: str | None = None,
     ) -> Release:
         """Run a query and charge it; the arguments are those of `plan`.
@@ -128,6 +145,9 @@ class Database:
             keys=keys,
             confidence=confidence,
             assume=assume,
+            reach=reach,
+            max_groups=max_groups,
+            max_rows=max_rows,
         )
         return self._session.answer(quote, request)
 
@@ -330,4 +350,7 @@ def _question(query: str, options: Options) -> Question:
         keys=dict(keys) if isinstance(keys, Mapping) else keys,
         confidence=options.get("confidence", 0.95),
         assume=options.get("assume"),
+        limits=Limits(
+            reach=options.get("reach"), max_groups=options.get("max_groups"), max_rows=options.get("max_rows")
+        ),
     )

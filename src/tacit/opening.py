@@ -48,6 +48,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     unit: str | _Row | None = None,
     max_groups: int | None = None,
     max_rows: int | None = None,
+    reach: int | None = None,
     bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
     keys: Mapping[str, Sequence[Value]] | None = None,
     hidden: Collection[str] = (),
@@ -71,6 +72,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: the largest number of groups of one answer in which a unit counts.
         max_rows: the largest number of rows as which a unit counts in one group.
+        reach: the largest number of rows as which a unit counts in one answer, in whichever groups they are. A unit
+            with more rows has all of them scaled down together.
         bounds: the smallest and largest value of numbers, the first and last day of dates; never read from the data.
         keys: the public values of columns to group by.
         hidden: columns that a query must not use.

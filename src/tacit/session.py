@@ -113,7 +113,8 @@ class Session:
             return self._priced(plan, question)
 
     def _parse(self, question: Question) -> Plan:
-        plan = parse(question.query, self.tables, keys=question.keys)
+        tables = {name: question.limits.apply(policy) for name, policy in self.tables.items()}
+        plan = parse(question.query, tables, keys=question.keys)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",

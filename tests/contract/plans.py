@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import product
@@ -27,21 +28,39 @@ Cells = Mapping[Value, Mapping[int, Sequence[Row]]]
 
 
 def table(
-    *, unit: str | None = "u", groups: int | None = 1, rows: int | None = 1, kinds: Mapping[str, Kind] = KINDS
+    *,
+    unit: str | None = "u",
+    groups: int | None = 1,
+    rows: int | None = 1,
+    reach: int | None = None,
+    kinds: Mapping[str, Kind] = KINDS,
 ) -> TablePolicy:
-    columns = {name: ColumnPolicy(kind=kind) for name, kind in kinds.items()}
-    return TablePolicy(name="t", unit=unit, max_groups=groups, max_rows=rows, neighbours="add/remove", columns=columns)
+    return TablePolicy(
+        name="t",
+        unit=unit,
+        max_groups=groups,
+        max_rows=rows,
+        reach=reach,
+        neighbours="add/remove",
+        columns={name: ColumnPolicy(kind=kind) for name, kind in kinds.items()},
+    )
 
 
 def plan(policy: TablePolicy, *measures: Measure, keys: Sequence[Key] = (), where: Expression | None = None) -> Plan:
     """A plan of one bundle, with the largest contribution that the measures allow."""
-    size = sum(contribution_of(measure, policy.max_rows or 1) for measure in measures)
-    bundle = Bundle(measures=measures, contribution=size, nonnegative=False)
+    limited = policy.max_rows is not None or policy.reach is not None
+    size = sum(contribution_of(measure, policy.rows if limited else 1) for measure in measures)
+    total = None if policy.reach is None else sum(total_of(measure, policy.reach) for measure in measures)
+    bundle = Bundle(measures=measures, contribution=size, nonnegative=False, total=total)
     return Plan(sql="", table=policy, where=where, keys=tuple(keys), bundles=(bundle,), aggregates=(), outputs=())
 
 
 def contribution_of(measure: Measure, max_rows: int) -> int:
-    return 1 if measure.per == "unit" else max_rows * max(map(abs, measure.extremes)) << measure.fraction_bits
+    return (1 if measure.per == "unit" else max_rows * max(map(abs, measure.extremes))) << measure.fraction_bits
+
+
+def total_of(measure: Measure, reach: int) -> int:
+    return reach * (1 if measure.per == "unit" else max(map(abs, measure.extremes))) << measure.fraction_bits
 
 
 def key(expression: Expression, *values: Value) -> Key:
@@ -153,12 +172,17 @@ WHERES: list[Expression | None] = [
 
 
 @st.composite
-def plans(draw: st.DrawFn, *, unit: str | None = "u", groups: int | None = None) -> Plan:
-    """A plan with up to two keys, so with up to some thousand cells."""
+def plans(draw: st.DrawFn, *, unit: str | None = "u", groups: int | None = None, reach: bool = False) -> Plan:
+    """A plan with up to two keys, so with up to some thousand cells. With `reach`, other limits may be absent."""
     max_rows = draw(st.integers(1, 4) | st.just(10**9))
     keys = [draw(one) for one in draw(st.lists(st.sampled_from(KEYS), max_size=2))]
     policy = table(unit=unit, groups=groups or draw(st.integers(1, 4)), rows=max_rows)
-    asked = draw(st.lists(measures(max_rows if max_rows < 5 else 10**9), min_size=1, max_size=4))
+    largest = max_rows if max_rows < 5 else 10**9
+    if reach:
+        limits = {"max_rows": draw(st.none() | st.integers(1, 4)), "reach": draw(st.integers(1, 6) | st.just(10**9))}
+        policy = replace(policy, **limits)  # type: ignore[arg-type]  # both are whole or None
+        largest = limits["reach"]
+    asked = draw(st.lists(measures(largest), min_size=1, max_size=4))
     return plan(policy, *asked, keys=keys, where=draw(st.sampled_from(WHERES)))
 
 

@@ -208,7 +208,9 @@ def kinds_of(unit: UnitKind) -> dict[str, Kind]:
     return {"u": "integer" if unit == "row" else unit, **KINDS}
 
 
-def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> TablePolicy:
+def policy(
+    unit: UnitKind, neighbours: Neighbours, groups: int | None, rows: int | None, reach: int | None = None
+) -> TablePolicy:
     """Return the policy of the table `t`, as `tacit.open` builds it."""
     return table_policy(
         "t",
@@ -216,6 +218,7 @@ def policy(unit: UnitKind, neighbours: Neighbours, groups: int, rows: int) -> Ta
         unit=ROW if unit == "row" else "u",
         max_groups=groups,
         max_rows=rows,
+        reach=reach,
         bounds=BOUNDS,
         keys=KEYS,
         neighbours=neighbours,
@@ -295,6 +298,16 @@ def some_rows(draw: st.DrawFn, units: Sequence[Value], counts: Sequence[int]) ->
     return rows
 
 
+Limits = tuple[int | None, int | None, int | None]
+"""max_groups, max_rows and reach."""
+
+_LIMIT = st.sampled_from([1, 1, 2, 2, 2, 3, 10**6])
+_MAYBE = st.none() | _LIMIT
+BOX: st.SearchStrategy[Limits] = st.tuples(_LIMIT, _LIMIT, st.none())
+REACHED: st.SearchStrategy[Limits] = st.tuples(_MAYBE, _MAYBE, _LIMIT | st.sampled_from([4, 5, 7]))
+"""A reach, and any combination of the other two limits."""
+
+
 @st.composite
 def trials(
     draw: st.DrawFn,
@@ -304,12 +317,12 @@ def trials(
     most: int = 3,
     relations: Sequence[Neighbours] = ("add/remove", "change one"),
     found: bool = False,
+    limits: st.SearchStrategy[Limits] = BOX,
 ) -> Trial:
     """Draw a query, a table, and some neighbours of the table under the relation of its policy."""
     unit = draw(st.sampled_from(units))
     relation: Neighbours = draw(st.sampled_from(relations))
-    reach = st.sampled_from([1, 1, 2, 2, 2, 3, 10**6])
-    table = policy(unit, relation, draw(reach), draw(reach))
+    table = policy(unit, relation, *draw(limits))
     values = draw(st.lists(st.sampled_from(UNITS[unit]), min_size=1, max_size=3, unique_by=repr))
     rows = draw(some_rows(values, [8, 12, 4, 1]))
     neighbour = _other_row if unit == "row" else _other_unit

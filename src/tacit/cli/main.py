@@ -98,6 +98,9 @@ def plan(  # noqa: PLR0913 - one for each option
     error: options.ErrorOption = None,
     confidence: options.ConfidenceOption = 0.95,
     assume: options.AssumeOption = None,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     json: options.JsonOption = False,
@@ -107,7 +110,9 @@ def plan(  # noqa: PLR0913 - one for each option
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    query.plan(access, query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume), json=json)
+    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
+    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits)
+    query.plan(access, question, json=json)
 
 
 @app.command()
@@ -121,6 +126,9 @@ def query(  # noqa: PLR0913 - one for each option
     error: options.ErrorOption = None,
     confidence: options.ConfidenceOption = 0.95,
     assume: options.AssumeOption = None,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     request: options.RequestOption = None,
@@ -133,7 +141,10 @@ def query(  # noqa: PLR0913 - one for each option
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, request=request)
+    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
+    question = query.QueryOptions(
+        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, request=request
+    )
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
 
 

@@ -34,6 +34,17 @@ ErrorOption = Annotated[
 ]
 ConfidenceOption = Annotated[float, typer.Option(help="The probability with which errors and intervals hold.")]
 AssumeOption = Annotated[int | None, typer.Option(help="The assumed number of units per group, for averages.")]
+ReachOption = Annotated[
+    int | None,
+    typer.Option(help="The largest number of rows as which a unit counts in the answer; by default the policy's."),
+]
+MaxGroupsOption = Annotated[
+    int | None, typer.Option(help="The largest number of groups in which a unit counts; by default the policy's.")
+]
+MaxRowsOption = Annotated[
+    int | None,
+    typer.Option(help="The largest number of rows as which a unit counts in one group; by default the policy's."),
+]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -69,6 +69,7 @@ class QueryOptions:
     cost: Cost
     confidence: float
     assume: int | None
+    limits: Mapping[str, int | None]
     request: str | None = None
 
     def plan(self, db: Database) -> Quote:
@@ -80,7 +81,7 @@ class QueryOptions:
         return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
-        return {**asdict(self.cost), "confidence": self.confidence, "assume": self.assume}
+        return {**asdict(self.cost), "confidence": self.confidence, "assume": self.assume, **self.limits}
 
 
 def init(source: str, table: str | None) -> None:
@@ -273,6 +274,7 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "error": quote.error | dict.fromkeys(quote.unknown),
         "intervals": meaning(quote.plan),
         "assume": quote.assume,
+        "limits": {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")},
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }
 

@@ -15,9 +15,9 @@ table, say of the unit u, and for each joined table of one of its rows, or of NU
 
 Only rows of u and public rows decide whether rows match, and whether a LEFT JOIN finds no match. So the joined rows of
 u are a function of the rows of u, and the joined rows of all other units stay the same if the rows of u change or are
-removed. The joined rows are a table with a unit column like any other. The contribution bounds max_groups and max_rows
-apply to *them*, after all joins. A join that multiplies a unit's rows multiplies the rows that are scaled down, not the
-reach.
+removed. The joined rows are a table with a unit column like any other. The contribution bounds max_groups, max_rows
+and reach apply to *them*, after all joins. A join that multiplies a unit's rows multiplies the rows that are scaled
+down, not the rows as which they count.
 
 If each row is a unit (no unit column), a row must stay one row: such a table is joined with public tables alone, on a
 column of theirs that has no value twice. tacit reads public tables once, when it opens them, so this property, and the
@@ -25,8 +25,8 @@ keys and bounds taken from them, cannot change after the plan is made. In Postgr
 cannot be stored: each query checks again, in the state of the data that it reads, that no value occurs twice; new
 values are not keys, and are clamped to the bounds.
 
-For two private tables the smaller max_groups and the smaller max_rows apply, in either order of the tables: both limits
-hold, and the order of a join does not change its price.
+For two private tables the smaller of both limits applies, for max_groups, max_rows and reach, in either order of the
+tables: both limits hold, and the order of a join does not change its price.
 
 Not supported: joins that keep public rows without a match (whether a public row has a match reveals who is in the data,
 and the answer would have to show it unbounded), joins of private tables on anything but the unit (a row of one unit

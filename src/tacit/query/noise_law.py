@@ -1,19 +1,26 @@
 """The noise of one bundle, and the sensitivity that it must cover.
 
 **Sensitivity.** By construction (see `plan`) one unit's integers are in at most g = min(max_groups, cells) cells. In
-each cell the absolute values of a bundle's integers sum to at most its contribution R. So a bundle moves by at most
+each cell the absolute values of a bundle's integers sum to at most its contribution K. In all cells together they sum
+to at most T = g·K, or to the bundle's total if a reach makes that smaller. So a bundle moves by at most
 
-| | add/remove | change one | of one integer a cell that is ≥ 0 (or ≤ 0) |
+| | add/remove | change one | change one, of one integer a cell |
 |---|---|---|---|
-| L1 | g·R | 2g·R | c·R |
-| L2 squared | g·R² | 2g·R² if all integers are ≥ 0 (or all ≤ 0), else 4g·R² | c·R² |
+| L1 | T | 2T | min(2T, c·D) |
+| L2 squared | K·T | 2K·T if all integers are ≥ 0 (or all ≤ 0), else 4K·T | the same, and at most c·D² |
 
-Change one is a removal and an addition. For non-negative integers the vectors x and y of two units satisfy ‖x-y‖² ≤
-‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0; and ‖x‖₂ ≤ ‖x‖₁ in each cell. The two units are in at most c = min(2g, cells) cells
-together, and two integers from 0 to R differ by at most R. So the count of a whole table moves by 1, not by 2.
+*Add/remove.* Let kᵢ be the sum of absolute values in cell i. The L1 norm is Σkᵢ ≤ T. The squared L2 norm is at most
+Σkᵢ² ≤ K·Σkᵢ ≤ K·T. Let a row of weight 1 add at most B. With max_groups = G, max_rows = M and reach = R, K is
+min(M, R)·B and T is min(R, g·M)·B. So L1 ≤ min(R, G·M)·B and L2² ≤ min(R², M·R, G·M²)·B².
 
-A bundle that is added up over keys (`over`) may get all g cells of a unit in one of its cells. It then has one cell of
-contribution g·R in place of g cells of contribution R. Blocks of bins add up integers of one cell, which changes nothing.
+*Change one* is a removal and an addition. For non-negative integers the vectors x and y of two units satisfy ‖x-y‖² ≤
+‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0. For others ‖x-y‖ ≤ ‖x‖ + ‖y‖. The two units are in at most c = min(2g, cells) cells
+together. If all integers are ≥ 0 (or all ≤ 0), two of one cell differ by at most D = K. So the count of a whole table
+moves by 1, not by 2. If a row adds from a·B' < 0 to b·B' > 0, the weights of its unit's rows sum to at most K/B, and
+two integers of one cell differ by at most D = (b - a)·B'·K/B. That is used if there is a reach.
+
+A bundle that is added up over keys (`over`) may get all cells of a unit in one of its cells. It then has one cell of
+contribution T in place of g cells of contribution K. Blocks of bins add up integers of one cell, which changes nothing.
 """
 
 from __future__ import annotations
@@ -45,22 +52,38 @@ step is subtracted from t for the difference between the integers' law and the c
 
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return the largest change of a bundle by one unit: in L1 for Laplace noise, in L2 squared for Gaussian noise."""
-    cells, size = (plan.groups, bundle.contribution) if bundle.over is None else (1, plan.groups * bundle.contribution)
-    moved = size if law == "laplace" else size**2
+    total = _total(plan, bundle)
+    cell = min(bundle.contribution, total) if bundle.over is None else total
+    moved = total if law == "laplace" else cell * total
     if plan.table.neighbours == "add/remove":
-        return cells * moved
-    if bundle.nonnegative and bundle.width == 1 and bundle.over is None:
-        return _changed_cells(plan, bundle) * moved
-    return cells * moved * (2 if bundle.nonnegative or law == "laplace" else 4)
+        return moved
+    changed = moved * (2 if bundle.nonnegative or law == "laplace" else 4)
+    if bundle.over is not None or bundle.width > 1 or not (bundle.nonnegative or bundle.total):
+        return changed
+    difference = cell if bundle.nonnegative else _difference(bundle, cell)
+    return min(changed, _changed_cells(plan, bundle) * difference ** (1 if law == "laplace" else 2))
+
+
+def _total(plan: Plan, bundle: Bundle) -> int:
+    """Return T, the largest sum of absolute values of one unit's integers in all cells."""
+    cells = plan.groups * bundle.contribution
+    return cells if bundle.total is None else min(bundle.total, cells)
+
+
+def _difference(bundle: Bundle, cell: int) -> int:
+    """Return D, the largest difference of two units' integers in one cell, for a measure of both signs."""
+    low, high = bundle.measures[0].extremes
+    return -(-cell * (max(high, 0) - min(low, 0)) // max(abs(low), abs(high)))
 
 
 def changed_integers(plan: Plan, bundle: Bundle) -> int:
     """Return how many of a bundle's integers can differ between neighbouring tables.
 
     A unit's integers in a cell are whole and sum to at most the contribution, so at most that many of them are not 0.
+    The same holds for its integers in all cells and the total.
     """
     units = 2 if plan.table.neighbours == "change one" else 1
-    nonzero = units * plan.groups * min(bundle.width, bundle.contribution)
+    nonzero = units * min(plan.groups * min(bundle.width, bundle.contribution), _total(plan, bundle))
     return min(_changed_cells(plan, bundle) * bundle.width, nonzero)
 
 

@@ -15,14 +15,24 @@ bounded here, in one way for all measures:
 * The values of a unit's n rows in the cell are added up to V. If n > max_rows, V·max_rows/n is used instead. This times
   2^fraction_bits, truncated toward zero, is the unit's integer. Its size is at most `contribution` =
   max_rows·max|v|·2^fraction_bits.
-* A measure with `per="unit"` is 1 for a unit that has at least one row in the cell (with a `value` that is not NULL),
-  and `contribution` is 1.
+* With a `reach`, every row has the weight min(1, reach/N, max_rows/n), the smallest and never a product. N is the
+  number of the unit's rows in all cells that it keeps, with or without a value. A limit that is not given does not
+  count. V is the sum of the weighted values. If there is no max_rows and all cells are listed, the weight depends on
+  the unit alone: each row is truncated alone, v·reach·2^fraction_bits/N toward zero, and nothing is grouped by unit and
+  cell. Otherwise V·2^fraction_bits is truncated. The weights of a unit's rows add up to at most min(max_rows, reach) in
+  a cell and to at most reach in all cells. Truncation makes no integer larger. So `contribution` is
+  min(max_rows, reach)·max|v|·2^fraction_bits, and over all cells the unit's integers add up to at most `total` =
+  reach·max|v|·2^fraction_bits.
+* A measure with `per="unit"` is 2^fraction_bits for a unit that has at least one row in the cell (with a `value` that
+  is not NULL), and `contribution` is 2^fraction_bits. With a reach below the number k of cells that the unit keeps it
+  is ⌊reach·2^fraction_bits/k⌋, and `total` is reach·2^fraction_bits. That does not apply to discovered groups.
 * A measure with `bins` > 1 is a vector. `value` is the number of a row's bin, and there is one integer for each bin:
   that of the unit's rows in the bin, scaled by max_rows/n as above, where n counts the unit's rows of all bins in the
-  cell. So the sum of the vector is at most `contribution`.
+  cell, and by reach/N. So the sum of the vector is at most `contribution`.
 * A measure with `per="value"` counts the different values in the cell. At most max_rows of the values that a unit's
   rows have there are kept, chosen by the keyed hash, and a value counts once for all units that have it. That is not a
-  sum over units, but one unit more or less still changes it by at most `contribution` = max_rows.
+  sum over units, but one unit more or less still changes it by at most `contribution` = max_rows. With a reach, at most
+  reach of the unit's pairs (cell, value) are kept, chosen by the same hash.
 * At most max_groups of a unit's cells are kept, chosen by a keyed hash, not by the values.
 
 Measures that are bounded together form a **bundle**: `contribution` bounds the sum of absolute values of a unit's
@@ -73,6 +83,7 @@ class Measure:
 class Bundle:
     """Measures that share one noise scale; `contribution` bounds Σ|integers| of one unit in one cell.
 
+    `total` bounds the same sum over all cells if the table has a reach; None stands for no bound but that of a cell.
     `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the keys by
     which the integers stay separate; None stands for all keys.
     """
@@ -83,9 +94,13 @@ class Bundle:
     weight: Fraction = Fraction(1)
     block: int = 1
     over: tuple[int, ...] | None = None
+    total: int | None = None
 
     def __repr__(self) -> str:
-        """Return all fields, with the name `reach` that `contribution` had before: ledgers hold hashes of this text."""
+        """Return all fields as older versions did, because ledgers hold hashes of this text.
+
+        There `contribution` was named `reach`, and there was no `total`.
+        """
         fields = {
             "measures": self.measures,
             "reach": self.contribution,
@@ -93,6 +108,7 @@ class Bundle:
             "weight": self.weight,
             "block": self.block,
             "over": self.over,
+            **({} if self.total is None else {"total": self.total}),
         }
         return f"Bundle({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
@@ -239,7 +255,26 @@ class Plan:
 
     @property
     def groups(self) -> int:
-        """The largest number of cells of one unit; 1 if each row is a unit."""
-        if self.table.unit is None or self.cells in (0, 1):
+        """The largest number of cells of one unit; 1 if each row is a unit.
+
+        Without max_groups it is the number of listed cells. Discovered groups need max_groups.
+        """
+        table = self.table
+        if table.unit is None or self.cells in (0, 1):
             return 1
-        return self.table.groups if self.cells is None else min(self.table.groups, self.cells)
+        if self.cells is None:
+            return table.groups
+        if table.max_groups is None:
+            table.check_limited()
+            return self.cells
+        return min(table.max_groups, self.cells)
+
+    @property
+    def weighs_rows(self) -> bool:
+        """True if a row's weight depends on its unit alone, so that rows are weighed one by one (see the module)."""
+        return (
+            self.table.unit is not None
+            and self.table.reach is not None
+            and self.table.max_rows is None
+            and not self.open
+        )

@@ -91,8 +91,8 @@ class PostgresEngine(StatementEngine):
     def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
         """Return a plan's statements; many measures are split into pieces, which choose the same cells.
 
-        A bundle is never split: its contribution is bounded for one state of the data, and statements may see different partitions
-        (see `_partitions`; that is detected, but only at the end).
+        A bundle is never split: its contribution is bounded for one state of the data, and statements may see different
+        partitions (see `_partitions`; that is detected, but only at the end).
         """
         statements, first = [], 0
         for piece in pieces(plan.bundles):

@@ -17,6 +17,9 @@ from tacit.query.expressions import Kind, Value
 
 SQL: TypeAlias = exp.Expr
 
+CommonTables: TypeAlias = list[tuple[str, str, str]]
+"""The common tables of a WITH clause: each with its name, MATERIALIZED or nothing, and its SQL."""
+
 TYPES: Final[Mapping[Kind, str]] = MappingProxyType(
     {
         "integer": "BIGINT",

@@ -61,29 +61,53 @@ KEPT = "located JOIN kept ON u = unit WHERE (bits >> CAST(cell AS BIGINT)) & 1 =
 """The rows whose cell is among the bits of their unit."""
 
 
-def numbered(max_groups: int, dialect: Dialect, by: Sequence[str] = ("cell",), *, rank: str = "ROW_NUMBER") -> str:
-    """Return a SELECT of the kept rows of `pairs` (u, cell, …). A cell may consist of several columns.
+def numbered(
+    max_groups: int,
+    dialect: Dialect,
+    by: Sequence[str] = ("cell",),
+    *,
+    rank: str = "ROW_NUMBER",
+    source: str = "pairs",
+) -> str:
+    """Return a SELECT of the kept rows of `source` (u, cell, …). A cell may consist of several columns.
 
     If a cell has several rows, `rank` must be DENSE_RANK, which numbers cells instead of rows.
     """
     order = f"{dialect.hashed(['u', *by])} DESC, {', '.join(by)}"
-    return _first(max_groups, "pairs", f"{rank}() OVER (PARTITION BY u ORDER BY {order})")
+    return _first(max_groups, source, f"{rank}() OVER (PARTITION BY u ORDER BY {order})")
 
 
-def _first(most: int, source: str, rank: str) -> str:
-    return f"SELECT * FROM (SELECT *, {rank} AS place_of_it FROM {source}) AS ranked WHERE place_of_it <= {most}"
+def _first(most: int, source: str, rank: str, place: str = "place_of_it") -> str:
+    return f"SELECT * FROM (SELECT *, {rank} AS {place} FROM {source}) AS ranked WHERE {place} <= {most}"
 
 
-def values(max_rows: int, source: str, dialect: Dialect) -> Iterator[tuple[str, str]]:
+def values(max_rows: int | None, reach: int | None, source: str, dialect: Dialect) -> Iterator[tuple[str, str]]:
     """Yield the common tables that turn rows (u, cell, v) into `brought`, the distinct values of each unit in a cell.
 
     A unit keeps the values with the largest hashes; ties are broken by the value. So it keeps exactly
-    min(max_rows, its distinct values).
+    min(max_rows, its distinct values) in a cell. Of the pairs (cell, value) that are left it keeps the `reach` with the
+    largest hashes, and ties are broken by the cell and the value.
     """
     yield "there", f"SELECT u, cell, v FROM (SELECT u, cell, v FROM {source}) AS every WHERE v IS NOT NULL"
     yield "different", "SELECT DISTINCT u, cell, v FROM there"
-    order = _by_value(["cell"], "v", dialect)
-    yield "brought", _first(max_rows, "different", f"ROW_NUMBER() OVER (PARTITION BY u, cell ORDER BY {order})")
+    order, left = _by_value(["cell"], "v", dialect), "different"
+    if max_rows is not None:
+        left = "brought" if reach is None else "in_cells"
+        yield left, _first(max_rows, "different", f"ROW_NUMBER() OVER (PARTITION BY u, cell ORDER BY {order})")
+    if reach is not None:
+        yield "brought", reached_values(reach, left, ["cell"], "v", dialect)
+
+
+def reached_values(reach: int, source: str, by: Sequence[str], value: str, dialect: Dialect) -> str:
+    """Return a SELECT of at most `reach` different pairs (cell, value) of each unit; columns name the cell."""
+    order = f"{dialect.hashed(['u', *by, value])} DESC, {', '.join([*by, value])}"
+    return _first(reach, source, f"ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order})", "place_in_unit")
+
+
+def group_values(max_rows: int, source: str, by: Sequence[str], value: str, dialect: Dialect) -> str:
+    """Return a SELECT of at most max_rows different values of each unit in each cell; columns name the cell."""
+    rank = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(['u', *by])} ORDER BY {_by_value(by, value, dialect)})"
+    return _first(max_rows, source, rank, "place_in_group")
 
 
 def best_values(max_rows: int, by: Sequence[str], dialect: Dialect) -> str:

@@ -41,6 +41,9 @@ class Dialect(ABC):
     materialized: ClassVar[str] = "MATERIALIZED "
     """The keyword before a common table that is read twice."""
 
+    computes_again: ClassVar[bool] = False
+    """True if a common table is computed once for each use of it, even with that keyword."""
+
     after_layer: ClassVar[str] = ""
     """A clause after a layer of computed columns, so that each column is computed once."""
 

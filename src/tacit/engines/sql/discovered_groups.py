@@ -27,6 +27,9 @@ not depend on the order of rows.
     answer           by (place, bin): the sums over units of each unit's integers, as in `histogram`;
                      or by place: the number of distinct values in `brought`, as in `statement`
 
+With a reach, `everywhere` and `reached` stand between `chosen` and what follows. They have the number of a unit's rows
+in all groups that it keeps, or at most `reach` of its values there. They do not depend on which groups are released.
+
 **Which groups a unit keeps.** The groups of all rows of a unit that count, including rows without an x, are ranked by
 the hash of the unit and the keys under the query's secret, and then by the keys, as in the first pass. The rows of the
 first max_groups groups are kept. DENSE_RANK gives all rows of `pairs` in one group the same rank, and different groups
@@ -50,17 +53,17 @@ from sqlglot import exp
 
 from tacit.arrays import Ints
 from tacit.engines.sql import contribution_bounding, measures
-from tacit.engines.sql.builder import cast, column, infix, whole
+from tacit.engines.sql.builder import CommonTables, cast, column, infix, whole
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.histogram import bin_grid, check_bins, integer_of, split, total_of
+from tacit.engines.sql.histogram import bin_grid, check_bins, integer_of, rows_of_unit, split, total_of
 from tacit.engines.sql.statement import (
-    CommonTables,
     MeasureColumns,
+    checked_rows,
     counted_value,
+    everywhere,
     key_joins,
     key_lists,
     located_rows,
-    max_rows_of,
     measure_columns,
     shares_of,
     sums_by,
@@ -99,17 +102,22 @@ def open_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Op
     """Return the first statement of a plan over a source with these columns and types, or raise InvalidError."""
     requested = [_UNITS, *(measure for bundle in plan.bundles for measure in bundle.measures)]
     for measure in requested:
-        measures.check(measure, max_rows_of(plan, measure))
+        measures.check(measure, checked_rows(plan, measure))
     needed, by = measure_columns(requested), [f"g{index}" for index in range(len(plan.keys))]
     unit = [] if plan.table.unit is None else ["u"]
     tables = [*located_rows(plan, types, needed, dialect, coded=False), ("opened", "", _opened(plan, dialect))]
-    tables.append(("pairs", "", sums_by([*unit, *by], needed, requested, "opened", dialect)))
+    reached = bool(unit) and plan.table.reach is not None
+    tables.append(("pairs", "", sums_by([*unit, *by], needed, requested, "opened", dialect, counted=reached)))
+    last = "pairs"
     if unit:
         tables.append(("chosen", "", contribution_bounding.numbered(plan.groups, dialect, by)))
-    shares = [shares_of(plan, measure, needed.names(measure), dialect) for measure in requested]
+        last = "chosen"
+    if reached:
+        tables.append(everywhere("chosen", dialect))
+        last = "everywhere"
+    shares = [shares_of(plan, measure, needed, dialect) for measure in requested]
     texts = dict.fromkeys(dialect.text(sql) for terms in shares for sql, _ in terms)
     sums = ", ".join([*by, *(f"{text} AS s{index}" for index, text in enumerate(texts))])
-    last = "chosen" if unit else "pairs"
     sql = f"WITH {with_clause(tables)}\nSELECT {sums} FROM {last} GROUP BY {', '.join(by)}"
     columns = {text: len(by) + index for index, text in enumerate(texts)}
     indexed = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in terms) for terms in shares[1:])
@@ -158,7 +166,7 @@ def _is_second(bundle: Bundle) -> bool:
 def shown_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> ShownStatement:
     """Return the statement of a plan with one measure that is not a plain sum, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
-    measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
+    measures.check(measure, checked_rows(plan, measure))
     by = [f"g{index}" for index in range(len(plan.keys))]
     if measure.bins > 1:
         check_bins(measure)
@@ -191,10 +199,30 @@ def _chosen(plan: Plan, by: Sequence[str], x: str, dialect: Dialect) -> CommonTa
     if unit:
         source = "chosen"
         tables.append(("chosen", "", contribution_bounding.numbered(plan.groups, dialect, by, rank="DENSE_RANK")))
+    more = ["n"]
+    if unit and plan.table.reach is not None:
+        tables += _reached(plan, by, x, dialect)
+        source, more = "reached", ["n", *["rows_of_unit"][x == "v" :]]
     is_shown = " AND ".join(dialect.null_safe_equal(f"c.{key}", f"s.{key}") for key in by)
-    columns = ", ".join(["s.place", *(f"c.{name}" for name in [*unit, *by]), f"c.{x} AS x", "n"])
+    columns = ", ".join(["s.place", *(f"c.{name}" for name in [*unit, *by]), f"c.{x} AS x", *more])
     there = f"SELECT {columns} FROM {source} AS c JOIN {SHOWN} AS s ON {is_shown} WHERE c.{x} IS NOT NULL"
     return [*tables, ("there", "", there)]
+
+
+def _reached(plan: Plan, by: Sequence[str], x: str, dialect: Dialect) -> CommonTables:
+    """Return the common tables from `chosen` to `reached`, if there is a reach: before it is known what is released.
+
+    For bins they add the number of a unit's rows in all groups that it keeps. Of values they keep at most max_rows in
+    each group, and at most `reach` in all groups.
+    """
+    if x != "v":
+        return [("reached", "", f"SELECT *, {rows_of_unit(dialect)} FROM chosen")]
+    tables, last = [("valued", "", f"SELECT * FROM chosen WHERE {x} IS NOT NULL")], "valued"
+    if plan.table.max_rows is not None:
+        tables.append(("in_groups", "", contribution_bounding.group_values(plan.table.rows, last, by, x, dialect)))
+        last = "in_groups"
+    reach = plan.table.reach or plan.table.rows
+    return [*tables, ("reached", "", contribution_bounding.reached_values(reach, last, by, x, dialect))]
 
 
 def _bins(plan: Plan, measure: Measure, dialect: Dialect) -> CommonTables:
@@ -203,10 +231,11 @@ def _bins(plan: Plan, measure: Measure, dialect: Dialect) -> CommonTables:
         total = dialect.text(infix(exp.Mul, cast(column("n"), "HUGEINT"), whole(1 << measure.fraction_bits, "HUGEINT")))
         return [("answer", "", f"SELECT place, x, {total} AS total FROM there")]
     t = f"CAST(SUM(n) OVER (PARTITION BY u, place) AS {dialect.type_of('BIGINT')})"
-    integer = integer_of(measure, plan.table.rows, dialect)
+    integer = integer_of(plan, measure, dialect)
+    more = "" if plan.table.reach is None else ", rows_of_unit"
     total = dialect.text(cast(total_of(plan, measure, integer, dialect), "HUGEINT"))
     return [
-        ("weighed", "", f"SELECT place, x, n, {t} AS t FROM there"),
+        ("weighed", "", f"SELECT place, x, n, {t} AS t{more} FROM there"),
         ("answer", "", f"SELECT place, x, {total} AS total FROM weighed GROUP BY place, x"),
     ]
 
@@ -214,7 +243,7 @@ def _bins(plan: Plan, measure: Measure, dialect: Dialect) -> CommonTables:
 def _values(plan: Plan, by: Sequence[str], dialect: Dialect) -> CommonTables:
     """Return the common tables from `there` to the number of distinct values in every group."""
     tables, source = CommonTables(), "there"
-    if plan.table.unit is not None:
+    if plan.table.unit is not None and plan.table.reach is None:
         source = "brought"
         tables.append((source, "", contribution_bounding.best_values(plan.table.rows, by, dialect)))
     total = f"CAST(COUNT(DISTINCT x) AS {dialect.type_of('HUGEINT')}) AS total"

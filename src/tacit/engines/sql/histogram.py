@@ -15,6 +15,9 @@ integers add up to at most F: t·2^fraction_bits ≤ F in the first case, Σ n·
 Otherwise it is computed in 128 bits, n·F < 2^63·2^62, and n·F // t ≤ F fits 64 bits again. The sum over units is exact
 in every dialect.
 
+**With a reach** R a unit's integer is n·2^fraction_bits·min(1, max_rows/t, R/T), rounded down, where T counts its rows
+in all cells, with and without a bin (`measures.scaled_down`). Without max_rows rows are weighed one by one (`weights`).
+
 If every row is a unit, the rows of a bin are counted.
 """
 # ruff: noqa: S608 - these texts are built here from checked expressions
@@ -28,20 +31,24 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.engines.sql import contribution_bounding, measures
-from tacit.engines.sql.builder import SQL, cast, column, infix, when, whole
+from tacit.engines.sql.builder import SQL, CommonTables, cast, column, infix, when, whole
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.measures import MeasureGrid
+from tacit.engines.sql.measures import MeasureGrid, UnitLimits, scaled_down
 from tacit.engines.sql.statement import (
-    CommonTables,
     MeasureColumns,
     cell_of,
+    checked_rows,
     chooses_cells,
     keep_by_words,
+    kept_rows,
     key_joins,
     key_lists,
     located_rows,
+    reach_of,
+    weighs,
     with_clause,
 )
+from tacit.engines.sql.weights import weighed_rows, weight
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Constant, Value
 from tacit.query.plan import Bundle, Measure, Plan
@@ -72,16 +79,20 @@ class BinStatement:
 def split(plan: Plan) -> list[tuple[tuple[int, ...], Plan]]:
     """Return a plan for each statement, with the indices of its measures among those of the whole plan.
 
-    Measures that are plain sums share a statement. A measure with bins, or a count of distinct values, has its
-    statement alone, and equal ones share it.
+    Measures that are plain sums share a statement. If rows are weighed one by one, counts of units share another one. A
+    measure with bins, or a count of distinct values, has its statement alone, and equal ones share it.
     """
     requested = [measure for bundle in plan.bundles for measure in bundle.measures]
-    indices: dict[Measure | None, list[int]] = {}
+    indices: dict[Measure | str, list[int]] = {}
     for index, measure in enumerate(requested):
-        indices.setdefault(measure if measure.bins > 1 or measure.per == "value" else None, []).append(index)
+        shared = "units" if plan.weighs_rows and measure.per == "unit" else "sums"
+        indices.setdefault(measure if measure.bins > 1 or measure.per == "value" else shared, []).append(index)
     return [
-        (tuple(some), replace(plan, bundles=(_bundle([requested[i] for i in some] if alone is None else [alone]),)))
-        for alone, some in indices.items()
+        (
+            tuple(some),
+            replace(plan, bundles=(_bundle([requested[i] for i in some] if isinstance(key, str) else [key]),)),
+        )
+        for key, some in indices.items()
     ]
 
 
@@ -97,14 +108,15 @@ def is_binned(plan: Plan) -> bool:
 def bin_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> BinStatement:
     """Return the statement of a plan with one measure with bins, or raise InvalidError."""
     measure = plan.bundles[0].measures[0]
-    max_rows = 1 if plan.table.unit is None else plan.table.rows
-    measures.check(measure, max_rows)
+    measures.check(measure, checked_rows(plan, measure))
     check_bins(measure)
     located = located_rows(
         plan, types, MeasureColumns({bin_grid(measure): "d0"}, {}), dialect, coded=plan.table.unit is not None
     )
     if plan.table.unit is None:
         tables, last, summed = _by_row(plan, located, dialect)
+    elif weighs(plan, [measure]):
+        tables, last, summed = _by_weight(plan, located, measure, dialect)
     else:
         tables, last, summed = _by_unit(plan, located, measure, dialect)
     total = dialect.text(total_of(plan, measure, summed, dialect))
@@ -114,10 +126,10 @@ def bin_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Bin
 
 
 def total_of(plan: Plan, measure: Measure, summed: SQL, dialect: Dialect) -> SQL:
-    """Return the sum over units of each unit's integer, or the number of rows if every row is a unit."""
+    """Return the sum of the integers of units, or of rows if they are weighed; or the number of rows that are units."""
     if plan.table.unit is None:
         return dialect.total(summed)
-    return dialect.bounded(summed, plan.table.rows << measure.fraction_bits)
+    return dialect.bounded(summed, (1 if weighs(plan, [measure]) else plan.table.rows) << measure.fraction_bits)
 
 
 def check_bins(measure: Measure) -> None:
@@ -149,6 +161,13 @@ def _by_row(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[CommonT
     return [*tables, sums], f"({select}) AS found", column("n")
 
 
+def _by_weight(plan: Plan, tables: CommonTables, measure: Measure, dialect: Dialect) -> tuple[CommonTables, str, SQL]:
+    """Return all common tables, the source of the answer, and the summand, if rows are weighed one by one."""
+    reach = reach_of(plan)
+    tables, source = weighed_rows(*kept_rows(plan, tables, dialect), reach, dialect)
+    return tables, f"{source} WHERE d0 IS NOT NULL", weight(reach, measure.fraction_bits, dialect)
+
+
 def _by_unit(plan: Plan, tables: CommonTables, measure: Measure, dialect: Dialect) -> tuple[CommonTables, str, SQL]:
     """Return all common tables, the source of the answer, and the summand, if a column names the unit."""
     by_word = plan.listed <= dialect.most_bits
@@ -157,18 +176,32 @@ def _by_unit(plan: Plan, tables: CommonTables, measure: Measure, dialect: Dialec
         tables, source = keep_by_words(plan, tables, dialect)
         has_bin = "AND d0 IS NOT NULL "
     numbered = chooses_cells(plan) and not by_word
-    pairs = f"SELECT u, cell, d0, COUNT(*) AS n FROM {source} {'' if numbered else has_bin}GROUP BY u, cell, d0"
+    every_row = numbered or plan.table.reach is not None
+    pairs = f"SELECT u, cell, d0, COUNT(*) AS n FROM {source} {'' if every_row else has_bin}GROUP BY u, cell, d0"
     tables = [*tables, ("pairs", "", pairs)]
     if numbered:  # `pairs` has a row for each bin of a cell, so cells are ranked, not rows
         tables.append(("chosen", "", contribution_bounding.numbered(plan.groups, dialect, rank="DENSE_RANK")))
+    last, totals = ("chosen" if numbered else "pairs"), ""
+    if plan.table.reach is not None:
+        tables.append(("everywhere", "", f"SELECT *, {rows_of_unit(dialect)} FROM {last}"))
+        last, totals = "everywhere", ", rows_of_unit"
     t = f"CAST(SUM(n) OVER (PARTITION BY u, cell) AS {dialect.type_of('BIGINT')})"
-    weighed = f"SELECT cell, d0, n, {t} AS t FROM {'chosen WHERE d0 IS NOT NULL' if numbered else 'pairs'}"
-    return [*tables, ("weighed", "", weighed)], "weighed", integer_of(measure, plan.table.rows, dialect)
+    weighed = f"SELECT cell, d0, n, {t} AS t{totals} FROM {last}{' WHERE d0 IS NOT NULL' if every_row else ''}"
+    return [*tables, ("weighed", "", weighed)], "weighed", integer_of(plan, measure, dialect)
 
 
-def integer_of(measure: Measure, max_rows: int, dialect: Dialect) -> SQL:
-    """Return a unit's integer in a bin, from n and t."""
+def rows_of_unit(dialect: Dialect) -> str:
+    """Return the number of a unit's rows in all its cells, with and without a bin."""
+    return f"CAST(SUM(n) OVER (PARTITION BY u) AS {dialect.type_of('BIGINT')}) AS rows_of_unit"
+
+
+def integer_of(plan: Plan, measure: Measure, dialect: Dialect) -> SQL:
+    """Return a unit's integer in a bin, from n, t, and with a reach rows_of_unit."""
+    max_rows = plan.table.rows
     n, t, most = column("n"), column("t"), max_rows << measure.fraction_bits
+    if plan.table.reach is not None:
+        limits = UnitLimits(max_rows, plan.table.reach, measure.fraction_bits, 1)
+        return scaled_down(lambda target: cast(n, target), t, column("rows_of_unit"), limits, dialect)
     branches = [(infix(exp.LTE, t, whole(max_rows)), infix(exp.Mul, n, whole(1 << measure.fraction_bits)))]
     if _NEAR // most > max_rows:
         near = dialect.quotient(infix(exp.Mul, n, whole(most)), t, "BIGINT")

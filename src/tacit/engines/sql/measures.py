@@ -15,6 +15,17 @@ value, V = sign·S + v₀·p + absent·(n - p), and |absent| ≤ M, so that no i
 * if n·F ≤ 2^60: V·max_rows·2^fraction_bits // n in 64 bits, all intermediate results within 3·2^60;
 * otherwise the same in 128 bits, all intermediate results within 3·n·F < 2^127 for n < 2^63, the range of COUNT.
 
+**Units with a reach** have the weight min(1, max_rows/n, reach/N), where N ≥ n is the number of all their rows in the
+cells that they keep. If max_rows > reach it never applies, since reach/N ≤ reach/n < max_rows/n, so reach is used in
+its place. With max_rows ≤ reach let F = M·reach·2^fraction_bits ≤ 2^62.
+
+* If n ≤ max_rows and N ≤ reach: V·2^fraction_bits, with all intermediate results within 3F, because n ≤ reach.
+* Otherwise, if max_rows·N ≤ reach·n, V·max_rows·2^fraction_bits // n, else V·reach·2^fraction_bits // N: in 64 bits if
+  N·F ≤ 2^60, else in 128. The intermediate results are within 3·n·F, and both sides of the comparison within N·F.
+
+The first quotient is used only if n > 0: for n = 0 the comparison is false. The weights of a unit's n rows add up to at
+most max_rows in a cell and to at most reach in all cells, so its integers are at most M·2^fraction_bits times that.
+
 `//` truncates toward zero. S and the sum over units are exact in every dialect: at most 2^63 units of at most 2^62.
 If low = high, d is 0 and the unit's integer is v₀·min(n, max_rows)·2^fraction_bits: the statement returns the sum of
 min(n, max_rows), and Python does the rest. If every row is a unit, the statement likewise returns the sums of d and of
@@ -23,8 +34,10 @@ rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil, inf, nextafter
 from sys import float_info
 
@@ -37,7 +50,10 @@ from tacit.query.expressions import Call, Case, Constant, Expression
 from tacit.query.plan import Measure
 
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
-_NEAR, _MOST, _BEYOND = 2**60, 2**62, 2**64
+_MOST, _BEYOND = 2**62, 2**64
+NEAR = 2**60
+"""The largest number from which all intermediate results below fit 64 bits."""
+
 FARTHEST = 2**120
 """The largest distance of a grid's end from 0, in steps."""
 
@@ -94,11 +110,11 @@ def check(measure: Measure, max_rows: int) -> None:
             argument="bounds",
             hint="Use increasing bounds within ±2^120 steps.",
         )
-    if _largest(measure) * max_rows << measure.fraction_bits > _MOST:
+    if largest(measure) * max_rows << measure.fraction_bits > _MOST:
         raise InvalidError(
             "One unit could contribute more than 2^62 steps to this measure.",
             argument="reach",
-            hint="Use narrower bounds or a smaller max_rows.",
+            hint="Use narrower bounds, or a smaller reach or max_rows.",
         )
 
 
@@ -106,7 +122,8 @@ def _is_power(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _largest(measure: Measure) -> int:
+def largest(measure: Measure) -> int:
+    """Return max|v|, or 1 if units are counted."""
     return 1 if measure.per == "unit" else max(map(abs, measure.extremes))
 
 
@@ -158,13 +175,13 @@ def _within_reach(end: int) -> int:
 def _integer_type(grid: MeasureGrid) -> str:
     """Return the type that holds the ends, the integers between them, and their steps."""
     ends = (max(abs(grid.low), abs(grid.high)) + 1) * max(grid.step, Fraction(1))
-    return _BIGINT if ends <= _NEAR and grid.step.denominator <= _NEAR else _HUGEINT
+    return _BIGINT if ends <= NEAR and grid.step.denominator <= NEAR else _HUGEINT
 
 
 def _real_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
     """Return the steps of doubles. The ends have the steps low and high; if no double is there, d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
-    target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= _NEAR else _HUGEINT
+    target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= NEAR else _HUGEINT
     first, last = grid.low * grid.step, grid.high * grid.step
     ends = _outward(first, -inf), _outward(last, inf)
     d = _less(dialect.nearest(value, grid.step, target), grid.low, target)
@@ -188,11 +205,16 @@ def _outward(end: Fraction, side: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The columns of a unit's sums: its rows, its rows with a value, and the sum of their d."""
+    """The columns of a unit's sums: its rows, its rows with a value, and the sum of their d.
+
+    With a reach, `everywhere` is the number of its rows in all cells that it keeps, and `cells` is the number of these.
+    """
 
     rows: SQL
     present: SQL
     steps: SQL | None
+    everywhere: SQL | None = None
+    cells: SQL | None = None
 
 
 Share = tuple[SQL, int]
@@ -204,7 +226,7 @@ def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
     if measure.per == "unit":
         return [(dialect.total(tally.rows), 1)]
     absent = measure.absent or 0
-    shares = [(dialect.total(tally.present), (_first(measure) - absent) << measure.fraction_bits)]
+    shares = [(dialect.total(tally.present), (first_value(measure) - absent) << measure.fraction_bits)]
     if absent:
         shares.append((dialect.total(tally.rows), absent << measure.fraction_bits))
     if tally.steps is not None:
@@ -212,30 +234,87 @@ def of_row(measure: Measure, tally: Tally, dialect: Dialect) -> list[Share]:
     return shares
 
 
-def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> list[Share]:
+def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect, reach: int | None = None) -> list[Share]:
     """Return a measure from the sums of each unit in each cell."""
     if measure.per == "unit":
-        is_present = infix(exp.GT, tally.rows, whole(0))
-        return [(dialect.bounded(when((is_present, whole(1))), 1), 1)]
+        return [_of_presence(measure, tally, dialect, reach)]
+    if reach is not None and tally.everywhere is not None:
+        most = largest(measure) * max_rows << measure.fraction_bits
+        value = partial(_sum, measure, tally)
+        limits = UnitLimits(max_rows, reach, measure.fraction_bits, largest(measure))
+        return [(dialect.bounded(scaled_down(value, tally.rows, tally.everywhere, limits, dialect), most), 1)]
     if tally.steps is None and measure.absent is None:
         rows = call("LEAST", tally.rows, whole(max_rows))
-        return [(dialect.bounded(rows, max_rows), _first(measure) << measure.fraction_bits)]
-    most = _largest(measure) * max_rows << measure.fraction_bits
+        return [(dialect.bounded(rows, max_rows), first_value(measure) << measure.fraction_bits)]
+    most = largest(measure) * max_rows << measure.fraction_bits
     return [(dialect.bounded(_scaled(measure, tally, max_rows, dialect), most), 1)]
 
 
-def _first(measure: Measure) -> int:
+def _of_presence(measure: Measure, tally: Tally, dialect: Dialect, reach: int | None) -> Share:
+    """Return the number of units, each with its weight: ⌊reach·2^fraction_bits/cells⌋ if it is in more cells."""
+    is_present, one = infix(exp.GT, tally.rows, whole(0)), 1 << measure.fraction_bits
+    if reach is None or tally.cells is None:
+        return dialect.bounded(when((is_present, whole(1))), 1), one
+    few = (infix(exp.LTE, tally.cells, whole(reach)), whole(one))
+    weight = when(few, otherwise=dialect.quotient(whole(reach << measure.fraction_bits), tally.cells, _BIGINT))
+    return dialect.bounded(when((is_present, weight)), one), 1
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLimits:
+    """The limits of a unit, max_rows ≤ reach; the bits by which its integers are finer; and max|v|."""
+
+    max_rows: int
+    reach: int
+    fraction_bits: int
+    largest: int
+
+
+def scaled_down(value: Callable[[str], SQL], rows: SQL, everywhere: SQL, limits: UnitLimits, dialect: Dialect) -> SQL:
+    """Return V·2^fraction_bits·min(1, max_rows/n, reach/N), truncated toward zero; see the module.
+
+    Args:
+        value: V as an integer of a type.
+        rows: n, the rows of the unit that count in the cell.
+        everywhere: N ≥ n, its rows in all cells that it keeps.
+        limits: its limits.
+        dialect: of the engine.
+    """
+    max_rows, reach, bits = limits.max_rows, limits.reach, limits.fraction_bits
+    most = limits.largest * reach << bits
+
+    def cut(target: str) -> SQL:
+        n, total = cast(rows, target), cast(everywhere, target)
+        by_rows = dialect.quotient(product_by(value(target), max_rows << bits, target), n, target)
+        by_reach = dialect.quotient(product_by(value(target), reach << bits, target), total, target)
+        if max_rows == reach:
+            return by_reach
+        tighter = infix(exp.LTE, product_by(total, max_rows, target), product_by(n, reach, target))
+        return when((tighter, by_rows), otherwise=by_reach)
+
+    target = _BIGINT if most <= NEAR else _HUGEINT
+    is_light = infix(exp.LTE, everywhere, whole(reach))
+    if max_rows < reach:
+        is_light = infix(exp.And, is_light, infix(exp.LTE, rows, whole(max_rows)))
+    branches = [(is_light, product_by(value(target), 1 << bits, target))]
+    few = NEAR // max(most, 1)
+    if few > max_rows:
+        branches.append((infix(exp.LTE, everywhere, whole(few)), cut(_BIGINT)))
+    return when(*branches, otherwise=cast(cut(_HUGEINT), target))
+
+
+def first_value(measure: Measure) -> int:
     """Return v₀, the v of low."""
     return measure.sign * measure.low + measure.offset
 
 
 def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> SQL:
     """Return the unit's integer: V·2^fraction_bits, scaled down to max_rows rows if it has more."""
-    rows, most = tally.rows, _largest(measure) * max_rows << measure.fraction_bits
-    target = _BIGINT if most <= _NEAR else _HUGEINT
-    plain = _times(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
+    rows, most = tally.rows, largest(measure) * max_rows << measure.fraction_bits
+    target = _BIGINT if most <= NEAR else _HUGEINT
+    plain = product_by(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
     branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
-    few = _NEAR // max(most, 1)
+    few = NEAR // max(most, 1)
     if few > max_rows:
         branches.append((infix(exp.LTE, rows, whole(few)), _capped(measure, tally, max_rows, _BIGINT, dialect)))
     return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT, dialect), target))
@@ -244,20 +323,21 @@ def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> 
 def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
     """Return V. If no row has a value, the sum of d and V are NULL, unless absent values count."""
     steps = tally.steps if tally.steps is None or measure.absent is None else call("COALESCE", tally.steps, whole(0))
-    factors = [(steps, measure.sign), (tally.present, _first(measure))]
-    terms = [_times(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
+    factors = [(steps, measure.sign), (tally.present, first_value(measure))]
+    terms = [product_by(cast(sql, target), factor, target) for sql, factor in factors if sql is not None and factor]
     if measure.absent:
-        terms.append(_times(cast(infix(exp.Sub, tally.rows, tally.present), target), measure.absent, target))
+        terms.append(product_by(cast(infix(exp.Sub, tally.rows, tally.present), target), measure.absent, target))
     total = terms[0] if terms else whole(0, target)
     for term in terms[1:]:
         total = infix(exp.Add, total, term)
     return total
 
 
-def _times(value: SQL, factor: int, target: str) -> SQL:
+def product_by(value: SQL, factor: int, target: str) -> SQL:
+    """Return a product with a constant, as an integer of a type."""
     return value if factor == 1 else infix(exp.Mul, value, whole(factor, target))
 
 
 def _capped(measure: Measure, tally: Tally, max_rows: int, target: str, dialect: Dialect) -> SQL:
-    scaled = _times(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
+    scaled = product_by(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
     return dialect.quotient(scaled, cast(tally.rows, target), target)

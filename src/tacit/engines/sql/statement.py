@@ -6,6 +6,9 @@
     pairs    by (unit, cell): the number of rows, and the sums of d
     answer   by cell: the sums over units of each unit's integers                                    (`measures`)
 
+With a reach and without max_rows, rows have weights, and nothing is grouped by unit and cell (`weights`). With both,
+`everywhere` has `pairs` with the number of a unit's rows in all its cells.
+
 Keys become codes by joins with the public lists, which are parameters. The joins compare values of equal types exactly;
 NULL matches only where the list has it. A cell is one number: the codes in mixed radix. Units are grouped by their
 exact values. The choice of cells reads `located` twice, so it is materialized; if a unit may keep all cells, nothing is
@@ -23,7 +26,8 @@ CASE took longer than the join from 50 keys on. VALUES takes 5 s to parse for 10
     located         as above, with the value as v: NULL if it is NaN, and 0.0 for -0.0
     kept or chosen  the cells that each unit keeps, by the same hashes of the same rows as for any other measure,
                     including rows without a value
-    brought         of the distinct values that a unit has in a kept cell, the max_rows with the largest hashes
+    brought         of the distinct values that a unit has in a kept cell, the max_rows with the largest hashes; of
+                    these, in all cells together, the `reach` with the largest hashes
     answer          by cell: the number of distinct values in `brought`
 
 The hash is keyed and covers the unit, the cell and the value; ties are broken by the value itself. So a unit brings
@@ -34,25 +38,23 @@ exactly min(max_rows, its distinct values), and which ones depends only on its o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
 from tacit.engines.sql import contribution_bounding, measures
-from tacit.engines.sql.builder import SQL, cast, column, infix, not_null, real, when, whole, writable
+from tacit.engines.sql.builder import SQL, CommonTables, cast, column, infix, not_null, real, when, whole, writable
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
-from tacit.errors import InvalidError
+from tacit.engines.sql.weights import of_weighed, weighed_rows
+from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Key, Measure, Plan
 
 SOURCE = "data"
 """The view through which a statement reads the table."""
-
-CommonTables: TypeAlias = list[tuple[str, str, str]]
-"""The common tables of a WITH clause: each with its name, MATERIALIZED or nothing, and its SQL."""
 
 T = TypeVar("T")
 
@@ -96,10 +98,11 @@ def statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Stateme
     """Return the statement of a plan over a source with these columns and types, or raise InvalidError."""
     requested = [measure for bundle in plan.bundles for measure in bundle.measures]
     for measure in requested:
-        measures.check(measure, max_rows_of(plan, measure))
+        measures.check(measure, checked_rows(plan, measure))
     needed = measure_columns(requested)
-    tables, last = (_by_row if plan.table.unit is None else _by_unit)(plan, types, needed, requested, dialect)
-    shares = [shares_of(plan, measure, needed.names(measure), dialect) for measure in requested]
+    build = _by_row if plan.table.unit is None else _by_weight if weighs(plan, requested) else _by_unit
+    tables, last = build(plan, types, needed, requested, dialect)
+    shares = [shares_of(plan, measure, needed, dialect) for measure in requested]
     texts = dict.fromkeys(dialect.text(sql) for terms in shares for sql, _ in terms)
     columns = {text: index for index, text in enumerate(texts, 1)}
     sql = f"WITH {with_clause(tables)}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
@@ -142,7 +145,9 @@ def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables
         chosen = ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))
         tables = [*before, (name, dialect.materialized, sql), pairs, chosen]
         source = "located JOIN chosen USING (u, cell)"
-    return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(plan.table.rows, source, dialect))]
+    reach = plan.table.reach if plan.groups > 1 else None
+    max_rows = None if reach is not None and plan.table.max_rows is None else plan.table.rows
+    return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(max_rows, reach, source, dialect))]
 
 
 def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
@@ -207,10 +212,54 @@ def _by_unit(
     source = "located"
     if chooses_cells(plan) and by_word:
         tables, source = keep_by_words(plan, tables, dialect)
-    tables.append(("pairs", "", sums_by(["u", "cell"], needed, requested, source, dialect)))
+    counted = plan.table.reach is not None
+    tables.append(("pairs", "", sums_by(["u", "cell"], needed, requested, source, dialect, counted=counted)))
+    last = "pairs"
     if chooses_cells(plan) and not by_word:
-        return [*tables, ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))], "chosen"
-    return tables, "pairs"
+        tables, last = [*tables, ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))], "chosen"
+    return (tables, last) if plan.table.reach is None else ([*tables, everywhere(last, dialect)], "everywhere")
+
+
+def everywhere(source: str, dialect: Dialect) -> tuple[str, str, str]:
+    """Return the common table of a unit's sums with the number of its rows in all its cells, and of these cells."""
+    bigint = dialect.type_of("BIGINT")
+    rows = f"CAST(SUM(n) OVER (PARTITION BY u) AS {bigint}) AS rows_of_unit"
+    return "everywhere", "", f"SELECT *, {rows}, COUNT(*) OVER (PARTITION BY u) AS cells_of_unit FROM {source}"  # noqa: S608 - built here
+
+
+def _by_weight(
+    plan: Plan, types: Mapping[str, str], needed: MeasureColumns, requested: Sequence[Measure], dialect: Dialect
+) -> tuple[CommonTables, str]:
+    """Return the common tables, and the source of the answer, if rows are weighed one by one."""
+    del requested
+    tables, source = kept_rows(plan, located_rows(plan, types, needed, dialect, coded=True), dialect)
+    return weighed_rows(tables, source, reach_of(plan), dialect)
+
+
+def kept_rows(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[CommonTables, str]:
+    """Return the common tables, which end in `located`, and the rows of the cells that each unit keeps.
+
+    If a unit may not keep all cells, the last common table has these rows.
+    """
+    if not chooses_cells(plan):
+        return tables, "located"
+    if plan.listed <= dialect.most_bits:
+        tables, source = keep_by_words(plan, tables, dialect)
+        return [*tables, ("kept_rows", "", f"SELECT located.* FROM {source}")], "kept_rows"  # noqa: S608 - built here
+    chosen = contribution_bounding.numbered(plan.groups, dialect, rank="DENSE_RANK", source="located")
+    return [*tables, ("kept_rows", "", chosen)], "kept_rows"
+
+
+def weighs(plan: Plan, requested: Sequence[Measure]) -> bool:
+    """Return whether rows are weighed one by one; `split` has separated counts of units, which group by cell."""
+    return plan.weighs_rows and all(measure.per == "row" for measure in requested)
+
+
+def reach_of(plan: Plan) -> int:
+    """Return the reach of a plan that has one."""
+    if plan.table.reach is None:
+        raise InternalError("the plan has no reach.")
+    return plan.table.reach
 
 
 def keep_by_words(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[CommonTables, str]:
@@ -316,14 +365,23 @@ def cell_of(plan: Plan) -> SQL:
 
 
 def sums_by(
-    by: Sequence[str], needed: MeasureColumns, requested: Sequence[Measure], source: str, dialect: Dialect
+    by: Sequence[str],
+    needed: MeasureColumns,
+    requested: Sequence[Measure],
+    source: str,
+    dialect: Dialect,
+    *,
+    counted: bool = False,
 ) -> str:
-    """Return a SELECT with the numbers of rows and the sums of d that the measures need, for each group of rows."""
-    sums: dict[str, str] = {}
+    """Return a SELECT with the numbers of rows and the sums of d that the measures need, for each group of rows.
+
+    With `counted`, all rows are counted, even if no measure needs it.
+    """
+    sums: dict[str, str] = {"n": "COUNT(*)"} if counted else {}
     widths = {name: grid.high - grid.low for grid, name in needed.grids.items()}
     for measure in requested:
-        counted, summed = needed.names(measure)
-        sums[f"n{counted or ''}"] = f"COUNT({counted or '*'})"
+        present, summed = needed.names(measure)
+        sums[f"n{present or ''}"] = f"COUNT({present or '*'})"
         if measure.absent is not None:
             sums["n"] = "COUNT(*)"
         if summed is not None:
@@ -332,16 +390,28 @@ def sums_by(
     return f"SELECT {', '.join(items)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - built here
 
 
-def shares_of(plan: Plan, measure: Measure, names: tuple[str | None, str | None], dialect: Dialect) -> list[Share]:
+def shares_of(plan: Plan, measure: Measure, needed: MeasureColumns, dialect: Dialect) -> list[Share]:
     """Return the sums that add up to a measure."""
-    counted, summed = names
+    counted, summed = needed.names(measure)
+    if weighs(plan, [measure]):
+        return of_weighed(measure, (counted, summed), reach_of(plan), measure.high - measure.low, dialect)
     present, steps = column(f"n{counted or ''}"), None if summed is None else column(f"s{summed}")
     tally = Tally(present if measure.absent is None else column("n"), present, steps)
     if plan.table.unit is None:
         return measures.of_row(measure, tally, dialect)
-    return measures.of_unit(measure, tally, max_rows_of(plan, measure), dialect)
+    reach = plan.table.reach
+    if reach is not None and measure.per == "row":
+        tally = replace(tally, everywhere=column("rows_of_unit"))
+    elif reach is not None and not plan.open and plan.groups > reach:  # discovered groups release numbers of units
+        tally = replace(tally, cells=column("cells_of_unit"))
+    return measures.of_unit(measure, tally, max_rows_of(plan, measure), dialect, reach)
 
 
 def max_rows_of(plan: Plan, measure: Measure) -> int:
     """Return the number of rows that a unit may count as in a cell, or 1 if the measure counts units."""
     return 1 if plan.table.unit is None or measure.per == "unit" else plan.table.rows
+
+
+def checked_rows(plan: Plan, measure: Measure) -> int:
+    """Return the number of rows by which the integer of a row is multiplied before it is divided."""
+    return max_rows_of(plan, measure) if plan.table.unit is None else plan.table.reach or max_rows_of(plan, measure)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.query.aggregates.grid import value_grid
+from tacit.query.aggregates.grid import unit_bundle, value_grid
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Expression, Kind
 from tacit.query.noise_law import NoiseLaw
@@ -29,7 +29,7 @@ _HALVINGS = 48
 
 
 class Average:
-    """The mean of clipped values; a unit's rows in a cell count as at most max_rows."""
+    """The mean of clipped values; a unit's rows count as at most the limits allow."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return two measures, x - a and b - x, bounded together."""
@@ -87,8 +87,7 @@ def balanced(value: Expression, bounds: Bounds, table: TablePolicy, *, absent: b
     sums = [replace(plain, offset=-g.low), replace(plain, sign=-1, offset=g.high)]
     if absent:
         sums.append(replace(plain, sign=0, absent=g.high - g.low))
-    contribution = max(1, table.rows * (g.high - g.low) << g.fraction_bits)
-    return Bundle(measures=tuple(sums), contribution=contribution, nonnegative=True)
+    return unit_bundle(tuple(sums), (g.high - g.low) << g.fraction_bits, table, nonnegative=True)
 
 
 def _edge(sums: Released, end: float, confidence: ConfidenceLevel) -> float:

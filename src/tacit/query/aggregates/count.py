@@ -1,14 +1,19 @@
 """Counts of rows, units and distinct values: `count(*)`, `count(x)`, `count(DISTINCT unit)`, `count(DISTINCT x)`.
 
-**Sensitivity of `count(DISTINCT x)`.** Let K be the values that tacit keeps of a unit in a cell: at most R = max_rows
-of the values of its rows, chosen by a keyed hash of the unit, the cell and the value. K depends on the unit's rows and
-on the key alone, never on other units. Let A be the values kept of all other units. The cell's count is |A ∪ K|.
+**Sensitivity of `count(DISTINCT x)`.** Let K be the values that tacit keeps of a unit in a cell: at most M = max_rows
+of the values of its rows, and at most R = reach pairs of a cell and a value in all cells, chosen by a keyed hash of the
+unit, the cell and the value. K depends on the unit's rows and on the key alone, never on other units. Let A be the
+values kept of all other units. The cell's count is |A ∪ K|.
 
-* Add/remove: without the unit the count is |A|. It differs by |K - A| ≤ R, and only in the at most g cells that tacit
-  keeps of the unit: g·R in L1, g·R² in L2 squared.
+* Add/remove: without the unit the count is |A|. It differs by |K - A| ≤ |K|, and only in the at most g cells that tacit
+  keeps of the unit. |K| is at most min(M, R) in a cell and at most min(R, g·M) in all cells.
 * Change one: the unit's rows become others, and K becomes L. The count moves by |K - A| - |L - A|, where both are from
-  0 to R: by at most R in a cell. It moves in at most c = min(2g, cells) cells, those kept of the unit before or after:
-  c·R and c·R². That is what `noise_law` states for one integer a cell that is ≥ 0.
+  0 to min(M, R). It moves in at most c = min(2g, cells) cells, those kept of the unit before or after. So it moves as
+  `noise_law` states for one integer a cell that is ≥ 0.
+
+**Sensitivity of `count(DISTINCT unit)`.** A unit in k of its kept cells has the weight w = min(1, R/k) in each,
+⌊w·2^bits⌋ as an integer. So its integers are at most 2^bits in a cell and, since k·w ≤ R, at most R·2^bits together.
+If the groups are discovered, the numbers of units are released by their selection, and no reach applies to them.
 
 Unlike a sum, a unit's distinct count cannot be scaled down: three tenths of a value is not a value. NULL and NaN do not
 count as values; 0.0 and -0.0 count as one value.
@@ -18,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.query.aggregates.grid import rows_of
+from tacit.query.aggregates.grid import reach_of, unit_bundle, weight_bits
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
@@ -27,12 +32,13 @@ from tacit.query.policy import TablePolicy
 
 
 class Count:
-    """The number of rows; a unit counts as at most max_rows in each cell."""
+    """The number of rows; a unit counts as at most the rows that its limits allow."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """Return one measure: 1 for every row, or for every row with a value; a unit adds at most max_rows."""
-        measure = Measure(value=_present(ask.values[0]) if ask.values else None)
-        return (Bundle(measures=(measure,), contribution=table.rows, nonnegative=True),)
+        """Return one measure: the weight of every row, or of every row with a value."""
+        bits = weight_bits(table)
+        measure = Measure(value=_present(ask.values[0]) if ask.values else None, fraction_bits=bits)
+        return (unit_bundle((measure,), 1 << bits, table, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a count, which is whole."""
@@ -40,10 +46,13 @@ class Count:
         return "integer"
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> int:
-        """Return the noisy integer, which may be negative; or the rows that the sums of an average imply."""
+        """Return the noisy number, which may be negative; or the rows that the sums of an average imply.
+
+        A count of weighted rows is rounded to a whole number.
+        """
         sums = released[0]
         if len(sums.integers) == 1:
-            return sums.integers[0]
+            return (2 * sums.integers[0] + _weight(sums.bundle)) // (2 * _weight(sums.bundle))
         row = _row_sum(sums.bundle)
         return (2 * sum(sums.integers[: _sums(ask)]) + row) // (2 * row)
 
@@ -52,7 +61,7 @@ class Count:
         sums, beta = released[0], miss_rate(confidence)
         if len(sums.integers) == 1:
             low, high = sums.noise.around(sums.integers[0], beta)
-            return float(low), float(high)
+            return float(low // _weight(sums.bundle)), float(-(-high // _weight(sums.bundle)))
         middle = sum(sums.integers[: _sums(ask)])
         spread, row = sums.noise.spread((1.0,) * _sums(ask), float(beta)), _row_sum(sums.bundle)
         return (middle - spread) / row, (middle + spread) / row
@@ -69,35 +78,41 @@ class Count:
         del assume
         beta = miss_rate(confidence)
         if bundles[0].width == 1:
-            return float(noise[0].quantile(beta))
+            return noise[0].quantile(beta) / _weight(bundles[0])
         return noise[0].spread((1.0,) * _sums(ask), float(beta)) / _row_sum(bundles[0])
 
 
 class CountUnits(Count):
-    """The number of units that have a row in the cell."""
+    """The number of units that have a row in the cell; a unit in more groups than its reach has a weight below 1."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """Return one measure: 1 for every unit in the cell."""
-        del ask, table
-        return (Bundle(measures=(Measure(value=None, per="unit"),), contribution=1, nonnegative=True),)
+        """Return one measure: 1 for every unit in the cell, or its weight if a reach may be below its groups."""
+        del ask
+        reach, groups = reach_of(table), table.max_groups
+        if reach is None or (groups is not None and groups <= reach):
+            return (Bundle(measures=(Measure(value=None, per="unit"),), contribution=1, nonnegative=True),)
+        bits = weight_bits(table)
+        measure = Measure(value=None, per="unit", fraction_bits=bits)
+        return (Bundle(measures=(measure,), contribution=1 << bits, nonnegative=True, total=reach << bits),)
 
 
 class CountDistinct(Count):
-    """The number of distinct values; a unit contributes at most max_rows of them to each cell."""
+    """The number of distinct values; a unit contributes at most as many as its limits allow."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure that counts values, not rows."""
         measure = Measure(value=ask.values[0], per="value")
-        return (Bundle(measures=(measure,), contribution=rows_of(table), nonnegative=True),)
+        return (unit_bundle((measure,), 1, table, nonnegative=True),)
 
 
 def is_unit_count(ask: Ask, table: TablePolicy) -> bool:
     """Return whether an aggregate is the number of a group's units.
 
     `count(DISTINCT unit)` is. So is `count(*)` where each row is a unit; and where max_rows = 1, since a unit's n rows
-    in a group then add n·1/n = 1.
+    in a group then add n·1/n = 1. With a reach they may add less.
     """
-    rows = ask.function == "count" and not ask.values and (table.unit is None or table.max_rows == 1)
+    one = table.unit is None or (table.max_rows == 1 and table.reach is None)
+    rows = ask.function == "count" and not ask.values and one
     return rows or ask.function == "count_units"
 
 
@@ -110,6 +125,11 @@ def _row_sum(bundle: Bundle) -> int:
     """Return the amount that one row adds to these sums."""
     measure = bundle.measures[0]
     return (measure.high - measure.low) << measure.fraction_bits
+
+
+def _weight(bundle: Bundle) -> int:
+    """Return the integer of a row or a unit of weight 1."""
+    return 1 << bundle.measures[0].fraction_bits
 
 
 def _present(value: Expression) -> Expression:

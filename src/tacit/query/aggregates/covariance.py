@@ -30,7 +30,15 @@ from math import sqrt
 import numpy as np
 
 from tacit.arrays import Floats
-from tacit.query.aggregates.grid import ValueSteps, factors, fraction_bits, rows_of, times, value_steps, whole_measure
+from tacit.query.aggregates.grid import (
+    ValueSteps,
+    factors,
+    fraction_bits,
+    times,
+    unit_bundle,
+    value_steps,
+    whole_measure,
+)
 from tacit.query.aggregates.moment_intervals import (
     SIMULATED,
     Contrast,
@@ -67,8 +75,8 @@ class Covariance:
             value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True)
         )
         bits = fraction_bits(first.width * second.width)
-        contribution = max(1, rows_of(table) * first.width * second.width << bits)
-        return (Bundle(measures=_products(first, second, bits), contribution=contribution, nonnegative=True),)
+        row = first.width * second.width << bits
+        return (unit_bundle(_products(first, second, bits), row, table, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a covariance."""
@@ -140,7 +148,7 @@ class Correlation:
         inner = _inner(first, second, both << bits), _inner(second, first, both << bits)
         each = (both << bits) + sum(measure.high << measure.fraction_bits for measure in inner)
         measures = *_products(first, second, bits), *inner
-        return (Bundle(measures=measures, contribution=rows_of(table) * each, nonnegative=True),)
+        return (unit_bundle(measures, each, table, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a correlation."""

@@ -12,8 +12,9 @@ up exactly. No engine has to support squares.
 
 Whole numbers with whole bounds are counted unchanged if there are at most 2^bits of them. Any other value is rounded to
 a grid of up to 2^bits steps, as above. A square takes twice the bits, so there are fewer steps than for sums: bits =
-(36 - log₂ max_rows)/2, from 15 to 18. So the contribution of a unit stays small and its noise fits 64 bits. Moving x by half a
-step of (b-a)/2^18 moves a variance by at most (b-a)²/2^18.
+(36 - log₂ rows)/2, from 15 to 18, where rows is the number of rows as which a unit may count in a cell. So the
+contribution of a unit stays small and its noise fits 64 bits. Moving x by half a step of (b-a)/2^18 moves a variance by
+at most (b-a)²/2^18.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tacit.query.expressions import Call, Constant, Expression
-from tacit.query.plan import Bounds, Measure
+from tacit.query.plan import Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 _SUM_BITS, _WHOLE, _FINE, _FINEST = 24, 31, 32, 20
+_COUNT_BITS = 46
 _MOST_SQUARE_BITS, _LEAST_SQUARE_BITS, _SQUARE_BITS = 18, 15, 36
 
 
@@ -119,8 +121,48 @@ def factors(product: Expression | None) -> tuple[ValueSteps, ValueSteps]:
 
 
 def rows_of(table: TablePolicy) -> int:
-    """Return as how many rows a unit counts in a cell: 1 if each row is a unit, else max_rows."""
+    """Return as how many rows a unit counts in a cell: 1 if each row is a unit, else the smaller of its limits."""
     return 1 if table.unit is None else table.rows
+
+
+def reach_of(table: TablePolicy) -> int | None:
+    """Return as how many rows a unit counts in all cells together; None if no reach bounds that."""
+    return None if table.unit is None else table.reach
+
+
+def unit_bundle(
+    measures: tuple[Measure, ...],
+    row: int,
+    table: TablePolicy,
+    *,
+    nonnegative: bool,
+    weight: Fraction = Fraction(1),
+    block: int = 1,
+) -> Bundle:
+    """Return the bundle of measures to which a row of weight 1 adds at most `row`, in absolute values together.
+
+    The rows of a unit in a cell have a total weight of at most `table.rows`, and in all cells together of at most
+    `table.reach`. Truncation toward zero makes no integer larger. So `row` times these bounds the unit's integers.
+    """
+    reach = reach_of(table)
+    return Bundle(
+        measures=measures,
+        contribution=max(1, rows_of(table) * row),
+        nonnegative=nonnegative,
+        weight=weight,
+        block=block,
+        total=None if reach is None else max(1, reach * row),
+    )
+
+
+def weight_bits(table: TablePolicy) -> int:
+    """Return by how many bits a count of weighted rows is finer than a count of rows: 0 without a reach.
+
+    A row of a unit with n > reach rows adds ⌊reach·2^bits/n⌋. With 20 bits that is exact to a thousandth of a row for
+    up to a thousand times as many rows. A large reach has fewer bits, so that the noise fits 64 bits.
+    """
+    reach = reach_of(table)
+    return 0 if reach is None else min(_FINEST, max(0, _COUNT_BITS - reach.bit_length()))
 
 
 def fraction_bits(square: int) -> int:

@@ -34,14 +34,15 @@ def arrange(
 ) -> tuple[tuple[Bundle, ...], tuple[BundleIndices, ...]]:
     """Return the bundles to measure, and for each aggregate the indices of its bundles.
 
-    If the groups are `found` in the data, partition selection already releases the number of units, so counts of units
-    do not share a bundle. Without `share` no aggregate does.
+    If the groups are `found` in the data, partition selection already releases the number of units. So counts of units
+    do not share a bundle, and no reach applies to them. Without `share` no aggregate does.
     """
     shared = _shared([ask for ask in asks if share and not (found and is_unit_count(ask, table))], table)
     bundles: dict[Bundle, int] = {}
     indices = []
     for ask in asks:
-        needed = (shared[ask],) if ask in shared else bundles_of(ask, table)
+        limited = replace(table, reach=None) if found and ask.function == "count_units" else table
+        needed = (shared[ask],) if ask in shared else bundles_of(ask, limited)
         indices.append(tuple(bundles.setdefault(bundle, len(bundles)) for bundle in needed))
     return tuple(bundles), tuple(indices)
 

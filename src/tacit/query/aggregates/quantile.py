@@ -45,6 +45,7 @@ from typing import Literal
 import numpy as np
 
 from tacit.arrays import Floats
+from tacit.query.aggregates.grid import unit_bundle
 from tacit.query.aggregates.quantile_trees import Shape, Tree, shape
 from tacit.query.aggregates.ranks import Position, Ranks, TreeNoise
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
@@ -107,26 +108,20 @@ def bins_of(kind: Kind, bounds: Bounds) -> Bins:
 
 
 class Quantile:
-    """The value at a rank; a unit's rows in a cell count as at most max_rows."""
+    """The value at a rank; a unit's rows count as at most the limits allow."""
 
     def __init__(self, which: Which) -> None:
         """Store which quantile it is: at a share of all rows, or an end."""
         self.which = which
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """Return the counts of the nodes on each level; a unit adds at most max_rows to a level."""
+        """Return the counts of the nodes on each level; a unit adds at most the rows as which it counts to a level."""
         bins = bins_of(ask.values[0].kind, ask.bounds[0])
         form = shape(bins.count)
         fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
         measure = Measure(value=_number(ask.values[0], bins), bins=form.bins, fraction_bits=fine)
         return tuple(
-            Bundle(
-                measures=(measure,),
-                contribution=table.rows << fine,
-                nonnegative=True,
-                weight=Fraction(1, form.levels),
-                block=block,
-            )
+            unit_bundle((measure,), 1 << fine, table, nonnegative=True, weight=Fraction(1, form.levels), block=block)
             for block in form.blocks
         )
 

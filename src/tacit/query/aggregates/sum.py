@@ -1,4 +1,4 @@
-"""`sum(x)`: values are clipped to their bounds, and a unit's rows in a cell are scaled down to max_rows."""
+"""`sum(x)`: values are clipped to their bounds, and a unit's rows are scaled down to its limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from tacit.query.aggregates.grid import value_grid
+from tacit.query.aggregates.grid import unit_bundle, value_grid
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
@@ -15,15 +15,15 @@ from tacit.query.policy import TablePolicy
 
 
 class Sum:
-    """A sum; a unit adds at most max_rows times the larger absolute bound to a cell."""
+    """A sum; a unit adds at most the larger absolute bound times the rows as which it counts."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure: the value on its grid."""
         value = ask.values[0]
         g = value_grid(value, ask.bounds[0], table)
         measure = Measure(value=value, step=g.step, low=g.low, high=g.high, fraction_bits=g.fraction_bits)
-        contribution = max(1, table.rows * max(abs(g.low), abs(g.high)) << g.fraction_bits)
-        return (Bundle(measures=(measure,), contribution=contribution, nonnegative=g.low >= 0 or g.high <= 0),)
+        row = max(abs(g.low), abs(g.high)) << g.fraction_bits
+        return (unit_bundle((measure,), row, table, nonnegative=g.low >= 0 or g.high <= 0),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of the sum: integer if the values are."""

@@ -24,7 +24,7 @@ from math import sqrt
 import numpy as np
 
 from tacit.arrays import Floats
-from tacit.query.aggregates.grid import factors, fraction_bits, rows_of, times, value_steps, whole, whole_measure
+from tacit.query.aggregates.grid import factors, fraction_bits, times, unit_bundle, value_steps, whole, whole_measure
 from tacit.query.aggregates.moment_intervals import (
     SIMULATED,
     Bracket,
@@ -64,8 +64,7 @@ class Variance:
             whole_measure(between, square // 2, bits),
             whole_measure(above, square, bits),
         )
-        contribution = max(1, rows_of(table) * square << bits)
-        return (Bundle(measures=measures, contribution=contribution, nonnegative=True),)
+        return (unit_bundle(measures, square << bits, table, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a variance."""

@@ -57,10 +57,11 @@ class TablePolicy:
     """The public facts about one table.
 
     `unit` is the column whose values name the privacy units, or None if each row is one unit. A unit counts in at most
-    `max_groups` groups, and as at most `max_rows` rows in each. `columns` has every column that a query can use, by its
-    exact name, including the unit column. A `public` table belongs to no unit: it can be joined, its rows are not
-    protected, and `size` is their number. Columns whose types cannot be used are in `unusable`, not in `columns`. The
-    policy of a join is that of its first table, with the columns of all tables.
+    `max_groups` groups, as at most `max_rows` rows in each, and as at most `reach` rows in all groups together; None
+    stands for no limit. `columns` has every column that a query can use, by its exact name, including the unit column.
+    A `public` table belongs to no unit: it can be joined, its rows are not protected, and `size` is their number.
+    Columns whose types cannot be used are in `unusable`, not in `columns`. The policy of a join is that of its first
+    table, with the columns of all tables.
     """
 
     name: str
@@ -72,6 +73,12 @@ class TablePolicy:
     public: bool = field(default=False, repr=False)
     size: int | None = field(default=None, repr=False)
     unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    reach: int | None = None
+
+    def __repr__(self) -> str:
+        """Return the fields that a guarantee depends on. Ledgers hold hashes of this text, so old policies keep it."""
+        names = ["name", "unit", "max_groups", "max_rows", "neighbours", "columns", *["reach"][self.reach is None :]]
+        return f"TablePolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __post_init__(self) -> None:
         """Check that a public table has a size: it bounds the number of its rows that match one private row."""
@@ -80,20 +87,32 @@ class TablePolicy:
 
     @property
     def groups(self) -> int:
-        """`max_groups`, for a query that needs it."""
-        return _needed("max_groups", self.max_groups, "the largest number of groups in which a unit counts")
+        """`max_groups`, for a query that finds its groups in the data."""
+        if self.max_groups is None:
+            raise InvalidError(
+                "This query needs max_groups: the largest number of groups in which a unit counts. Its groups are "
+                "found in the data.",
+                argument="max_groups",
+                hint="Pass max_groups= to the query or to tacit.open, or add it to the policy.",
+            )
+        return self.max_groups
 
     @property
     def rows(self) -> int:
-        """`max_rows`, for a query that needs it."""
-        return _needed("max_rows", self.max_rows, "the largest number of rows as which a unit counts in one group")
+        """The largest number of rows as which a unit counts in one group: the smaller of max_rows and reach."""
+        if self.max_rows is None and self.reach is None:
+            raise _unlimited("or max_rows, the largest number of rows as which a unit counts in one group.")
+        return min(limit for limit in (self.max_rows, self.reach) if limit is not None)
+
+    def check_limited(self) -> None:
+        """Raise InvalidError if a unit may count in any number of groups, and as any number of rows."""
+        if self.max_groups is None and self.max_rows is None and self.reach is None:
+            raise _unlimited("or max_groups, the largest number of groups in which a unit counts.")
 
 
-def _needed(name: str, bound: int | None, meaning: str) -> int:
-    if bound is None:
-        raise InvalidError(
-            f"This query needs {name}: {meaning}.",
-            argument=name,
-            hint=f"Pass {name}= to tacit.open or add it to the policy.",
-        )
-    return bound
+def _unlimited(other: str) -> InvalidError:
+    return InvalidError(
+        f"This query needs a limit: reach, the largest number of rows of one unit that count in an answer; {other}",
+        argument="reach",
+        hint="Pass reach= to the query or to tacit.open, or add it to the policy.",
+    )

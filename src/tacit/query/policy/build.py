@@ -56,6 +56,7 @@ def build(declaration: TableDeclaration, schema: Mapping[str, Kind], unusable: C
         unit=unit,
         max_groups=whole(declaration.max_groups) if unit is not None else 1,
         max_rows=whole(declaration.max_rows) if unit is not None else 1,
+        reach=whole(declaration.reach) if unit is not None else None,
         neighbours="change one" if declaration.neighbours == "change one" else "add/remove",
         columns=MappingProxyType(columns),
         unusable=frozenset(unusable),
@@ -63,13 +64,16 @@ def build(declaration: TableDeclaration, schema: Mapping[str, Kind], unusable: C
 
 
 def version(policy: TablePolicy) -> str:
-    """Return the SHA-256 of a policy's content, for receipts: the same for arguments and for a file."""
+    """Return the SHA-256 of a policy's content, for receipts: the same for arguments and for a file.
+
+    A policy without a reach has the version that it had before there was one.
+    """
     columns = {
         name: {"kind": column.kind, "bounds": column.bounds, "keys": column.keys, "hidden": column.hidden}
         | ({} if column.days is None else {"days": column.days})
         for name, column in policy.columns.items()
     }
-    names = ("name", "unit", "max_groups", "max_rows", "neighbours")
+    names = ["name", "unit", "max_groups", "max_rows", "neighbours", *["reach"][policy.reach is None :]]
     return digest({name: getattr(policy, name) for name in names} | {"columns": columns})
 
 
@@ -127,7 +131,7 @@ def _unit_mistakes(
     elif unit not in schema:
         message = f"must be a column, but there is no column {unit[:_LONGEST]!r}{nearest(unit, schema)}"
         yield TableMistake("unit", None, message)
-    for name in ("max_groups", "max_rows"):
+    for name in ("max_groups", "max_rows", "reach"):
         value = getattr(declaration, name)
         if value is not None and not 1 <= (whole(value) or 0) <= LARGEST_BOUND:
             yield TableMistake(name, None, f"must be a whole number from 1 to {LARGEST_BOUND:,}, not {show(value)}")

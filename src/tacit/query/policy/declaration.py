@@ -47,6 +47,7 @@ class TableDeclaration:
         unit: the column whose values name the privacy units, or ROW.
         max_groups: the largest number of groups of one answer in which a unit counts; 1 with ROW.
         max_rows: the largest number of rows as which a unit counts in one group; 1 with ROW.
+        reach: the largest number of rows as which a unit counts in one answer; ignored with ROW.
         bounds: the smallest and the largest value of number columns, the first and the last day of date columns.
         keys: for columns to group by, their values in the order of the answer.
         hidden: the columns that a query must not use.
@@ -64,6 +65,7 @@ class TableDeclaration:
     unit: object = None
     max_groups: object = None
     max_rows: object = None
+    reach: object = None
     bounds: object = None
     keys: object = None
     hidden: object = ()

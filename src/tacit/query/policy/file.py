@@ -110,10 +110,15 @@ def _budget(budget: BudgetModel) -> Budget:
 
 def _content(policy: PolicyModel) -> dict[str, object]:
     """Return the values that determine the version: all keys with their defaults, bounds as rationals."""
-    tables = {name: plain(table) | {"columns": _columns(table)} for name, table in policy.tables.items()}
+    tables = {name: _table(table) for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": tables}
     later = ("public", "analysts", "data_version")  # newer keys: a policy without them keeps its version
     return {name: value for name, value in content.items() if value or name not in later}
+
+
+def _table(table: TableModel) -> dict[str, object]:
+    content = plain(table) | {"columns": _columns(table)}
+    return {name: value for name, value in content.items() if value is not None or name != "reach"}  # newer, as above
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:

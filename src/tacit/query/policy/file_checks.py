@@ -198,6 +198,7 @@ def declare(
         unit=ROW if each_row else table.get("unit"),
         max_groups=table.get("max_groups"),
         max_rows=table.get("max_rows"),
+        reach=table.get("reach"),
         bounds=by_column("bounds"),
         keys={column: _with_null(keys) for column, keys in by_column("keys").items()},
         hidden=tuple(column for column, values in columns.items() if values.get("hidden") is True),

@@ -89,6 +89,7 @@ class TableModel(_Model):
     each_row: bool = Field(default=False, description="true or false", examples=["each_row = true"])
     max_groups: _Whole | None = Field(None, description=_LIMIT, examples=["max_groups = 3"])
     max_rows: _Whole | None = Field(None, description=_LIMIT, examples=["max_rows = 5"])
+    reach: _Whole | None = Field(None, description=_LIMIT, examples=["reach = 20"])
     columns: dict[str, ColumnModel] = Field(
         default_factory=dict,
         description="a table of columns",

@@ -13,12 +13,14 @@ from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed, percent, plain, spell
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
+from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
 from tacit.query.pricing.price import Cost, Price
 from tacit.query.results.intervals import read_confidence
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
 
+NO_LIMITS = Limits()
 _MANY_UNITS = 10**9
 _MOST_OUTPUTS = 6
 _NEAR = 10
@@ -38,6 +40,7 @@ class Question:
     keys: Mapping[str, Sequence[Value]] | None = None
     confidence: float = 0.95
     assume: int | None = None
+    limits: Limits = NO_LIMITS
 
     def __post_init__(self) -> None:
         """Check the confidence and the assumed number of units."""
@@ -168,17 +171,23 @@ class Quote:
             )
         return lines
 
-    def _reach(self) -> list[str]:
+    def _limits(self) -> list[str]:
         """Return the contribution bounds of one unit, if there are any."""
-        unit = self.plan.table.unit
+        table, unit = self.plan.table, self.plan.table.unit
         counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
         limits = []
-        if self.plan.cells != 1:
+        if self.plan.cells != 1 and table.max_groups is not None:
             limits.append(f"in at most {_some(self.plan.groups, 'group')}")
-        if "row" in counted:
-            limits.append(f"as at most {_some(self.plan.table.rows, 'row')} a group (more are scaled down to that)")
-        if "value" in counted:
-            limits.append(f"with at most {_some(self.plan.table.rows, 'different value')} a group")
+        extents = [(table.max_rows, "a group"), (table.reach, "in the whole answer")]
+        for limit, extent in extents if unit is not None else ():
+            if limit is not None and "row" in counted:
+                limits.append(f"as at most {_some(limit, 'row')} {extent} (more are scaled down to that)")
+            if limit is not None and "value" in counted:
+                limits.append(f"with at most {_some(limit, 'different value')} {extent}")
+        if table.reach is not None and counted == {"unit"} and self.plan.cells not in (None, 1):
+            limits.append(
+                f"as at most {_some(table.reach, 'unit')} in all groups together (more are scaled down to that)"
+            )
         return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
 
     def __str__(self) -> str:
@@ -186,7 +195,7 @@ class Quote:
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {error}" for name, error in self._errors()]
         lines += [f"{note[0].upper()}{note[1:]}." for note in notes(self.plan, self.price.noise).values()]
-        lines += [*self._choice(), *self._reach(), *self._groups(), *self._work_lines()]
+        lines += [*self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
         return "\n".join(map(visible, lines))
 
     def __repr__(self) -> str:
@@ -199,7 +208,7 @@ class Quote:
     def _repr_html_(self) -> str:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
-        lines = [*self._choice(), *self._reach(), *self._groups(), *self._work_lines()]
+        lines = [*self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
         notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
         head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"

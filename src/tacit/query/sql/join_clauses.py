@@ -158,6 +158,7 @@ class _JoinBuilder:
                 self.table,
                 max_groups=_smaller(first.max_groups, other.max_groups),
                 max_rows=_smaller(first.max_rows, other.max_rows),
+                reach=_smaller(first.reach, other.reach),
             )
 
     def _policy(self, policy: ColumnPolicy) -> ColumnPolicy:

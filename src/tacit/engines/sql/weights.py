@@ -1,0 +1,108 @@
+"""Rows with weights: a unit with more rows than its reach has all of them scaled down together.
+
+    located or kept_rows  the rows that count, in the cells that their units keep
+    heavy                 the units with more than R = reach rows there, and their number of rows h
+    weighed               the rows, with h of their unit if it is heavy, else NULL
+
+Nothing is grouped by unit *and* cell: the weight of a row, R/h or 1, depends on its unit alone.
+
+**A row's integer** is v·2^fraction_bits if its unit is not heavy, and otherwise v·R·2^fraction_bits // h, where `//`
+truncates toward zero. Let M = max|v|. The integers of a unit, over all its rows and cells, add up in absolute values to
+at most M·R·2^fraction_bits: a unit that is not heavy has at most R rows of at most M·2^fraction_bits, and a heavy one
+has h rows of at most M·R·2^fraction_bits/h. For several measures of one bundle, M is the largest sum of their |v|. The
+rows of one unit decide whether it is heavy, and no other row does.
+
+**h counts every row that counts**, with or without a value. Rows without a unit are not among them, since `located`
+has none: an outer join with `heavy` would leave them at weight 1.
+
+**Nothing overflows.** `measures.check` makes sure that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
+intermediate results are within 3M, so that v·R·2^fraction_bits is within 3F: in 64 bits if F ≤ 2^60, else in 128. The
+quotient is within F/h < M·2^fraction_bits. Rows that are not heavy are summed as d and counted, and Python does the
+rest. Sums are exact in every dialect.
+
+**Both uses of the rows see the same rows.** Otherwise a unit whose rows grew in between would exceed its reach.
+
+* DuckDB and PostgreSQL compute a MATERIALIZED common table once, and read the result twice. So the source is read once,
+  in one statement, whether or not its state changes. On PostgreSQL the statement also sees one snapshot.
+* Spark computes a common table once for each use of it, and a DataFrame that returns other rows the second time would
+  break the bound. So h is a window function there: the rows are read once, exchanged by unit, and counted where they
+  are.
+"""
+# ruff: noqa: S608 - these texts are built here from checked expressions
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.engines.sql.builder import SQL, CommonTables, call, cast, column, infix, is_null, not_null, when, whole
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.measures import NEAR, Share, first_value, largest, product_by
+from tacit.query.plan import Measure
+
+_H = column("h")
+
+
+def weighed_rows(tables: CommonTables, source: str, reach: int, dialect: Dialect) -> tuple[CommonTables, str]:
+    """Return the common tables, which end in the rows that count, with the heavy units added; and the weighed rows."""
+    if dialect.computes_again:
+        counted = f"SELECT *, COUNT(*) OVER (PARTITION BY u) AS rows_of_unit FROM {source}"
+        weighed = "SELECT *, CASE WHEN rows_of_unit > {reach} THEN rows_of_unit END AS h FROM counted"
+        return [*tables, ("counted", "", counted), ("weighed", "", weighed.format(reach=reach))], "weighed"
+    *before, (name, _, sql) = tables
+    heavy = f"SELECT u AS heavy_unit, COUNT(*) AS h FROM {source} GROUP BY u HAVING COUNT(*) > {reach}"
+    return [
+        *before,
+        (name, dialect.materialized, sql),
+        ("heavy", "", heavy),
+    ], f"{source} LEFT JOIN heavy ON u = heavy_unit"
+
+
+def weight(reach: int, bits: int, dialect: Dialect) -> SQL:
+    """Return the integer of a row with v = 1."""
+    heavy = dialect.quotient(whole(reach << bits), _H, "BIGINT")
+    return when((is_null(_H), whole(1 << bits)), otherwise=heavy)
+
+
+def of_weighed(
+    measure: Measure, names: tuple[str | None, str | None], reach: int, width: int, dialect: Dialect
+) -> list[Share]:
+    """Return a measure from sums over a cell's weighed rows.
+
+    Args:
+        measure: the measure, of rows.
+        names: the column whose values are counted (None: all rows), and the column d that is summed (None: nothing).
+        reach: the reach.
+        width: the largest d.
+        dialect: of the engine.
+    """
+    counted, summed = names
+    absent = measure.absent or 0
+    light = [(_count(counted), first_value(measure) - absent), (_count(None), absent)]
+    shares = [(sql, factor << measure.fraction_bits) for sql, factor in light if factor]
+    if summed is not None:
+        steps = dialect.bounded(when((is_null(_H), column(summed))), width)
+        shares.append((steps, measure.sign << measure.fraction_bits))
+    most = largest(measure) << measure.fraction_bits
+    return [*shares, (dialect.bounded(_scaled(measure, names, reach, dialect), most), 1)]
+
+
+def _count(name: str | None) -> SQL:
+    """Return the number of rows that are not heavy, or of those with a value."""
+    return call("COUNT", when((is_null(_H), whole(1) if name is None else column(name))))
+
+
+def _scaled(measure: Measure, names: tuple[str | None, str | None], reach: int, dialect: Dialect) -> SQL:
+    """Return the integer of a row of a heavy unit; NULL for all other rows, and for rows that do not count."""
+    counted, summed = names
+    factor = reach << measure.fraction_bits
+    target = "BIGINT" if largest(measure) * factor <= NEAR else "HUGEINT"
+    value = whole(first_value(measure), target)
+    if summed is not None:
+        steps = product_by(cast(column(summed), target), measure.sign, target)
+        value = infix(exp.Add, steps, value) if first_value(measure) else steps
+    elif counted is not None:
+        value = when((not_null(column(counted)), value))
+    if measure.absent:
+        value = call("COALESCE", value, whole(measure.absent, target))
+    quotient = dialect.quotient(product_by(value, factor, target), cast(_H, target), target)
+    return when((not_null(_H), quotient))
