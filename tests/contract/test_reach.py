@@ -7,10 +7,13 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from bounded import different
 from contract.examples import examples
-from contract.plans import NAME, SEVENTHS, A, Cells, X, cells, is_unit, key, plan, plans, present, table
+from contract.plans import NAME, SEVENTHS, A, Cells, X, cells, is_unit, key, measures, plan, plans, present, table
 from contract.tables import KINDS, UNITS, VALUES, Opener, Row, rows
-from contract.weighted import weighted
+from contract.test_found_groups import answer as answer_found
+from contract.test_found_groups import located, opened
+from contract.weighted import of_unit, weighted
 from tacit.query.expressions import Value
 from tacit.query.plan import Bundle, Measure, Plan
 
@@ -131,3 +134,42 @@ def test_more_cells_than_a_word_has_bits(engine: Opener) -> None:
     limits = table(groups=7, rows=None, reach=3)
     found = answer(engine, plan(limits, COUNT, UNITS_HERE, keys=[key(hundredths, *range(100))]), data)
     assert [sum(integers) for integers in found] == [5 * 7 * (3 * 256 // 7)] * 2
+
+
+# --- groups that are found in the data ------------------------------------------------------------------------------
+
+FOUND = [opened(NAME), opened(SEVENTHS)]
+
+
+@examples(60, st.none() | st.integers(1, 3), st.integers(1, 6), st.lists(measures(6), min_size=1, max_size=3), rows())
+def test_found_groups_have_the_integers_of_rational_weights(
+    engine: Opener, most: int | None, reach: int, asked: list[Measure], data: list[Row]
+) -> None:
+    question = plan(table(groups=10**9, rows=most, reach=reach), *asked, keys=FOUND)
+    units, integers = answer_found(engine, question, data)
+    kept = located(question, data)
+    assert units == {group: sum(group in own for own in kept.values()) for group in integers}
+    for group, found in integers.items():
+        expected = []
+        for measure in asked:
+            total = [0] * measure.bins
+            for own in kept.values():
+                unit = of_unit(question, measure, dict(enumerate(own.values())))
+                first = list(own).index(group) * measure.bins if group in own else None
+                total = [x + (0 if first is None else unit.get(first + i, 0)) for i, x in enumerate(total)]
+            expected += total
+        assert found == expected
+
+
+@examples(40, st.integers(1, 4), st.none() | st.integers(1, 3), st.integers(1, 5), rows(40))
+def test_a_unit_brings_at_most_reach_values_to_found_groups(
+    engine: Opener, groups: int, most: int | None, reach: int, data: list[Row]
+) -> None:
+    alone = [{**one, "u": 3} for one in data]
+    question = plan(table(groups=groups, rows=most, reach=reach), Measure(value=A, per="value"), keys=FOUND)
+    units, integers = answer_found(engine, question, alone)
+    own = located(question, alone).get(3, {})
+    values = [len(different(Measure(value=A, per="value"), own[group])) for group in units]
+    brought = [integers[group][0] for group in units]
+    assert sum(brought) == min(reach, sum(min(most or n, n) for n in values))
+    assert all(n <= min(most or n, own_values) for n, own_values in zip(brought, values, strict=True))
