@@ -44,10 +44,9 @@ def of_unit(asked: Plan, measure: Measure, own: Mapping[int, Sequence[Row]]) -> 
         values = [value_of(measure, row) for row in rows]
         there = [value for value in values if not is_null(value)]
         if measure.per == "unit":
-            share = (
-                Fraction(1) if table.reach is None or asked.open else min(Fraction(1), Fraction(table.reach, len(own)))
-            )
-            found[cell] = trunc(share * (1 << measure.fraction_bits)) if there else 0
+            reach = len(own) if table.reach is None or asked.open else table.reach
+            share = min(Fraction(1), Fraction(reach, len(own))) * (1 << measure.fraction_bits)
+            found[cell] = trunc(share) if there else 0
             continue
         absent = [] if measure.absent is None else [measure.absent] * (len(values) - len(there))
         weight = row_weight(table, everywhere, len(there) + len(absent)) * (1 << measure.fraction_bits)

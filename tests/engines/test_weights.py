@@ -1,0 +1,76 @@
+"""Statements with a reach read their source once, and group nothing by unit and cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from contract.plans import NAME, SEVENTHS, A, X, key, plan, present, table
+from spark_session import spark
+from tacit.engines.duckdb.dialect import DUCKDB
+from tacit.engines.postgres.dialect import POSTGRES
+from tacit.engines.spark.dialect import SPARK
+from tacit.engines.spark.engine import open_spark
+from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.histogram import bin_statement
+from tacit.engines.sql.statement import statement
+from tacit.query.plan import Measure, Plan
+from tacit.query.policy import ColumnPolicy, TablePolicy
+
+DIALECTS: Mapping[str, tuple[Dialect, Mapping[str, str]]] = {
+    "duckdb": (DUCKDB, {"u": "BIGINT", "name": "VARCHAR", "a": "BIGINT", "x": "DOUBLE"}),
+    "postgres": (POSTGRES, {"u": "int8", "name": "text", "a": "int8", "x": "float8"}),
+    "spark": (SPARK, {"u": "bigint", "name": "string", "a": "bigint", "x": "double"}),
+}
+SUMS = Measure(value=None), Measure(value=present(X)), Measure(value=X, low=-4, high=4), Measure(value=A, low=0, high=9)
+KEYS = [key(NAME, "a", "b", "c"), key(SEVENTHS, 0, 1)]
+BINS = Measure(value=SEVENTHS, bins=7)
+
+
+def written(asked: Plan, name: str) -> str:
+    dialect, types = DIALECTS[name]
+    build = bin_statement if asked.bundles[0].measures[0].bins > 1 else statement
+    return build(asked, types, dialect).sql
+
+
+@pytest.mark.parametrize("groups", [None, 2])
+@pytest.mark.parametrize("measures", [SUMS, (BINS,)], ids=["sums", "bins"])
+@pytest.mark.parametrize("name", DIALECTS)
+def test_the_source_is_read_once(name: str, measures: tuple[Measure, ...], groups: int | None) -> None:
+    sql = written(plan(table(groups=groups, rows=None, reach=5), *measures, keys=KEYS), name)
+    assert len(re.findall(r"FROM data\b", sql)) == 1
+    assert not re.search(r"GROUP BY (u|cell|d0)(, (u|cell|d0))*, ?u\b|GROUP BY u, cell", sql)
+    names = re.findall(r"^(?:WITH )?(\w+) AS", sql, re.MULTILINE)
+    for twice in (each for each in names if len(re.findall(rf"(?:FROM|JOIN) {each}\b", sql)) > 1):
+        assert name != "spark"
+        assert f"{twice} AS MATERIALIZED (" in sql
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_plan_without_a_reach_has_no_weights(name: str) -> None:
+    sql = written(plan(table(groups=2, rows=3), *SUMS, keys=KEYS), name)
+    assert not re.search(r"heavy|everywhere|rows_of_unit|weighed", sql)
+
+
+def test_rows_of_spark_that_change_when_they_are_computed_again_stay_within_the_reach() -> None:
+    """Two reads of these rows would count a unit's rows in one and weigh them by those of the other."""
+    frame = spark().range(0, 4000, 1, 4).selectExpr("CAST(rand() * rand() * 40 AS BIGINT) AS u")
+    policy = TablePolicy(
+        name="data",
+        unit="u",
+        max_groups=None,
+        max_rows=None,
+        reach=5,
+        neighbours="add/remove",
+        columns={"u": ColumnPolicy(kind="integer")},
+    )
+    count = Measure(value=None, fraction_bits=20)
+    opened = open_spark(frame)
+    try:
+        for _ in range(3):
+            ((total,),) = opened.measure(plan(policy, count))
+            assert total <= 40 * 5 << 20
+    finally:
+        opened.close()
