@@ -16,8 +16,9 @@ min(M, R)·B and T is min(R, g·M)·B. So L1 ≤ min(R, G·M)·B and L2² ≤ mi
 *Change one* is a removal and an addition. For non-negative integers the vectors x and y of two units satisfy ‖x-y‖² ≤
 ‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0. For others ‖x-y‖ ≤ ‖x‖ + ‖y‖. The two units are in at most c = min(2g, cells) cells
 together. If all integers are ≥ 0 (or all ≤ 0), two of one cell differ by at most D = K. So the count of a whole table
-moves by 1, not by 2. If a row adds from a·B' < 0 to b·B' > 0, the weights of its unit's rows sum to at most K/B, and
-two integers of one cell differ by at most D = (b - a)·B'·K/B. That is used if there is a reach.
+moves by 1, not by 2. Otherwise let a row of weight 1 add from -α to β, so that B = max(α, β). The weights of a unit's
+rows in a cell sum to at most K/B. So its integer is from -α·K/B to β·K/B, and two of these differ by at most
+D = (α + β)·K/B. This last bound is used if there is a reach.
 
 A bundle that is added up over keys (`over`) may get all cells of a unit in one of its cells. It then has one cell of
 contribution T in place of g cells of contribution K. Blocks of bins add up integers of one cell, which changes nothing.
