@@ -208,7 +208,7 @@ def work(db: Database, sql: str) -> list[int]:
     db.sql(sql, epsilon=1)
     jobs = set(tracker.getJobIdsForGroup()) - before
     stages = [stage for job in jobs if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
-    return sorted(info.numTasks for stage in stages if (info := tracker.getStageInfo(stage)))
+    return sorted(run.numTasks for stage in stages if (run := tracker.getStageInfo(stage)))
 
 
 @pytest.mark.parametrize("sql", QUERIES_ABOUT_ONE.values(), ids=QUERIES_ABOUT_ONE.keys())
