@@ -203,9 +203,10 @@ def work(db: Database, sql: str) -> list[int]:
     session = spark()
     if not hasattr(session, "sparkContext"):
         pytest.skip("Spark Connect has no status tracker")
-    tracker = session.sparkContext.statusTracker()
+    tracker, context = session.sparkContext.statusTracker(), session.sparkContext._jsc.sc()
     before = set(tracker.getJobIdsForGroup())
     db.sql(sql, epsilon=1)
+    context.listenerBus().waitUntilEmpty()  # the tracker learns of stages a moment later
     jobs = set(tracker.getJobIdsForGroup()) - before
     stages = [stage for job in jobs if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
     return sorted(run.numTasks for stage in stages if (run := tracker.getStageInfo(stage)))
