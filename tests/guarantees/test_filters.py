@@ -245,7 +245,6 @@ def test_the_discrete_gaussian_costs_at_least_its_divergence(variance: Fraction,
         assert true >= real(by_order) * (1 - MP.mpf(10) ** -40)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("alpha", ORDERS)
 @pytest.mark.parametrize(
     ("scale", "shift"), [(Fraction(1, 3), 1), (Fraction(2), 1), (Fraction(5), 4), (Fraction(9), 1)]

@@ -86,7 +86,6 @@ def test_geometric_noise_on_integers_is_permute_and_flip(scores: Vector) -> None
 # Privacy, without rounding: Δ = width, so that e^ε = r^(-2·width), or r^(-width) if monotone.
 
 
-@pytest.mark.sampled(3)
 @every_kind
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize(("size", "top", "width"), [(2, 6, 1), (3, 3, 1), (3, 3, 2), (4, 2, 1)])

@@ -86,7 +86,6 @@ def test_total_where_every_unit_has_one_value(relation: Relation, bounds: tuple[
     assert found == sensitivity.total(bounds, neighbours=relation, complete=True)
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("bounds", [(0, 1), (1, 1), (-1, 1), (-2, 1), (1, 2), (-2, -1)])
 @pytest.mark.parametrize(("groups", "rows"), [(1, 1), (2, 1), (1, 2), (2, 2)])
