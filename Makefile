@@ -38,8 +38,9 @@ test: $(STAMP) java  ## run all tests except the long statistical ones
 	@command -v node >/dev/null || echo "node is missing, so the tests of the browser client are skipped (see the top of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 
-test-long: $(STAMP) java  ## run only the long statistical tests
-	$(PY) -m pytest -q -m long -n $(CORES) --dist worksteal
+test-long: $(STAMP) java  ## run the long tests, and ten times as many examples on every engine
+	$(PY) -m pytest -q -o faulthandler_timeout=3600 -m long -n $(CORES) --dist worksteal
+	TACIT_TEST_EXAMPLES=10 $(PY) -m pytest -q -o faulthandler_timeout=3600 -m "not long" -n $(CORES) --dist worksteal tests/contract
 
 # PySpark below 4.2 leaves sockets open, and Python warns when it collects them
 test-lowest: $(LOWEST)/.installed java  ## run the tests with the oldest packages that pyproject.toml allows

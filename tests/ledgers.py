@@ -1,12 +1,9 @@
-"""Helpers for tests of ledgers: requests to charge, locations of ledgers, and forked child processes."""
+"""Helpers for tests of ledgers: requests to charge, and locations of ledgers."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
-import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -69,28 +66,6 @@ class Site:
 
 
 Sites = Callable[[str], Site]
-
-
-def forked(task: Callable[[], object]) -> int:
-    """Run a task in a child, which has all that is imported here, and return its process number."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        task()
-        code = 0
-    except BaseException:  # noqa: BLE001 - printed; the child ends without pytest
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def ended(child: int) -> int:
-    """Wait for a child, and return its exit code."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def can_mount(folder: Path) -> bool:

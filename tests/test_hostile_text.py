@@ -7,6 +7,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, cast
@@ -134,6 +135,7 @@ CHARTS: dict[str, Callable[[str], alt.TopLevelMixin]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("kind", CHARTS)
 def test_a_chart_holds_labels_as_data_that_no_page_obeys(kind: str, text: str) -> None:
@@ -153,6 +155,7 @@ def test_a_chart_holds_labels_as_data_that_no_page_obeys(kind: str, text: str) -
     assert not acting(page.replace("\t", " "))
 
 
+@cache
 def chart_page() -> str:
     """Return the page of a harmless chart."""
     return cast("alt.Chart", CHARTS["counts"]("north")).to_html()

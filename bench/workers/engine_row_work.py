@@ -32,7 +32,12 @@ def frames() -> dict[str, pd.DataFrame]:
     numbers = range(PUBLIC_ROWS)
     calendar = pd.DataFrame({"k": ["x"] * PUBLIC_ROWS, "a": numbers, "b": [i / 10 for i in numbers]})
     month = pd.DataFrame({"k": ["x"] * 31, "a": range(31)})
-    return {"present": people, "absent": people[people.person != TARGET].reset_index(drop=True), "calendar": calendar, "month": month}
+    return {
+        "present": people,
+        "absent": people[people.person != TARGET].reset_index(drop=True),
+        "calendar": calendar,
+        "month": month,
+    }
 
 
 @contextmanager

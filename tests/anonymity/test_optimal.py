@@ -86,6 +86,7 @@ def best(one: Problem, limit: int) -> float:
     return min((loss for gone, loss in scores if gone <= limit), default=np.inf)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("require", MODELS, ids=str)
 @settings(max_examples=25, deadline=None)
 @given(rows=tables, share=st.sampled_from([0.0, 0.2, 0.5, 1.0]), mean=st.sampled_from(["arithmetic", "geometric"]))

@@ -14,8 +14,8 @@ from threading import Thread
 
 import pytest
 
+from children import ended, forked
 from cli_runs import run
-from ledgers import ended, forked
 from tacit.cli.output_files import locked
 from tacit.errors import SourceError
 from tacit.local import GRR, Aggregator
@@ -91,6 +91,14 @@ def test_one_at_a_time_has_the_lock_however_many_want_it(tmp_path: Path) -> None
     assert left_over(tmp_path) == []
 
 
+def _wait_for(file: Path) -> None:
+    """Wait until another run has made a file."""
+    until = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
 def held_for(folder: Path, seconds: float) -> Thread:
     """Start another run that reads the tally, waits for these seconds, and saves it with one more day."""
     taken = folder / "taken"
@@ -105,8 +113,7 @@ def held_for(folder: Path, seconds: float) -> Thread:
 
     thread = Thread(target=hold)
     thread.start()
-    while not taken.exists():
-        time.sleep(0.005)
+    _wait_for(taken)
     return thread
 
 
@@ -138,8 +145,7 @@ def test_a_killed_run_does_not_block_others(folder: Path) -> None:
             time.sleep(60)
 
     child = forked(hold)
-    while not (folder / "taken").exists():
-        time.sleep(0.005)
+    _wait_for(folder / "taken")
     os.kill(child, signal.SIGKILL)
     assert ended(child) == -signal.SIGKILL
     assert left_over(folder) == [".all.npz.lock"]

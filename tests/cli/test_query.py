@@ -8,6 +8,7 @@ import pty
 import sys
 import tomllib
 from pathlib import Path
+from select import select
 
 import duckdb
 import pytest
@@ -202,9 +203,10 @@ def test_on_a_terminal_the_plan_is_shown_and_the_answer_waits(
 
 
 def _until(terminal: int, mark: bytes) -> bytes:
-    """Read a terminal up to a mark, or to its end."""
+    """Read a terminal up to a mark, or to its end, for at most a minute."""
     text = b""
     while mark not in text:
+        assert select([terminal], [], [], 60)[0], text
         try:
             part = os.read(terminal, 4096)
         except OSError:  # the other side is closed

@@ -1,7 +1,11 @@
-"""Drawn examples for every engine: fewer where each costs a job of Spark, never none."""
+"""Drawn examples for every engine: fewer where each costs a job of Spark, never none.
+
+`make test-long` draws TACIT_TEST_EXAMPLES times as many.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,21 +14,31 @@ from hypothesis import strategies as st
 
 from contract.tables import Opener
 
-SHARE = {"duckdb": 1, "postgres": 2, "spark": 20}
-"""One of how many examples an engine is shown."""
+SHARE = {"duckdb": 2, "postgres": 4, "spark": 20}
+LEAST = {"duckdb": 12, "postgres": 8, "spark": 2}
+"""One of how many examples an engine is shown, and how many at least."""
+
+TIMES = int(os.environ.get("TACIT_TEST_EXAMPLES", "1"))
 
 
-def examples(most: int, *drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[Opener], None]]:
+def drawn(count: int) -> int:
+    """Return a number of examples, multiplied in a long run."""
+    return TIMES * count
+
+
+def examples(
+    most: int, *strategies: st.SearchStrategy[Any]
+) -> Callable[[Callable[..., None]], Callable[[Opener], None]]:
     """Run a test, which takes an engine and what is drawn, on so many examples."""
 
     def decorate(test: Callable[..., None]) -> Callable[[Opener], None]:
         def on_examples(engine: Opener) -> None:
             @settings(
                 deadline=None,
-                max_examples=max(4, most // SHARE[engine.name]),
+                max_examples=drawn(max(LEAST[engine.name], most // SHARE[engine.name])),
                 suppress_health_check=[HealthCheck.too_slow],
             )
-            @given(st.tuples(*drawn))
+            @given(st.tuples(*strategies))
             def run(found: tuple[Any, ...]) -> None:
                 test(engine, *found)
 

@@ -37,7 +37,7 @@ ROWS = 150
 MANY = 10**6
 """As many groups as no unit has."""
 
-QUESTIONS = 25
+QUESTIONS = 15
 LONG = 500
 """How many questions are asked: in every run, and in the long one."""
 

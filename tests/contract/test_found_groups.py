@@ -15,7 +15,7 @@ from hypothesis import find, given, reject, settings
 from hypothesis import strategies as st
 
 from bounded import contributions, different
-from contract.examples import examples
+from contract.examples import drawn, examples
 from contract.plans import (
     NAME,
     PRESENT,
@@ -297,7 +297,7 @@ def fits(trial: Trial, question: Plan) -> bool:
     return True
 
 
-FEW = settings(BRIEF, max_examples=50)
+FEW = settings(BRIEF, max_examples=drawn(20))
 LATER = ("count_distinct", "max", "min", "quantile", "quantile_disc")
 """Aggregates that the second pass measures, only for released groups; see `test_shown_groups`."""
 

@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tacit as tc
+from contract.examples import drawn
 from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
@@ -177,7 +178,7 @@ def joined_rows(plan: Plan, data: Tables) -> list[dict[str, Value]]:
     return found
 
 
-QUICK = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+QUICK = settings(deadline=None, max_examples=drawn(12), suppress_health_check=list(HealthCheck))
 SOME = st.lists(st.sampled_from(SOURCES), min_size=1, max_size=4, unique=True)
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, reject, settings
 from hypothesis import strategies as st
 
+from contract.examples import drawn
 from contract.homes import ARROW
 from contract.questions import (
     KINDS,
@@ -114,7 +115,7 @@ def check(trial: Trial) -> None:
 
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-BRIEF = settings(deadline=None, max_examples=80, suppress_health_check=SLOW)
+BRIEF = settings(deadline=None, max_examples=drawn(32), suppress_health_check=SLOW)
 LONG = settings(deadline=None, max_examples=5000, suppress_health_check=SLOW)
 EVERY_UNIT: list[UnitKind] = ["integer", "text", "real", "row"]
 
@@ -152,7 +153,7 @@ def test_every_aggregate_is_asked() -> None:
     assert set(STATISTICS) >= NO_ROW
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=drawn(10))
 @given(st.data())
 @pytest.mark.parametrize(("function", "word"), [(name, word) for name, words in SPELLINGS.items() for word in words])
 def test_every_spelling_means_its_aggregate(function: str, word: str, data: st.DataObject) -> None:

@@ -87,6 +87,7 @@ def size(dialect: Dialect, expression: Expression) -> int:
         type(dialect).deepest = deepest
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("leaf", "nest"), [one[:2] for one in NESTS], ids=[f"{a.name}-{b}" for a, _, b in NESTS])
 @pytest.mark.parametrize("dialect", TYPES, ids=lambda dialect: dialect.name)
 def test_nested_calls_do_not_multiply_the_sql(dialect: Dialect, leaf: Expression, nest: Nest) -> None:

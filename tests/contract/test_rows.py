@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contract.examples import drawn
 from contract.tables import Opener, Row
 from engines.expressions import KINDS, LIBRARY, VALUES, calls_of, expressions, kinds_of
 from row_values import Difference, differences, has_nul, random_rows, with_places
@@ -30,11 +31,11 @@ class Source:
     engine: StatementEngine
     rows: list[Row]
 
-    def differences(self, expression: Expression, slack: float = 0.0) -> list[Difference]:
-        """Return where the engine differs from Python, unless it refuses the expression for its NUL."""
-        if self.engine.dialect.name == "postgres" and has_nul(expression):
-            return []
-        return differences(self.engine, self.rows, [expression], slack)
+    def differences(self, *expressions: Expression, slack: float = 0.0) -> list[Difference]:
+        """Return where the engine differs from Python, except for expressions that it refuses for their NUL."""
+        refuses = self.engine.dialect.name == "postgres"
+        accepted = [expression for expression in expressions if not (refuses and has_nul(expression))]
+        return differences(self.engine, self.rows, accepted, slack) if accepted else []
 
 
 @pytest.fixture(scope="module", params=["duckdb", "postgres"])
@@ -46,10 +47,10 @@ def source(request: pytest.FixtureRequest, every_engine: dict[str, Opener]) -> I
 
 @pytest.mark.parametrize("kind", list(VALUES))
 def test_expressions_mean_in_sql_what_they_mean_in_python(source: Source, kind: Kind) -> None:
-    @settings(deadline=None, max_examples=60)
-    @given(expressions(kind, 3))
-    def check(expression: Expression) -> None:
-        assert not source.differences(expression)
+    @settings(deadline=None, max_examples=drawn(6))
+    @given(st.lists(expressions(kind, 3), min_size=1, max_size=8))
+    def check(several: list[Expression]) -> None:
+        assert not source.differences(*several)
 
     check()
 
@@ -58,10 +59,12 @@ def test_expressions_mean_in_sql_what_they_mean_in_python(source: Source, kind: 
     ("name", "kind"), [(name, kind) for name in sorted(set(FUNCTIONS) - LIBRARY) for kind in kinds_of(name)]
 )
 def test_a_function_means_in_sql_what_it_means_in_python(source: Source, name: str, kind: Kind) -> None:
-    @settings(deadline=None, max_examples=20)
-    @given(calls_of(name, kind, 0), st.booleans())
-    def check(expression: Expression, tests_null: bool) -> None:  # noqa: FBT001 - drawn
-        assert not source.differences(Call("is_null", (expression,), "boolean") if tests_null else expression)
+    @settings(deadline=None, max_examples=drawn(2))
+    @given(st.lists(st.tuples(calls_of(name, kind, 0), st.booleans()), min_size=6, max_size=6))
+    def check(several: list[tuple[Expression, bool]]) -> None:
+        assert not source.differences(
+            *(Call("is_null", (call,), "boolean") if tests_null else call for call, tests_null in several)
+        )
 
     check()
 

@@ -12,7 +12,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from bounded import different
-from contract.examples import examples
+from contract.examples import drawn, examples
 from contract.plans import NAME, PRESENT, REMAINDER, SEVENTHS, A, bins, is_unit, plan, table
 from contract.questions import KINDS as COLUMNS
 from contract.questions import Question, Trial, policy, trials
@@ -120,7 +120,7 @@ def test_nothing_stays_behind(engine: Opener) -> None:
 # --- neighbours -----------------------------------------------------------------------------------------------------
 
 
-FEWER = settings(BRIEF, max_examples=25)
+FEWER = settings(BRIEF, max_examples=drawn(12))
 
 
 @FEWER

@@ -47,6 +47,7 @@ def true_delta(epsilon: float) -> float:
     return sum(binomial(j) * max(0.0, -expm1(epsilon - (2 - j))) for j in range(5))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", get_args(PlotKind))
 @pytest.mark.parametrize(
     "item",

@@ -36,7 +36,7 @@ CONTINUOUS = GaussianNoise(sigma=Fraction(1), l2=Fraction(40))
     ("event", "count", "epsilon", "truth"),
     [
         (sampled(Fraction(1, 100), gaussian(4, 4, 10)), 2, 0.025997, 1.619e-3),  # the mass that Q lacks, on removal
-        (sampled(Fraction(1, 100), gaussian(100, 100, 1000)), 100, 1.0, 6.63e-7),
+        pytest.param(sampled(Fraction(1, 100), gaussian(100, 100, 1000)), 100, 1.0, 6.63e-7, marks=pytest.mark.long),
         (sampled(Fraction(1, 2), CONTINUOUS), 2, 1.0, 0.75),  # Q far outside P's window
         (sampled(Fraction(1, 2), gaussian(1, 1600)), 2, 1.0, 0.75),
         (sampled(1e-16, PureRelease(epsilon=Fraction(38))), 1, 1.430216784, 1.9e-19),  # a loss that cancels

@@ -71,6 +71,7 @@ EXTREMES = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("_little_memory")
 @pytest.mark.parametrize("rate", [None, Fraction(1, 2)], ids=["whole", "sampled"])
 @pytest.mark.parametrize(("name", "event"), EXTREMES, ids=[name for name, _ in EXTREMES])

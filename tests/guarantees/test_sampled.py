@@ -173,6 +173,7 @@ def test_neither_direction_alone_would_do() -> None:
     assert CASES[2].one_way(adding=True).upper < CASES[2].truth(adding=False) * 0.8
 
 
+@pytest.mark.sampled(3)
 @each_case
 def test_a_rate_two_percent_too_high_or_low_is_excluded(case: Case) -> None:
     truth = max(case.truth(adding=False), case.truth(adding=True))
@@ -212,6 +213,7 @@ def gaussian(mu: Real, rate: Real, epsilon: float, *, adding: bool) -> Real:
     return (1 - rate) * right + rate * shifted - grown * right
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("sigma", "rate"), [("1", "0.01"), ("0.5", "0.2"), ("3", "0.6"), ("0.8", "0.001")])
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.5, 2.0])
 @DIRECTIONS

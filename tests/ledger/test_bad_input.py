@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from ledgers import ONE, Site, Sites, ask, ended, forked
+from children import ended, forked
+from ledgers import ONE, Site, Sites, ask
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError
 from tacit.guarantees.events import ApproxRelease, Neighbours, PureRelease
 from tacit.guarantees.filters import Budget

@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 from sqlalchemy import make_url
 
-from ledgers import Site, Sites, ask, ended, forked
+from children import ended, forked
+from ledgers import Site, Sites, ask
 from tacit import opening  # here already, so that children have it
 from tacit.errors import LedgerError
 from tacit.guarantees.values import PureDP

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from ledgers import ONE, Site, ask, ended, forked
+from children import ended, forked
+from ledgers import ONE, Site, ask
 from tacit.errors import BudgetError
 from tacit.guarantees.values import PureDP
 from tacit.ledger.open_ledger import open_ledger

@@ -17,7 +17,8 @@ from time import monotonic, sleep
 
 import pytest
 
-from ledgers import ONE, Site, Sites, ask, can_mount, ended, forked
+from children import ended, forked
+from ledgers import ONE, Site, Sites, ask, can_mount
 from tacit.errors import CommitError, LedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import file_locks, ledger_file

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledgers import again, ask, ended, forked, pure
+from children import ended, forked
+from ledgers import again, ask, pure
 from tacit.errors import BudgetError, InvalidError, RefusedError
 from tacit.guarantees.events import (
     ApproxRelease,

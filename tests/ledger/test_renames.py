@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event
 
-from ledgers import ONE, ask, can_mount, ended, forked
+from children import ended, forked
+from ledgers import ONE, ask, can_mount
 from tacit.errors import BudgetError, LedgerError
 from tacit.ledger import ledger_file, storage
 from tacit.ledger.backup import export, load

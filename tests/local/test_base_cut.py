@@ -46,6 +46,7 @@ def chance_of_any(oracle: PureProtocol, n: int, which: Bools) -> float:
     return float(binom.pmf(np.arange(n + 1), n, float(oracle._law.q))[which].sum()) * oracle.domain_size
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", MAKES, ids=lambda make: make.__name__)
 @pytest.mark.parametrize(("d", "epsilon", "n"), CASES)
 def test_absent_values_are_cut_nineteen_times_in_twenty(make: type, d: int, epsilon: float, n: int) -> None:

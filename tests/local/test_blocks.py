@@ -79,6 +79,7 @@ def misses(d: int, epsilon: float, n: int, beta: float) -> tuple[float, float]:
     return float(worst[0]), float(worst[1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("beta", LEVELS)
 @pytest.mark.parametrize(("d", "epsilon"), ORACLES)
 def test_no_split_of_the_people_makes_an_interval_miss_more_often_than_it_says(
@@ -103,6 +104,7 @@ def test_a_person_s_report_is_what_the_enumeration_takes_it_for() -> None:
         assert model.shared == (made.order > 2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("d", "epsilon"), ORACLES)
 def test_the_largest_tail_of_all_who_may_be_in_the_block_is_the_one_that_is_taken(d: int, epsilon: float) -> None:
     """Up to 1/2, by brute force over every c that may be, on both sides."""
@@ -126,6 +128,7 @@ def test_the_largest_tail_of_all_who_may_be_in_the_block_is_the_one_that_is_take
                 assert (found[wanted >= 0.5] > 0.3).all()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("have", "near"), [(80, 20), (50, 50), (3, 2), (0, 100), (5, 0)])
 @pytest.mark.parametrize("beta", [0.05, 0.01, 5e-6])
 def test_intervals_of_a_hundred_people_miss_no_more_often_than_they_say(have: int, near: int, beta: float) -> None:

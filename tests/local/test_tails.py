@@ -75,6 +75,7 @@ PURE = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("beta", LEVELS)
 @pytest.mark.parametrize("oracle", PURE, ids=repr)
 def test_intervals_miss_no_more_often_than_they_say(oracle: PureProtocol, beta: float) -> None:
@@ -207,6 +208,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("d", "epsilon", "people"), BLOCKS)
 @pytest.mark.parametrize("beta", [0.05, 0.01, 0.05 / 1024])
 def test_intervals_of_several_blocks_miss_no_more_often_than_they_say(

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import oracles_selection as oracle
+from children import result_of_child
 from evidence import FALSE_ALARM, miss, p_value
 from oracles_bad_input import (
     NOT_A_COUNT,
@@ -249,20 +250,15 @@ def test_copies_are_refused(clone: Callable[[AboveThreshold], object]) -> None:
 
 def in_a_child(action: Callable[[], object]) -> str:
     """Fork, and return the name of the error that the action raises in the child."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def name() -> bytes:
         try:
             action()
-            name = "nothing"
-        except BaseException as error:  # noqa: BLE001 - the child must not return
-            name = type(error).__name__
-        os.write(write, name.encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        return pipe.read()
+        except BaseException as error:  # noqa: BLE001 - its name is the result
+            return type(error).__name__.encode()
+        return b"nothing"
+
+    return result_of_child(name).decode()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -82,6 +82,7 @@ CASES: list[tuple[Kind, int | float, Any, tc.ApproxDP]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "sensitivity", "uses", "budget"), CASES, ids=short)
 def test_the_noise_fits_and_two_percent_less_does_not(
     kind: Kind,
@@ -207,6 +208,7 @@ def test_a_thousand_million_uses(kind: Kind) -> None:
     assert float(found.uses.scale) == pytest.approx(sqrt(1e9) * continuous_sigma(1, 1e-6), rel=0.02)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [tc.Laplace, tc.Gaussian])
 @pytest.mark.parametrize("epsilon", [1e-90, 1e-9, 1e4, 1e90])
 def test_enormous_and_tiny_budgets_end_in_a_finite_noise(kind: Kind, epsilon: float) -> None:

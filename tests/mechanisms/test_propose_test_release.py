@@ -127,6 +127,7 @@ def neighbours(n: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
 SHARP = [(10, 0.01), (1, 0.3), (0.5, 1e-6), (4, 0.02)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("epsilon", "delta"), SHARP)
 @pytest.mark.parametrize("bound", [2, 8.0, 5000])
 def test_the_releases_of_neighbours_are_as_close_as_promised(epsilon: float, delta: float, bound: float) -> None:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 
 import numpy as np
 import pytest
 
+from children import result_of_child
 from evidence import FALSE_ALARM, miss, p_value
 from scripted import Scripted
 from tacit.noise import bits
@@ -34,17 +34,7 @@ class Rewound(SystemBits):
 
 def taken_in_a_child(source: SystemBits, count: int) -> bytes:
     """Fork, let the child draw, and read its bytes."""
-    ours, theirs = os.pipe()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # other threads may run
-        child = os.fork()
-    if child == 0:
-        os.write(theirs, source.take(count))
-        os._exit(0)
-    os.close(theirs)
-    with os.fdopen(ours, "rb") as pipe:
-        taken = pipe.read()
-    os.waitpid(child, 0)
-    return taken
+    return result_of_child(lambda: source.take(count))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -45,6 +45,7 @@ def by_one_call(variance: Fraction, size: int) -> Sample:
 both_ways = pytest.mark.parametrize("draw", [by_small_calls, by_one_call])
 
 
+@pytest.mark.sampled(3)
 @both_ways
 @pytest.mark.parametrize("variance", VARIANCES, ids=str)
 def test_draws_have_the_stated_law_and_a_mutant_does_not(draw: Draw, variance: Fraction) -> None:

@@ -147,6 +147,7 @@ def through_the_guide(table: CdfTable, word: int, byte: int) -> int:
     return drawn
 
 
+@pytest.mark.sampled(3)
 @every_case
 @pytest.mark.parametrize("byte", [THIRD, TWO_THIRDS])
 def test_all_ways_to_read_a_table_agree_with_the_truth(case: Case, byte: int) -> None:

@@ -39,7 +39,7 @@ def test_the_text_of_a_statement_is_as_it_was() -> None:
     assert written == (GOLDEN / "statements.golden.sql").read_text()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24)
 @given(plans(), rows(30), st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)))
 def test_a_unit_moves_the_integers_by_no_more_than_its_reach_whatever_the_others_have(
     asked: Plan, data: list[Row], secret: tuple[int, int]

@@ -53,7 +53,7 @@ def in_duckdb(data: list[Row]) -> StatementEngine:
     return open_duckdb(arrow(KINDS, data), threads=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24)
 @given(plans(groups=MANY), rows())
 def test_the_integers_are_those_of_brute_force_and_of_duckdb(
     clinic: Database, engine: PostgresEngine, asked: Plan, data: list[Row]
@@ -67,7 +67,7 @@ def test_the_integers_are_those_of_brute_force_and_of_duckdb(
     other.close()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=16)
 @given(plans(unit=None), rows())
 def test_rows_that_are_their_own_units_add_up(
     clinic: Database, engine: PostgresEngine, asked: Plan, data: list[Row]
@@ -76,7 +76,7 @@ def test_rows_that_are_their_own_units_add_up(
     assert engine.measure(asked) == added_up(asked, cells(asked, data))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=16)
 @given(plans(), rows(40), st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)))
 def test_each_unit_keeps_max_groups_cells_in_all_statements_of_a_plan(
     clinic: Database, engine: PostgresEngine, asked: Plan, data: list[Row], secret: tuple[int, int]
@@ -102,7 +102,7 @@ def test_each_unit_keeps_max_groups_cells_in_all_statements_of_a_plan(
     assert found[: -len(units)] == added_up(asked, kept)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @given(plans(groups=MANY), rows(), DISTINCT)
 def test_different_values_are_counted_as_in_duckdb(
     clinic: Database, engine: PostgresEngine, asked: Plan, data: list[Row], counted: Measure

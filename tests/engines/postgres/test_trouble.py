@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 import tacit as tc
+from children import ended, forked
 from contract.plans import plan, table
 from postgres_server import Database, database
 from tacit.engines.postgres import connection
@@ -383,14 +384,11 @@ def test_what_is_forgotten_is_closed(clinic: Database) -> None:
 
 
 def test_a_child_process_has_a_connection_of_its_own(engine: PostgresEngine) -> None:
-    child = os.fork()
-    if child == 0:
-        try:
-            right = engine.measure(UNITS) == [[100]]
-            engine.close()
-        finally:
-            os._exit(0 if right else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    def measure() -> None:
+        assert engine.measure(UNITS) == [[100]]
+        engine.close()
+
+    assert ended(forked(measure)) == 0
     assert engine.measure(UNITS) == [[100]]
 
 

@@ -31,7 +31,7 @@ X, Y, I, S, B = (  # noqa: E741 - an integer column
     Column("b", "boolean"),
 )
 TOGETHER = 24
-FEW = settings(deadline=None, max_examples=5, derandomize=True, database=None, phases=[Phase.generate])
+FEW = settings(deadline=None, max_examples=3, derandomize=True, database=None, phases=[Phase.generate])
 
 
 @pytest.fixture(scope="module", params=["files", "rows"])

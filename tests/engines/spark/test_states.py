@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import tacit as tc
+from children import ended, forked
 from contract.plans import plan, table
 from spark_session import spark
 from tacit.engines.spark import engine, sessions
@@ -88,16 +88,14 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
 
 def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None:
     opened = open_spark(spark(), table=visits)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
+
+    def speak() -> None:
+        with pytest.raises(SourceError) as caught:
             opened.ready()
-        except SourceError as error:
-            code = 0 if error.message == engine.FORKED else 2
+        assert caught.value.message == engine.FORKED
         opened.close()
-        os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    assert ended(forked(speak)) == 0
     assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     opened.close()
 

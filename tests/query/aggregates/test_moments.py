@@ -313,6 +313,7 @@ def kept(case: Case, runs: int, beta: float = 0.05) -> int:
     return sum(test is None or test.chance(theta) > beta for test in tests)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_cover_as_often_as_they_say(name: str) -> None:
     case, runs = CASES[name], 4000

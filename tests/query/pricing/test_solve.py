@@ -68,6 +68,7 @@ CASES: list[tuple[tuple[Ask, ...], Mapping[str, float] | float, int | None]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("asks", "wanted", "assume"), CASES)
 @pytest.mark.parametrize("cost", [{}, {"delta": Fraction(1, 10**6)}, {"by_rho": Fraction(1)}])
 def test_errors_are_met_and_hardly_less_would_do(

@@ -124,6 +124,7 @@ def hits(case: Case, runs: int) -> int:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_cover_as_often_as_they_say(name: str) -> None:
     case, runs = CASES[name], 4000

@@ -161,6 +161,7 @@ def ends_of(runs: int) -> tuple[int, int]:
     return int(binom.ppf(FALSE_ALARM, runs, 0.95)) - 1, int(binom.isf(FALSE_ALARM, runs, 0.97)) + 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_an_interval_holds_its_quantile_as_often_as_it_says(name: str) -> None:
     runs = 200

@@ -41,6 +41,7 @@ def test_a_confidence_keeps_the_digits_of_what_it_leaves() -> None:
 # --- variances ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spend", [("laplace", 0.2), ("gaussian", 0.02)])
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("function", ["var_pop", "var_samp"])

@@ -175,12 +175,15 @@ class PostgresDialect(Dialect):
     def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
         """Return ⌊value/step + ½⌋, which is ⌊(⌊2·value/step⌋ + 1)/2⌋; see `measures`.
 
-        If 2/step is below 1, the product could underflow; but for values below step/4 the result is 0. Integers beyond
-        64 bits are assembled from their parts above and below 2^60; the upper part has at most 63 bits.
+        If 2/step is below 1, the product could underflow; but for values below step/4 the result is 0.
+
+        An integer x beyond 64 bits is assembled from x/2^60 truncated, which has at most 63 bits, and the rest. The
+        rest has the sign of x, is not larger in absolute value, and is a multiple of the unit in the last place of x,
+        so it is a double. (Rounding down instead would lose a small negative x: 2^60 + x is not a double.)
         """
         twice = call("FLOOR", product([value, *powers(2 / step)]))
         if target == "HUGEINT":
-            upper = filled("FLOOR(x * down)", x=twice, down=real(2.0**-_SPLIT))
+            upper = filled("TRUNC(x * down)", x=twice, down=real(2.0**-_SPLIT))
             up = {"up": real(2.0**_SPLIT), "whole_up": whole(2**_SPLIT, "HUGEINT")}
             halves = {"upper": upper, "lower": filled("x - upper * up", x=twice, upper=upper, **up)}
             twice = filled("CAST(upper AS BIGINT) * whole_up + CAST(lower AS BIGINT)", **halves, **up)

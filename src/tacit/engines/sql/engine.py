@@ -70,6 +70,7 @@ class StatementEngine(ABC):
         self._views = dict(views)
         self._tables = {table: dict(columns) for table, columns in types.items()}
         self._types = self._tables[name]
+        self._last: tuple[Plan, Any] | None = None
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[RunStatement]:
@@ -112,9 +113,9 @@ class StatementEngine(ABC):
     def check(self, plan: Plan) -> None:
         """Refuse a plan whose integers would not fit, without reading data."""
         if plan.open:
-            self._passes(plan)
+            self._prepared(plan, self._passes)
         else:
-            self._statements(plan)
+            self._prepared(plan, self._statements)
 
     def ready(self) -> None:  # noqa: B027 - optional: some engines cannot check anything
         """Raise, before anything is charged or read, if the source is gone or has changed since it was opened.
@@ -138,7 +139,7 @@ class StatementEngine(ABC):
         answer: list[list[int]] = [[] for _ in range(count)]
         if plan.cells == 0 or not count:
             return answer
-        statements = self._statements(plan)
+        statements = self._prepared(plan, self._statements)
 
         def read(run: RunStatement) -> list[list[list[int]]]:
             self._recheck(run, plan)
@@ -155,7 +156,7 @@ class StatementEngine(ABC):
 
     def find_with(self, plan: Plan, choose: Choose, secret: Secret) -> DiscoveredGroups:
         """Return the groups that `choose` selects under given keys of the hash; for tests, as above."""
-        passes = self._passes(plan)
+        passes = self._prepared(plan, self._passes)
 
         def read(run: RunStatement) -> DiscoveredGroups:
             self._recheck(run, plan)
@@ -216,6 +217,14 @@ class StatementEngine(ABC):
                 return read(run)
 
         return guarded(in_context, failed, hint=hint)
+
+    def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
+        """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""
+        last = self._last
+        if last is None or last[0] is not plan:
+            last = self._last = (plan, build(plan))
+        statements: T = last[1]
+        return statements
 
     def _statement(self, plan: Plan, build: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
         """Return a plan's statement over the table or the join that it names."""

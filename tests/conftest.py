@@ -1,0 +1,36 @@
+"""`sampled(n)`: about every n-th case of a test runs under `make test`, the others under `make test-long`.
+
+Parameters with few values keep all of them: each value is in at least one case that runs, so that no mechanism, model
+or direction is left out because a stride skips it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases that are left out as long, before -m selects."""
+    cases = defaultdict[str, list[pytest.Function]](list)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("sampled"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for functions in cases.values():
+        _mark_others(functions)
+
+
+def _mark_others(functions: list[pytest.Function]) -> None:
+    marker = functions[0].get_closest_marker("sampled")
+    stride = marker.args[0] if marker else 1
+    values = [{(name, repr(value)) for name, value in function.callspec.params.items()} for function in functions]
+    sizes = Counter(name for name, _ in set().union(*values))
+    few, seen = len(functions) // stride, set[tuple[str, str]]()
+    for index, function in enumerate(functions):
+        short = {(name, value) for name, value in values[index] if sizes[name] <= few}
+        if index % stride and short <= seen:
+            function.add_marker(pytest.mark.long)
+        else:
+            seen |= short
