@@ -33,6 +33,8 @@ bounded here, in one way for all measures:
   rows have there are kept, chosen by the keyed hash, and a value counts once for all units that have it. That is not a
   sum over units, but one unit more or less still changes it by at most `contribution` = max_rows. With a reach, at most
   reach of the unit's pairs (cell, value) are kept, chosen by the same hash.
+* A measure with `per="size"` is a vector for the whole answer: one integer in the bin of the number of the unit's rows
+  (see `unit_sizes`).
 * At most max_groups of a unit's cells are kept, chosen by a keyed hash, not by the values.
 
 Measures that are bounded together form a **bundle**: `contribution` bounds the sum of absolute values of a unit's
@@ -67,7 +69,7 @@ class Measure:
     sign: Literal[1, 0, -1] = 1
     offset: int = 0
     absent: int | None = None
-    per: Literal["row", "unit", "value"] = "row"
+    per: Literal["row", "unit", "value", "size"] = "row"
     fraction_bits: int = 0
     bins: int = 1
 
@@ -215,7 +217,8 @@ class Plan:
 
     `sql` is the query, generated from the parsed tree without comments. `where` keeps the rows for which it is true. A
     cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
-    each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
+    each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them. Only
+    rows whose values are listed by the keys `within` count, but these keys make no cells.
     """
 
     sql: str
@@ -230,6 +233,7 @@ class Plan:
     limit: int | None = None
     offset: int = 0
     joins: tuple[Join, ...] = ()
+    within: tuple[Key, ...] = ()
 
     @property
     def open(self) -> bool:

@@ -26,6 +26,7 @@ from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, 
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
 from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement
+from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.errors import ColumnNotFoundError, guarded
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
@@ -237,10 +238,13 @@ class StatementEngine(ABC):
 
         All statements choose the same cells, because they hash the same units and cells with the same keys.
         """
-        return [
-            (indices, self._statement(part, bin_statement) if is_binned(part) else self._statement(part, _build(part)))
-            for indices, part in split(plan)
-        ]
+        return [(indices, self._built(part)) for indices, part in split(plan)]
+
+    def _built(self, part: Plan) -> Statement | BinStatement:
+        """Return the statement of one plan of `split`."""
+        if is_binned(part):
+            return self._statement(part, size_statement if counts_sizes(part) else bin_statement)
+        return self._statement(part, distinct_statement if is_distinct(part) else statement)
 
     def _passes(self, plan: Plan) -> Passes:
         """Return the statements of a plan whose groups are discovered."""
@@ -313,7 +317,3 @@ def key_order(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
 def parameters_of(built: Statement | BinStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:
     """Return a statement's parameters, with the hash's keys if it chooses cells."""
     return {**built.parameters, **(dict(zip(("h0", "h1"), secret, strict=True)) if built.draws else {})}
-
-
-def _build(plan: Plan) -> Callable[[Plan, Mapping[str, str], Dialect], Statement]:
-    return distinct_statement if is_distinct(plan) else statement

@@ -240,7 +240,7 @@ def of_unit(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect, rea
         return [_of_presence(measure, tally, dialect, reach)]
     if reach is not None and tally.everywhere is not None:
         most = largest(measure) * max_rows << measure.fraction_bits
-        value = partial(_sum, measure, tally)
+        value = partial(sum_of_values, measure, tally)
         limits = UnitLimits(max_rows, reach, measure.fraction_bits, largest(measure))
         return [(dialect.bounded(scaled_down(value, tally.rows, tally.everywhere, limits, dialect), most), 1)]
     if tally.steps is None and measure.absent is None:
@@ -312,7 +312,7 @@ def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> 
     """Return the unit's integer: V·2^fraction_bits, scaled down to max_rows rows if it has more."""
     rows, most = tally.rows, largest(measure) * max_rows << measure.fraction_bits
     target = _BIGINT if most <= NEAR else _HUGEINT
-    plain = product_by(_sum(measure, tally, target), 1 << measure.fraction_bits, target)
+    plain = product_by(sum_of_values(measure, tally, target), 1 << measure.fraction_bits, target)
     branches = [(infix(exp.LTE, rows, whole(max_rows)), plain)]
     few = NEAR // max(most, 1)
     if few > max_rows:
@@ -320,7 +320,7 @@ def _scaled(measure: Measure, tally: Tally, max_rows: int, dialect: Dialect) -> 
     return when(*branches, otherwise=cast(_capped(measure, tally, max_rows, _HUGEINT, dialect), target))
 
 
-def _sum(measure: Measure, tally: Tally, target: str) -> SQL:
+def sum_of_values(measure: Measure, tally: Tally, target: str) -> SQL:
     """Return V. If no row has a value, the sum of d and V are NULL, unless absent values count."""
     steps = tally.steps if tally.steps is None or measure.absent is None else call("COALESCE", tally.steps, whole(0))
     factors = [(steps, measure.sign), (tally.present, first_value(measure))]
@@ -339,5 +339,5 @@ def product_by(value: SQL, factor: int, target: str) -> SQL:
 
 
 def _capped(measure: Measure, tally: Tally, max_rows: int, target: str, dialect: Dialect) -> SQL:
-    scaled = product_by(_sum(measure, tally, target), max_rows << measure.fraction_bits, target)
+    scaled = product_by(sum_of_values(measure, tally, target), max_rows << measure.fraction_bits, target)
     return dialect.quotient(scaled, cast(tally.rows, target), target)

@@ -152,7 +152,12 @@ def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables
 
 def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
     """Return the parameters that hold the public lists of keys."""
-    return {f"k{index}": key.values for index, key in enumerate(plan.keys) if key.values is not None}
+    return {f"k{index}": key.values for index, key in enumerate(all_keys(plan)) if key.values is not None}
+
+
+def all_keys(plan: Plan) -> tuple[Key, ...]:
+    """Return the keys of the cells, and then those that only decide which rows count."""
+    return (*plan.keys, *plan.within)
 
 
 def chooses_cells(plan: Plan) -> bool:
@@ -296,7 +301,7 @@ def located_rows(
     With `coded`, a row has the number of its cell, otherwise its keys. `counted` is the value, v, whose distinct values
     are counted. In v and in keys without a list, -0.0 becomes 0.0.
     """
-    values = [grid.value for grid in needed.grids] + [*needed.present] + [key.expression for key in plan.keys]
+    values = [grid.value for grid in needed.grids] + [*needed.present] + [key.expression for key in all_keys(plan)]
     values += [] if counted is None else [counted]
     layers = Layers(dialect, types, values if plan.where is None else [*values, plan.where])
     columns = {
@@ -308,7 +313,7 @@ def located_rows(
     if counted is not None:
         columns["v"] = _positive_zero(layers.value(counted), counted)
     tests = [] if plan.where is None else [layers.value(plan.where)]
-    keys = [layers.value(key.expression) for key in plan.keys]
+    keys = [layers.value(key.expression) for key in all_keys(plan)]
     if plan.table.unit is not None:
         columns["u"] = layers.unit(plan.table.unit, plan.table.columns[plan.table.unit].kind)
         tests.append(not_null(columns["u"]))
@@ -316,13 +321,13 @@ def located_rows(
     columns = columns or {"there": exp.true()}  # if only rows are counted, a row needs no column
     joins = "".join(
         f" JOIN key{index} ON {key_test(dialect.text(keys[index]), f'k{index}', key, dialect)}"
-        for index, key in enumerate(plan.keys if coded else ())
+        for index, key in enumerate(all_keys(plan) if coded else ())
     )
     selects = layers.selects(SOURCE)
     located = _select(columns, tests, f"{selects[-1][0]}{joins}", dialect)
     lists = [
         (f"key{index}", "", _codes(index, key, dialect))
-        for index, key in enumerate(plan.keys)
+        for index, key in enumerate(all_keys(plan))
         if key.values is not None
     ]
     return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]

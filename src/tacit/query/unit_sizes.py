@@ -1,0 +1,51 @@
+"""Units by their number of rows: the plan of the histogram from which limits are chosen.
+
+n(u) is the number of rows of a unit that count in a query: after joins and WHERE, and in listed groups. `EDGES` are
+fixed: 1, 2, 3, 4, 6, 8, 12, … up to 2^40. A unit is in one bin, that of the least edge that is at least n(u); one more
+bin has the units above all edges.
+
+**Sensitivity.** A unit adds its integer to one bin: 1, or with a value the share Σ|v|/(n(u)·M) in steps of
+2^-fraction_bits, rounded down, where |v| ≤ M for every row. So it adds at most 2^fraction_bits to one bin however many
+rows it has, and nothing to the other bins. As for any bundle, `noise_law` derives from this that the histogram moves by
+at most 2^fraction_bits in L1 if a unit comes or goes, and by twice that if its rows become others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from tacit.query.plan import Bundle, Measure, Plan
+
+LAST_EXPONENT: Final = 40
+EDGES: Final = (1, 2, 3, *(edge for k in range(2, LAST_EXPONENT) for edge in (2**k, 3 * 2 ** (k - 1))), 2**LAST_EXPONENT)
+"""The largest n(u) of each bin except the last, which has no end."""
+
+BINS: Final = len(EDGES) + 1
+SHARE_BITS: Final = 16
+"""The fraction bits of a unit's share of the largest sum that its rows could have."""
+
+
+def size_plan(plan: Plan, measure: Measure | None = None) -> Plan:
+    """Return the plan of the histogram: the rows of a query, without its groups.
+
+    Args:
+        plan: the query. The values of listed keys still decide which rows count; discovered keys do not.
+        measure: a measure of rows whose values have one sign; a unit then adds its share. By default it adds 1.
+    """
+    table = replace(plan.table, reach=None, max_groups=1, max_rows=1)
+    sized = Measure(value=None, per="size", bins=BINS)
+    if measure is not None:
+        sized = replace(measure, per="size", bins=BINS, fraction_bits=SHARE_BITS)
+    bundle = Bundle(measures=(sized,), contribution=1 << sized.fraction_bits, nonnegative=True)
+    return Plan(
+        sql=plan.sql,
+        table=table,
+        where=plan.where,
+        keys=(),
+        within=tuple(key for key in plan.keys if key.values is not None),
+        bundles=(bundle,),
+        aggregates=(),
+        outputs=(),
+        joins=plan.joins,
+    )
