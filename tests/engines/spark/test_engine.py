@@ -213,7 +213,7 @@ def work(db: Database, sql: str) -> list[int]:
     try:
         db.sql(sql, epsilon=1)
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
     context._jsc.sc().listenerBus().waitUntilEmpty()  # the tracker learns of stages a moment later
     jobs = tracker.getJobIdsForGroup(group)
     stages = [stage for job in jobs if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
