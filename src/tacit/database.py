@@ -10,12 +10,13 @@ and run it, so a verb and its SQL have the same plan, price and receipt.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self, TypedDict, Unpack
+from dataclasses import replace
+from typing import Literal, Self, TypedDict, Unpack
 
 from tacit import verbs
 from tacit.engines import Engine
 from tacit.errors import TacitError
-from tacit.guarantees.exact import Number
+from tacit.guarantees.exact import Number, to_fraction
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
 from tacit.ledger.records import budget_like, left_of
@@ -25,10 +26,11 @@ from tacit.query.policy import TablePolicy
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
-from tacit.query.results.quote import Question, Quote
+from tacit.query.results.quote import TENTH, QueryForm, Question, Quote
 from tacit.query.results.release import Release
+from tacit.quotes import SessionQuote
 from tacit.safe_text import visible
-from tacit.session import Session, SessionQuote, unspent
+from tacit.session import Session, unspent
 from tacit.verbs import ColumnNames
 
 
@@ -42,9 +44,10 @@ class Options(TypedDict, total=False):
     keys: Mapping[str, Sequence[Value]] | None
     confidence: float
     assume: int | None
-    reach: int | None
+    reach: int | Literal["auto"] | None
     max_groups: int | None
     max_rows: int | None
+    share: Number
 
 
 class Database:
@@ -79,9 +82,10 @@ class Database:
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
-        reach: int | None = None,
+        reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        share: Number = TENTH,
     ) -> SessionQuote:
         """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
 
@@ -96,9 +100,10 @@ class Database:
             confidence: the probability that the errors are not larger.
             assume: the number of units that a group is assumed to have, for the error of averages.
             reach: the largest number of rows as which a unit counts in this answer, in place of the policy's. Limits
-                change the error, never the guarantee.
+                change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
             max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
+            share: the part of the cost that chooses what is "auto".
         """
         return self._quote(
             query,
@@ -112,6 +117,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            share=share,
         )
 
     def sql(  # noqa: PLR0913 - as `plan`, and a name
@@ -125,9 +131,10 @@ class Database:
         keys: Mapping[str, Sequence[Value]] | None = None,
         confidence: float = 0.95,
         assume: int | None = None,
-        reach: int | None = None,
+        reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        share: Number = TENTH,
         request: str | None = None,
     ) -> Release:
         """Run a query and charge it; the arguments are those of `plan`.
@@ -148,6 +155,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            share=share,
         )
         return self._session.answer(quote, request)
 
@@ -255,7 +263,7 @@ class Database:
         with unspent():
             query, labels = verbs.histogram(column, bins, self._target(by, where, table))
         keys = {**labels, **(options.get("keys") or {})}
-        return self._tabulate(query, {**options, "keys": keys}, margins=False)
+        return self._tabulate(query, {**options, "keys": keys}, "table")
 
     def crosstab(
         self, *columns: str, where: str | None = None, table: str | None = None, **options: Unpack[Options]
@@ -267,7 +275,7 @@ class Database:
         """
         with unspent():
             query = verbs.crosstab(columns, self._target(columns, where, table))
-        return self._tabulate(query, options, margins=True)
+        return self._tabulate(query, options, "crosstab")
 
     def _target(self, by: ColumnNames, where: str | None, table: str | None) -> verbs.VerbTarget:
         return verbs.VerbTarget(self.tables, by, where, table)
@@ -278,11 +286,11 @@ class Database:
             query = write()
         return self.sql(query, **options)
 
-    def _tabulate(self, query: str, options: Options, *, margins: bool) -> Release:
+    def _tabulate(self, query: str, options: Options, form: QueryForm) -> Release:
         """Run a count as a table that adds up."""
         with unspent():
-            question = _question(query, options)
-        return self._session.answer(self._session.table_quote(question, margins=margins))
+            question = replace(_question(query, options), form=form)
+        return self._session.answer(self._session.quote(question))
 
     # --- the budget and the tables ----------------------------------------------------------------------------------
 
@@ -353,4 +361,5 @@ def _question(query: str, options: Options) -> Question:
         limits=Limits(
             reach=options.get("reach"), max_groups=options.get("max_groups"), max_rows=options.get("max_rows")
         ),
+        share=to_fraction(options.get("share", TENTH), "share"),
     )

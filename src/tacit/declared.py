@@ -19,7 +19,8 @@ from tacit.guarantees.values import ApproxDP
 from tacit.query.formatting import spell
 from tacit.query.pricing.price import JointPrice, joint_price
 from tacit.query.results.release import Release
-from tacit.session import Session, SessionQuote, unspent
+from tacit.quotes import SessionQuote
+from tacit.session import Session, unspent
 
 _WORTH = Fraction(9, 10)
 """The largest part of the sum of all ε that a plan may cost for the default δ to be spent on it."""

@@ -10,16 +10,17 @@ changed, tacit does not charge either. If reading fails after the charge, the ch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from types import MappingProxyType
+from typing import TypeVar
 
 from tacit.engines import Engine
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
-from tacit.guarantees.exact import Exact
+from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
@@ -28,18 +29,22 @@ from tacit.query.formatting import amounts, spell
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
-from tacit.query.pricing.price import Cost, JointPrice, joint_price, price
+from tacit.query.pricing.price import Cost, JointPrice, joint_price, price, whole_event
+from tacit.query.pricing.reach_choice import epsilon_of_rho, largest_reach, reach_choice
 from tacit.query.pricing.solve import solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.parse import parse
+from tacit.quotes import ChoosingQuote, SessionQuote, at_reach
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
 SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+_USUAL_REACH = 10
+T = TypeVar("T")
 
 
 @contextmanager
@@ -56,14 +61,6 @@ def unspent() -> Iterator[None]:
     except TacitError as error:
         error.unspent = True
         raise
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class SessionQuote(Quote):
-    """A quote that knows its session and its query, from which tacit computes it again before a joint charge."""
-
-    session: Session = field(compare=False)
-    question: Question = field(compare=False)
 
 
 class Session:
@@ -100,17 +97,20 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read no data and spend nothing."""
         with unspent():
-            return self._priced(self._parse(question), question)
+            if not question.limits.automatic:
+                return self._priced(self._plan(question), question)
+            plan = self._plan(at_reach(question, 1))
+            return self._priced(plan, question) if plan.table.unit is None else self._choosing(plan, question)
 
-    def table_quote(self, question: Question, *, margins: bool) -> SessionQuote:
-        """Quote one count by listed keys as a consistent table, with its margins or without."""
-        with unspent():
-            plan = self._parse(question)
-            _check_one_count(plan)
-            plan = as_table_count(plan)
-            gaussian = question.cost.rho is not None or self._is_zcdp
-            plan = with_margins(plan, "gaussian" if gaussian else "laplace") if margins else plan
-            return self._priced(plan, question)
+    def _plan(self, question: Question) -> Plan:
+        """Return the plan of a query; of a table that adds up if its form asks for one."""
+        plan = self._parse(question)
+        if question.form == "rows":
+            return plan
+        _check_one_count(plan)
+        plan = as_table_count(plan)
+        gaussian = question.cost.rho is not None or self._is_zcdp
+        return with_margins(plan, "gaussian" if gaussian else "laplace") if question.form == "crosstab" else plan
 
     def _parse(self, question: Question) -> Plan:
         tables = {name: question.limits.apply(policy) for name, policy in self.tables.items()}
@@ -133,6 +133,81 @@ class Session:
         else:
             plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
         return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    # --- limits that are chosen -----------------------------------------------------------------------------------
+
+    def _choosing(self, plan: Plan, question: Question) -> ChoosingQuote:
+        """Quote a query whose reach is chosen; `plan` has a reach of 1."""
+        cost, share = question.cost, question.share
+        self._check_currency(cost)
+        if cost.error is not None:
+            return self._choosing_for_error(plan, question)
+        if cost.rho is not None:
+            whole = positive(cost.rho, "rho")
+            rest, part = Cost(rho=Exact(whole * (1 - share)), delta=cost.delta), epsilon_of_rho(whole * share)
+        else:
+            whole = positive(cost.epsilon, "epsilon")
+            rest, part = Cost(epsilon=Exact(whole * (1 - share)), delta=cost.delta), whole * share
+        answer = price(plan, rest)
+        largest = largest_reach(lambda reach: price(self._plan(at_reach(question, reach)), rest))
+        choice = reach_choice(plan, answer.noise, part, largest, fixed=False)
+        guarantee = _with_choice(answer.guarantee, whole, cost.delta)
+        self._check_delta(guarantee)
+        events = (choice.event, whole_event(_with_choice(answer.guarantee, whole * (1 - share), cost.delta)))
+        terms = replace(answer, guarantee=guarantee, events=events, chosen=whole * share)
+        return ChoosingQuote(plan, terms, question.confidence, question.assume, self, question, choice, rest)
+
+    def _choosing_for_error(self, plan: Plan, question: Question) -> ChoosingQuote:
+        """Quote the choice alone: the answer is charged after it, because its cost depends on the reach.
+
+        The choice costs `share` of what the answer costs at a reach of 10.
+        """
+        cost, given = question.cost, at_reach(question, _USUAL_REACH)
+        usual = self._priced(self._plan(given), given)
+        guarantee = usual.price.guarantee
+        if isinstance(guarantee, ZCDP):
+            whole = to_fraction(guarantee.rho, "rho") * question.share
+            part, promise = epsilon_of_rho(whole), _with_choice(guarantee, whole, None)
+        else:
+            whole = to_fraction(guarantee.epsilon, "epsilon") * question.share
+            part, promise = whole, _with_choice(guarantee, whole, None)
+        largest = largest_reach(lambda reach: self._plan(at_reach(question, reach)))
+        choice = reach_choice(usual.plan, usual.price.noise, part, largest, fixed=True)
+        terms = replace(usual.price, guarantee=promise, events=(choice.event,), chosen=whole)
+        return ChoosingQuote(plan, terms, question.confidence, question.assume, self, question, choice, cost)
+
+    def _at_chosen_reach(self, quote: ChoosingQuote, reach: int) -> Quote:
+        """Return the plan and the price of the answer at the reach that was chosen."""
+        plan, charged = self._plan(at_reach(quote.question, reach)), quote.price
+        terms = price(plan, quote.rest)
+        terms = replace(terms, guarantee=charged.guarantee, events=charged.events, chosen=charged.chosen)
+        return Quote(plan, terms, quote.confidence, quote.assume)
+
+    def _choose(self, quote: ChoosingQuote) -> int:
+        """Read the histogram of a charged choice, and return the reach that is drawn from it."""
+        _, engine = self._tables[quote.plan.table.name]
+        (sizes,) = engine.measure(quote.choice.plan)
+        return quote.choice.choose(sizes)
+
+    def _answer_for_error(self, quote: ChoosingQuote, request: str | None) -> Release:
+        """Charge the choice and choose; then solve for the error at that reach, charge the answer and release it."""
+        with unspent():
+            self._check_open()
+            key = None if request is None else f"{request} (reach)"
+            ticket = self._charge(self._request(quote, key), [quote])
+        if ticket.answer is None:
+            (reach,) = self._guarded(ticket, lambda: [self._choose(quote)])
+            self._finish(ticket, ANSWERED, str(reach) if self._data_version or request else None)
+        else:
+            reach = int(ticket.answer)
+        try:
+            answer = self.answer(self.quote(at_reach(quote.question, reach)), request)
+        except TacitError as error:
+            error.unspent = False
+            spent = f"The choice of reach = {reach} stays charged ({spell(quote.cost)}); to keep it, use reach={reach}."
+            error.hint = f"{error.hint or ''} {spent}".strip()
+            raise
+        return replace(answer, context={**answer.context, "limits_chosen": quote.choice.record(reach)})
 
     @property
     def _is_zcdp(self) -> bool:
@@ -174,6 +249,8 @@ class Session:
 
     def answer(self, quote: SessionQuote, request: str | None = None) -> Release:
         """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
+        if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
+            return self._answer_for_error(quote, request)
         with unspent():
             self._check_open()
             try:
@@ -183,12 +260,20 @@ class Session:
                     raise
                 raise self._too_dear(quote, refusal) from None
         if ticket.answer is not None:
-            context = self._context(quote, ticket)
-            recorded = answer_codec.from_text(ticket.answer, quote.plan, quote.price, context)
-            return replace(recorded, confidence=quote.confidence, repeated=True)
+            return self._recorded(quote, ticket.answer, self._context(quote, ticket))
         (answer,) = self._release([quote], ticket)
         self._finish(ticket, ANSWERED, answer_codec.to_text(answer) if self._data_version or request else None)
         return answer
+
+    def _recorded(self, quote: SessionQuote, text: str, context: Mapping[str, object]) -> Release:
+        """Return a recorded answer, at the reach that was chosen for it if one was."""
+        reach, read = answer_codec.chosen_reach(text), quote
+        answered: Quote = quote
+        if isinstance(quote, ChoosingQuote) and reach is not None:
+            answered = self._at_chosen_reach(quote, reach)
+            context = {**context, "limits_chosen": quote.choice.record(reach)}
+        recorded = answer_codec.from_text(text, answered.plan, answered.price, context)
+        return replace(recorded, confidence=read.confidence, repeated=True)
 
     def answer_together(
         self, quotes: Sequence[SessionQuote], delta: Fraction, worth: Fraction, shown: JointPrice
@@ -235,9 +320,16 @@ class Session:
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands."""
+        return self._guarded(
+            ticket,
+            lambda: [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes],
+        )
+
+    def _guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
+        """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
         try:
             with suppress(Exception):  # its text could quote the data, also that of a TacitError
-                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+                return read()
         except BaseException:
             self._finish(ticket, FAILED)
             raise
@@ -246,6 +338,10 @@ class Session:
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         _, engine = self._tables[quote.plan.table.name]
+        if isinstance(quote, ChoosingQuote):
+            reach = self._choose(quote)
+            chosen = {"limits_chosen": quote.choice.record(reach)}
+            return self._released(self._at_chosen_reach(quote, reach), {**context, **chosen})
         if quote.plan.open:
             answer = release_discovered(quote.plan, quote.price, engine.find, context)
         else:
@@ -258,7 +354,7 @@ class Session:
             question=quote.plan.sql,
             events=quote.price.events,
             analyst=self._analyst,
-            digest=answer_codec.digest(quote.plan, quote.price, self._data_version),
+            digest=answer_codec.digest(quote.plan, quote.price, self._data_version, *_choices(quote)),
             key=key,
             repeats=bool(self._data_version) and not self._has_public_join(quote.plan),
         )
@@ -336,6 +432,18 @@ def _shortages(cost: Spent, spent: Spent, most: Spent) -> list[str]:
 def _digits(amount: Fraction, rounding: str) -> str:
     context = Context(prec=3, rounding=rounding)
     return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
+
+
+def _choices(quote: Quote) -> list[object]:
+    return [quote.choice] if isinstance(quote, ChoosingQuote) else []
+
+
+def _with_choice(guarantee: PureDP | ApproxDP | ZCDP, loss: Fraction, delta: Number | None) -> PureDP | ApproxDP | ZCDP:
+    """Return the guarantee of the kind that the answer has, with another ε or ρ; a δ that was offered is all spent."""
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(rho=Exact(loss))
+    slack = to_fraction(0 if delta is None else delta, "delta")
+    return ApproxDP(epsilon=Exact(loss), delta=Exact(slack)) if slack else PureDP(epsilon=Exact(loss))
 
 
 def _check_one_count(plan: Plan) -> None:

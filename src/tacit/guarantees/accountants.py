@@ -35,12 +35,13 @@ from tacit.guarantees.events import (
     ApproxRelease,
     BoundedRange,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
+    LossEvent,
     PoissonSampled,
     PureRelease,
     RandomizedBit,
+    ZCDPRelease,
 )
 from tacit.guarantees.exact import Exact, round_up, to_fraction
 from tacit.guarantees.pld import Bounds, PldComponent, delta_bounds, epsilon_bounds
@@ -48,7 +49,7 @@ from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
 CompositionRule: TypeAlias = Literal["tight", "pld", "basic", "advanced", "optimal", "zcdp", "renyi", "gdp"]
-Component: TypeAlias = Event | ZCDP | RenyiDP | PrivacyProfile
+Component: TypeAlias = LossEvent | ZCDP | RenyiDP | PrivacyProfile
 Components: TypeAlias = tuple[tuple[Component, int], ...]
 Accountant: TypeAlias = Callable[[Components, Fraction, float], Bounds]
 
@@ -56,7 +57,7 @@ _ORDERS = [Fraction(n, 8) for n in range(9, 81)] + [Fraction(n) for n in (*range
 _FEW = 64
 
 
-def as_component(item: object) -> Component | None:
+def as_component(item: object) -> Component | None:  # noqa: PLR0911 - one for each kind
     """Return the component that a mechanism, an event or a guarantee means; None if it costs nothing."""
     match getattr(item, "event", item):
         case (
@@ -73,10 +74,12 @@ def as_component(item: object) -> Component | None:
             return ApproxRelease(epsilon=to_fraction(epsilon, "epsilon"), delta=to_fraction(delta, "delta"))
         case GaussianDP(mu=mu):
             return GaussianNoise(sigma=Fraction(1), l2=to_fraction(mu, "mu"))
+        case ZCDPRelease(rho=rho):
+            return ZCDP(rho=Exact(rho))
         case ZCDP() | RenyiDP() | PrivacyProfile() as value:
             return value
-        case event if isinstance(event, get_args(Event)):
-            return event  # type: ignore[no-any-return]  # one of the Event classes
+        case event if isinstance(event, get_args(LossEvent)):
+            return event  # type: ignore[no-any-return]  # one of these classes
     raise InvalidError(
         f"Cannot compose {show(item)}.",
         argument="items",

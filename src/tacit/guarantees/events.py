@@ -192,7 +192,18 @@ class PoissonSampled(_Record):
         return "add/remove"
 
 
-Event: TypeAlias = Unsampled | PoissonSampled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZCDPRelease(_Record):
+    """Any ρ-zCDP release, priced by its ρ alone: an answer whose noise depends on an earlier private choice."""
+
+    rho: Fraction
+    neighbours: Neighbours | None = None
+
+
+LossEvent: TypeAlias = Unsampled | PoissonSampled
+"""The events that have a privacy-loss law."""
+
+Event: TypeAlias = LossEvent | ZCDPRelease
 
 _KNOWN: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 

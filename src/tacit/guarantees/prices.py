@@ -28,6 +28,7 @@ from tacit.guarantees.events import (
     PoissonSampled,
     PureRelease,
     RandomizedBit,
+    ZCDPRelease,
 )
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import GaussianDP
@@ -90,6 +91,8 @@ def zcdp(event: object, _: Fraction = _ANY_ORDER) -> Price:
     answers before it, so for every α > 1 exp((α-1)·(L₁+…+Lₙ - α(ρ₁+…+ρₙ))) is a supermartingale from 1 under the
     first law; stopped while Σρ ≤ ρ, it bounds E[e^((α-1)L)] by e^((α-1)αρ). The δₙ add as in `basic`.
     """
+    if isinstance(event, ZCDPRelease):
+        return event.rho, Fraction(0)
     if isinstance(event, DiscreteGaussianNoise):
         return event.l2_squared / (2 * event.variance), Fraction(0)
     if isinstance(event, GaussianNoise):
@@ -177,8 +180,8 @@ _PURE_EVENTS = "DiscreteLaplaceNoise, LaplaceNoise, BoundedRange, PureRelease, R
 _NOISE, _SAMPLED = "DiscreteGaussianNoise, GaussianNoise", "and these on a Poisson sample"
 PRICED_EVENTS: dict[Currency, str] = {
     "basic": f"{_PURE_EVENTS}, ApproxRelease {_SAMPLED}, and Gaussian noise that is calibrated to an (ε, δ)",
-    "zcdp": f"{_PURE_EVENTS}, ApproxRelease, {_NOISE} {_SAMPLED}",
-    "renyi": f"{_PURE_EVENTS}, {_NOISE} {_SAMPLED}",
+    "zcdp": f"ZCDPRelease, {_PURE_EVENTS}, ApproxRelease, {_NOISE} {_SAMPLED}",
+    "renyi": f"ZCDPRelease, {_PURE_EVENTS}, {_NOISE} {_SAMPLED}",
     "gdp": "GaussianNoise and GaussianDP guarantees, but not discrete noise",
 }
 """The events that each currency prices, for messages."""

@@ -217,8 +217,8 @@ class Plan:
 
     `sql` is the query, generated from the parsed tree without comments. `where` keeps the rows for which it is true. A
     cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
-    each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them. Only
-    rows whose values are listed by the keys `within` count, but these keys make no cells.
+    each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
+    The keys `within` make no cells, but only rows with one of their listed values count.
     """
 
     sql: str

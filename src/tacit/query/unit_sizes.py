@@ -18,7 +18,13 @@ from typing import Final
 from tacit.query.plan import Bundle, Measure, Plan
 
 LAST_EXPONENT: Final = 40
-EDGES: Final = (1, 2, 3, *(edge for k in range(2, LAST_EXPONENT) for edge in (2**k, 3 * 2 ** (k - 1))), 2**LAST_EXPONENT)
+EDGES: Final = (
+    1,
+    2,
+    3,
+    *(edge for k in range(2, LAST_EXPONENT) for edge in (2**k, 3 * 2 ** (k - 1))),
+    2**LAST_EXPONENT,
+)
 """The largest n(u) of each bin except the last, which has no end."""
 
 BINS: Final = len(EDGES) + 1

@@ -23,9 +23,9 @@ from tacit.guarantees.events import (
     ApproxRelease,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
+    LossEvent,
     PoissonSampled,
     Unsampled,
 )
@@ -35,7 +35,7 @@ from tacit.guarantees.pld.convolve import TotalLoss, total
 from tacit.guarantees.pld.laws import ATOMS, DEEP
 from tacit.guarantees.profile import PrivacyProfile
 
-PldComponent: TypeAlias = Event | PrivacyProfile
+PldComponent: TypeAlias = LossEvent | PrivacyProfile
 CountedComponents: TypeAlias = Sequence[tuple[PldComponent, int]]
 
 _LONGEST = 1 << 21

@@ -33,9 +33,9 @@ from tacit.guarantees.events import (
     BoundedRange,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
+    LossEvent,
     PoissonSampled,
     PureRelease,
     RandomizedBit,
@@ -118,7 +118,7 @@ class _Sampling:
         return np.full(int(some), loss), np.full(int(some), mass), infinite
 
 
-def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
+def upper(event: LossEvent | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that dominates the event's in one direction, on the grid."""
     if isinstance(event, PrivacyProfile):
         losses, masses, infinite = event.atoms()
@@ -142,7 +142,7 @@ def upper(event: Event | PrivacyProfile, step: float, *, adding: bool = False, c
     return smooth if atoms is None else united(smooth, atoms)
 
 
-def lower(event: Event | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
+def lower(event: LossEvent | PrivacyProfile, step: float, *, adding: bool = False, coarse: int = 1) -> Cells:
     """Return a law that some pair of the event's family dominates in one direction, on the grid.
 
     Smooth outcomes are merged into cells around the grid's points; a cell's loss ln(p/q) is nearly its point, and

@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from tacit.errors import InvalidError, TooMuchNoiseError, bad_value
 from tacit.guarantees.composition import compose
-from tacit.guarantees.events import ApproxRelease, Event
+from tacit.guarantees.events import ApproxRelease, Event, PureRelease, ZCDPRelease
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.filters import price as event_price
@@ -62,7 +62,8 @@ class Price:
     """The cost of a plan and the noise of each of its bundles.
 
     The ledger is charged `events`; `guarantee` is what they guarantee together. `why` states how the law was chosen.
-    `choice` is the law of partition selection if groups are found in the data.
+    `choice` is the law of partition selection if groups are found in the data. `chosen` is the part of ε or ρ
+    that chooses limits before the answer. The noise then depends on that choice, so its laws are not composed.
     """
 
     guarantee: PureDP | ApproxDP | ZCDP
@@ -71,6 +72,7 @@ class Price:
     events: tuple[Event, ...]
     why: str
     choice: TruncatedLaplace | None = None
+    chosen: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +115,24 @@ def joint_price(prices: Sequence[Price], budget: Budget, delta: Fraction, worth:
 
 
 def _noise_events(price: Price) -> Sequence[Event]:
-    """Return the event of each bundle's noise; if groups are found in the data, the events of the price."""
-    return [law.event for law in price.noise] if price.choice is None else price.events
+    """Return the event of each bundle's noise; if groups are found in the data, the events of the price.
+
+    If limits are chosen before the answer, the choice and the answer are one release with the guarantee of both.
+    """
+    if price.chosen is not None:
+        return [whole_event(price.guarantee)]
+    return price.events if price.choice is not None else [law.event for law in price.noise]
+
+
+def whole_event(guarantee: PureDP | ApproxDP | ZCDP) -> PureRelease | ApproxRelease | ZCDPRelease:
+    """Return the event of a release that is known by its guarantee alone."""
+    match guarantee:
+        case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0.0):
+            return PureRelease(epsilon=to_fraction(epsilon, "epsilon"))
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return ApproxRelease(epsilon=to_fraction(epsilon, "epsilon"), delta=to_fraction(delta, "delta"))
+        case ZCDP(rho=rho):
+            return ZCDPRelease(rho=to_fraction(rho, "rho"))
 
 
 def price(plan: Plan, cost: Cost) -> Price:

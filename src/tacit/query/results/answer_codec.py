@@ -21,9 +21,12 @@ from tacit.query.results.release import Cell, Release
 from tacit.version import VERSION
 
 
-def digest(plan: Plan, price: Price, version: str) -> str:
-    """Return a hash of a query with all its parameters, its policy and the declared version of the data."""
-    text = repr((VERSION, version, plan, price.noise, price.shares))
+def digest(plan: Plan, price: Price, version: str, *more: object) -> str:
+    """Return a hash of a query with all its parameters, its policy and the declared version of the data.
+
+    `more` is what else the answer depends on, such as a choice of limits.
+    """
+    text = repr((VERSION, version, plan, price.noise, price.shares, *more))
     return sha256(text.encode()).hexdigest()
 
 
@@ -33,9 +36,17 @@ def to_text(answer: Release) -> str:
     >>> _key(date(2026, 1, 2))
     {'date': '2026-01-02'}
     """
-    cells = [_cell(answer, cell) for cell in answer.cells]
-    record = {"found_groups": answer.found_groups, "cells": cells} if answer.plan.open else cells
+    cells, chosen = [_cell(answer, cell) for cell in answer.cells], answer.context.get("limits_chosen")
+    groups = {"found_groups": answer.found_groups} if answer.plan.open else {}
+    choice = {"reach": answer.plan.table.reach} if chosen is not None else {}
+    record = {**groups, **choice, "cells": cells} if groups or choice else cells
     return json.dumps(record, separators=(",", ":"))
+
+
+def chosen_reach(text: str) -> int | None:
+    """Return the reach that was chosen for a recorded answer, if one was."""
+    record = json.loads(text)
+    return record.get("reach") if isinstance(record, dict) else None
 
 
 def from_text(text: str, plan: Plan, price: Price, context: Mapping[str, object]) -> Release:
@@ -46,7 +57,7 @@ def from_text(text: str, plan: Plan, price: Price, context: Mapping[str, object]
     has no intervals.
     """
     record = json.loads(text)
-    cells, groups = (record["cells"], record["found_groups"]) if isinstance(record, dict) else (record, None)
+    cells, groups = (record["cells"], record.get("found_groups")) if isinstance(record, dict) else (record, None)
     read = tuple(_read_cell(cell, plan, price) for cell in cells)
     return Release(plan, price, context, read, found_groups=groups)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from tacit.errors import bad_value
+from tacit.guarantees.exact import fraction_between
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS, notes
 from tacit.query.aggregates.statistic import ConfidenceLevel
@@ -21,6 +23,8 @@ from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
 
 NO_LIMITS = Limits()
+TENTH = Fraction(1, 10)
+QueryForm: TypeAlias = Literal["rows", "table", "crosstab"]
 _MANY_UNITS = 10**9
 _MOST_OUTPUTS = 6
 _NEAR = 10
@@ -33,7 +37,11 @@ _FOUND_CHOICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A query with its cost and options: everything that a plan and its price are computed from."""
+    """A query with its cost and options: everything that a plan and its price are computed from.
+
+    `share` is the part of the cost that chooses limits, if some are to be chosen. With the form "table" the query is
+    one count, released as a table that adds up; with "crosstab" also its margins are measured.
+    """
 
     query: str
     cost: Cost
@@ -41,10 +49,13 @@ class Question:
     confidence: float = 0.95
     assume: int | None = None
     limits: Limits = NO_LIMITS
+    share: Fraction = TENTH
+    form: QueryForm = "rows"
 
     def __post_init__(self) -> None:
-        """Check the confidence and the assumed number of units."""
+        """Check the confidence, the share for choices, and the assumed number of units."""
         read_confidence(self.confidence)
+        object.__setattr__(self, "share", fraction_between(self.share, "share", 0, 1))
         assume: object = self.assume
         whole = isinstance(assume, int) and not isinstance(assume, bool) and assume >= 1
         if assume is not None and not whole:

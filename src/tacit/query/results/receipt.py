@@ -70,6 +70,7 @@ def _groups(price: Price, choice: TruncatedLaplace) -> dict[str, object]:
     if not isinstance(price.guarantee, ApproxDP):
         raise TypeError("finding groups in the data needs δ")
     epsilon, delta = to_fraction(price.guarantee.epsilon, "epsilon"), to_fraction(price.guarantee.delta, "delta")
+    epsilon -= price.chosen or 0
     return {
         "found": "in the data, by numbers of units with noise",
         "epsilon": float(choice.epsilon),
