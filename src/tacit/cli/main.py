@@ -101,6 +101,7 @@ def plan(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    share: options.ShareOption = 0.1,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     json: options.JsonOption = False,
@@ -110,8 +111,8 @@ def plan(  # noqa: PLR0913 - one for each option
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
-    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits)
+    limits = query.given_limits(reach, max_groups, max_rows)
+    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, share=share)
     query.plan(access, question, json=json)
 
 
@@ -129,6 +130,7 @@ def query(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    share: options.ShareOption = 0.1,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     request: options.RequestOption = None,
@@ -141,9 +143,9 @@ def query(  # noqa: PLR0913 - one for each option
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
+    limits = query.given_limits(reach, max_groups, max_rows)
     question = query.QueryOptions(
-        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, request=request
+        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, share=share, request=request
     )
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
 

@@ -35,9 +35,13 @@ ErrorOption = Annotated[
 ConfidenceOption = Annotated[float, typer.Option(help="The probability with which errors and intervals hold.")]
 AssumeOption = Annotated[int | None, typer.Option(help="The assumed number of units per group, for averages.")]
 ReachOption = Annotated[
-    int | None,
-    typer.Option(help="The largest number of rows as which a unit counts in the answer; by default the policy's."),
+    str | None,
+    typer.Option(
+        help="The largest number of rows as which a unit counts in the answer, or auto, which chooses it privately; "
+        "by default the policy's."
+    ),
 ]
+ShareOption = Annotated[float, typer.Option(help="The part of the cost that chooses what is auto.")]
 MaxGroupsOption = Annotated[
     int | None, typer.Option(help="The largest number of groups in which a unit counts; by default the policy's.")
 ]

@@ -69,7 +69,8 @@ class QueryOptions:
     cost: Cost
     confidence: float
     assume: int | None
-    limits: Mapping[str, int | None]
+    limits: Mapping[str, int | str | None]
+    share: float = 0.1
     request: str | None = None
 
     def plan(self, db: Database) -> Quote:
@@ -81,7 +82,19 @@ class QueryOptions:
         return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
-        return {**asdict(self.cost), "confidence": self.confidence, "assume": self.assume, **self.limits}
+        return {
+            **asdict(self.cost),
+            "confidence": self.confidence,
+            "assume": self.assume,
+            "share": self.share,
+            **self.limits,
+        }
+
+
+def given_limits(reach: str | None, max_groups: int | None, max_rows: int | None) -> dict[str, int | str | None]:
+    """Return the limits that options give; a reach that is not a whole number stays text, which `db.sql` checks."""
+    digits = reach is not None and reach.strip().isdecimal()
+    return {"reach": int(reach) if reach and digits else reach, "max_groups": max_groups, "max_rows": max_rows}
 
 
 def init(source: str, table: str | None) -> None:
