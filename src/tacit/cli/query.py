@@ -38,6 +38,7 @@ from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.query.results.render import text_rows
 from tacit.query.sql.row_work import ROW_LIMITS
+from tacit.quotes import ChoosingQuote
 from tacit.safe_text import visible
 from tacit.session import unspent
 
@@ -82,13 +83,8 @@ class QueryOptions:
         return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
-        return {
-            **asdict(self.cost),
-            "confidence": self.confidence,
-            "assume": self.assume,
-            "share": self.share,
-            **self.limits,
-        }
+        others = {"confidence": self.confidence, "assume": self.assume, "share": self.share}
+        return {**asdict(self.cost), **others, **self.limits}
 
 
 def given_limits(reach: str | None, max_groups: int | None, max_rows: int | None) -> dict[str, int | str | None]:
@@ -287,9 +283,14 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "error": quote.error | dict.fromkeys(quote.unknown),
         "intervals": meaning(quote.plan),
         "assume": quote.assume,
-        "limits": {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")},
+        "limits": _limits_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }
+
+
+def _limits_json(quote: Quote) -> dict[str, object]:
+    limits = {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")}
+    return limits | ({"reach": "auto"} if isinstance(quote, ChoosingQuote) else {})
 
 
 def _json_value(value: object) -> object:
