@@ -15,8 +15,8 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from tacit import verbs
 from tacit.engines import Engine
-from tacit.errors import TacitError
-from tacit.guarantees.exact import Number, to_fraction
+from tacit.errors import InvalidError, TacitError
+from tacit.guarantees.exact import Number, positive, to_fraction
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
 from tacit.ledger.records import budget_like, left_of
@@ -26,12 +26,16 @@ from tacit.query.policy import TablePolicy
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
+from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.quote import TENTH, QueryForm, Question, Quote
 from tacit.query.results.release import Release
 from tacit.quotes import SessionQuote
 from tacit.safe_text import visible
 from tacit.session import Session, unspent
 from tacit.verbs import ColumnNames
+
+_TIMES = 9
+"""How many times the cost of a report on limits the answer is assumed to cost."""
 
 
 class Options(TypedDict, total=False):
@@ -163,6 +167,42 @@ class Database:
         with unspent():
             question = _question(query, options)
         return self._session.quote(question)
+
+    def limits(
+        self,
+        query: str | None = None,
+        *,
+        spend: Number | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> LimitsReport:
+        """Release how many units have how many rows, and so which reach errs least.
+
+        Args:
+            query: the query whose limits are to be chosen; by default the count of a table's rows.
+            spend: the ε or ρ that the query itself will cost; by default nine times that of the report.
+            table: one of several tables, if no query is given.
+            options: `epsilon` or `rho`, the cost of this report; `confidence` of its intervals; `keys` as for `sql`.
+        """
+        question = self._limits_question(query, table, options)
+        with unspent():
+            cost = question.cost
+            given, name = (cost.epsilon, "epsilon") if cost.rho is None else (cost.rho, "rho")
+            loss = _TIMES * positive(given, name) if spend is None and given is not None else spend
+            answer = Cost(rho=loss) if name == "rho" else Cost(epsilon=loss)
+        return self._session.limits(question, answer)
+
+    def limits_plan(
+        self, query: str | None = None, *, table: str | None = None, **options: Unpack[Options]
+    ) -> SessionQuote:
+        """Return the cost of `limits`; read no data and spend nothing."""
+        return self._session.limits_quote(self._limits_question(query, table, options))
+
+    def _limits_question(self, query: str | None, table: str | None, options: Options) -> Question:
+        with unspent():
+            if options.get("error") is not None:
+                raise InvalidError("A report on limits has no error.", argument="error", hint="Give epsilon or rho.")
+            return _question(verbs.count(self._target((), None, table)) if query is None else query, options)
 
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""

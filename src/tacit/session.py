@@ -30,13 +30,15 @@ from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
 from tacit.query.pricing.price import Cost, JointPrice, joint_price, price, whole_event
-from tacit.query.pricing.reach_choice import epsilon_of_rho, largest_reach, reach_choice
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, epsilon_of_rho, largest_reach, noise_a_row, reach_choice
 from tacit.query.pricing.solve import solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
+from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.parse import parse
+from tacit.query.unit_sizes import shown_plan
 from tacit.quotes import ChoosingQuote, SessionQuote, at_reach
 from tacit.version import VERSION
 
@@ -175,6 +177,29 @@ class Session:
         choice = reach_choice(usual.plan, usual.price.noise, part, largest, fixed=True)
         terms = replace(usual.price, guarantee=promise, events=(choice.event,), chosen=whole)
         return ChoosingQuote(plan, terms, question.confidence, question.assume, self, question, choice, cost)
+
+    def limits_quote(self, question: Question) -> SessionQuote:
+        """Quote the histograms of units by rows and by groups; see `db.limits`."""
+        with unspent():
+            plan = self._plan(at_reach(question, 1))
+            if plan.table.unit is None:
+                raise InvalidError(
+                    "Each row is a unit, so a unit has one row.", argument="question", hint="No limit is needed."
+                )
+            self._check_currency(question.cost)
+            sizes = shown_plan(plan)
+            terms = price(sizes, question.cost)
+            self._check_delta(terms.guarantee)
+            return SessionQuote(sizes, terms, question.confidence, None, self, question)
+
+    def limits(self, question: Question, spend: Cost) -> LimitsReport:
+        """Release these histograms, and report on the limits of an answer at the cost `spend`."""
+        quote = self.limits_quote(question)
+        with unspent():
+            plan = self._plan(at_reach(question, 1))
+            answer = price(plan, spend)
+        slope, groups = noise_a_row(plan, answer.noise), GUESSED_GROUPS if plan.cells is None else plan.cells
+        return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence)
 
     def _at_chosen_reach(self, quote: ChoosingQuote, reach: int) -> Quote:
         """Return the plan and the price of the answer at the reach that was chosen."""

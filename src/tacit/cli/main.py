@@ -151,6 +151,31 @@ def query(  # noqa: PLR0913 - one for each option
 
 
 @app.command()
+def limits(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.LimitsSqlArgument = None,
+    *,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    spend: options.SpendOption = None,
+    table: options.LimitsTableOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Report privately how many units have how many rows, and which reach errs least."""
+    from tacit.cli import limits as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    report = group.ReportOptions(sql=sql, epsilon=epsilon, rho=rho, spend=spend, table=table, confidence=confidence)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    raise typer.Exit(group.run(access, report, json=json, yes=yes, chart=chart))
+
+
+@app.command()
 def ledger(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     action: options.ActionArgument = "show",

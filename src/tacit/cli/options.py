@@ -41,6 +41,14 @@ ReachOption = Annotated[
         "by default the policy's."
     ),
 ]
+LimitsSqlArgument = Annotated[
+    str | None, typer.Argument(help="The query whose limits are to be chosen; by default the count of a table's rows.")
+]
+SpendOption = Annotated[
+    float | None,
+    typer.Option(help="The ε or ρ that the query itself will cost; by default nine times that of this report."),
+]
+LimitsTableOption = Annotated[str | None, typer.Option(help="One of several tables, if no query is given.")]
 ShareOption = Annotated[float, typer.Option(help="The part of the cost that chooses what is auto.")]
 MaxGroupsOption = Annotated[
     int | None, typer.Option(help="The largest number of groups in which a unit counts; by default the policy's.")

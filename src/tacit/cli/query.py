@@ -141,10 +141,10 @@ def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart
     output_files.check_chart(chart)
     with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
         with unspent():
-            _check_ledger(db)
+            check_ledger(db)
         quote = options.plan(db)
         if not yes and sys.stdin.isatty():
-            consent = _ask_consent(quote, db, access.analyst)
+            consent = ask_consent(quote, db, access.analyst)
             if not consent:
                 say(NOTHING_SPENT)
                 return STOPPED if consent is None else 0
@@ -160,7 +160,7 @@ def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart
     return 0
 
 
-def _check_ledger(db: Database) -> None:
+def check_ledger(db: Database) -> None:
     """Raise RefusedError if the ledger ends with this command."""
     if _is_temporary(db):
         raise RefusedError(
@@ -195,7 +195,7 @@ def _shortage(db: Database, quote: Quote) -> str | None:
     return None
 
 
-def _ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
+def ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
     say(_describe_left(db, analyst))

@@ -5,6 +5,7 @@
 | `privacy_curve` | δ(ε) between its bounds | `lines` |
 | `epsilon_by_count` | ε against the number of uses, a line for each rule | `lines` |
 | `moments` | ln E[e^(αL)] against α, a line for each mechanism | `lines` |
+| `error_by_reach` | the error of a group against the reach: noise, cut, and both | `lines` |
 | `burn_down` | the budget left after each query | `lines` |
 | `risk_before_after` | share of rows whose risk is at least a given one, before and after | `lines` |
 | `loss_by_k` | loss against k, a line for each method | `lines` |
@@ -25,6 +26,7 @@ from tacit.plots.bars import class_sizes, counts, estimates, loss_law
 from tacit.plots.lines import (
     burn_down,
     epsilon_by_count,
+    error_by_reach,
     loss_by_k,
     moments,
     privacy_curve,
@@ -37,6 +39,7 @@ __all__ = [
     "class_sizes",
     "counts",
     "epsilon_by_count",
+    "error_by_reach",
     "estimates",
     "loss_by_k",
     "loss_law",

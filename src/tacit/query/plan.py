@@ -33,8 +33,8 @@ bounded here, in one way for all measures:
   rows have there are kept, chosen by the keyed hash, and a value counts once for all units that have it. That is not a
   sum over units, but one unit more or less still changes it by at most `contribution` = max_rows. With a reach, at most
   reach of the unit's pairs (cell, value) are kept, chosen by the same hash.
-* A measure with `per="size"` is a vector for the whole answer: one integer in the bin of the number of the unit's rows
-  (see `unit_sizes`).
+* A measure with `per="size"` or `per="groups"` is a vector for the whole answer: one integer in the bin of the number
+  of the unit's rows, or of its groups (see `unit_sizes`).
 * At most max_groups of a unit's cells are kept, chosen by a keyed hash, not by the values.
 
 Measures that are bounded together form a **bundle**: `contribution` bounds the sum of absolute values of a unit's
@@ -69,7 +69,7 @@ class Measure:
     sign: Literal[1, 0, -1] = 1
     offset: int = 0
     absent: int | None = None
-    per: Literal["row", "unit", "value", "size"] = "row"
+    per: Literal["row", "unit", "value", "size", "groups"] = "row"
     fraction_bits: int = 0
     bins: int = 1
 

@@ -1,7 +1,8 @@
-"""Units by their number of rows, as a statement (see `query.unit_sizes`).
+"""Units by their number of rows or of groups, as a statement (see `query.unit_sizes`).
 
     located  as in `statement`: the rows that count
-    sizes    by unit: n, the number of its rows; with a value also the number of rows that have one and the sum of d
+    sizes    by unit: n, the number of its rows, or of its groups; with a value also the number of rows that have one
+             and the sum of d
     answer   by bin of n: the number of units, or the sum of their integers
 
 **A unit's integer** is 1, or with a value |V|·2^fraction_bits // (n·M), where V is the sum of its v, M = max|v|, and
@@ -15,7 +16,8 @@ n·M < 2^125 fit 128 bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -27,14 +29,14 @@ from tacit.engines.sql.measures import Tally, largest, product_by, sum_of_values
 from tacit.engines.sql.statement import key_lists, located_rows, measure_columns, sums_by, with_clause
 from tacit.errors import InternalError
 from tacit.query.plan import Measure, Plan
-from tacit.query.unit_sizes import EDGES
+from tacit.query.unit_sizes import edges_of
 
 _WIDE = "HUGEINT"
 
 
 def counts_sizes(plan: Plan) -> bool:
     """Return whether a plan of `split` is a histogram of units by their number of rows."""
-    return plan.bundles[0].measures[0].per == "size"
+    return plan.bundles[0].measures[0].per in ("size", "groups")
 
 
 def size_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> BinStatement:
@@ -42,23 +44,27 @@ def size_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Bi
     measure = plan.bundles[0].measures[0]
     if plan.table.unit is None or plan.keys:
         raise InternalError("sizes are those of units in the whole answer.")
+    if measure.per == "groups":
+        plan = replace(plan, keys=plan.within, within=())
     measures.check(measure, 1)
     needed = measure_columns([measure])
     tables = located_rows(plan, types, needed, dialect, coded=True)
     sizes = sums_by(["u"], needed, [measure], "located", dialect, counted=True)
+    if measure.per == "groups":
+        sizes = "SELECT u, COUNT(DISTINCT cell) AS n FROM located GROUP BY u"
     counted, summed = needed.names(measure)
     tally = Tally(column("n"), column(f"n{counted or ''}"), None if summed is None else column(f"s{summed}"))
     total = dialect.text(dialect.bounded(_integer(measure, tally, dialect), 1 << measure.fraction_bits))
-    sized = f"SELECT {dialect.text(_bin())} AS d0, sizes.* FROM sizes"
+    sized = f"SELECT {dialect.text(_bin(edges_of(measure)))} AS d0, sizes.* FROM sizes"
     tables = [*tables, ("sizes", "", sizes), ("sized", "", sized)]
     sql = f"WITH {with_clause(tables)}\nSELECT 0 AS cell, d0, {total} FROM sized GROUP BY d0"
     return BinStatement(sql, key_lists(plan), 1, measure.bins, 1, draws=False)
 
 
-def _bin() -> SQL:
+def _bin(edges: Sequence[int]) -> SQL:
     """Return the number of the bin of n."""
-    bins = [(infix(exp.LTE, column("n"), whole(edge)), whole(index)) for index, edge in enumerate(EDGES)]
-    return when(*bins, otherwise=whole(len(EDGES)))
+    bins = [(infix(exp.LTE, column("n"), whole(edge)), whole(index)) for index, edge in enumerate(edges)]
+    return when(*bins, otherwise=whole(len(edges)))
 
 
 def _integer(measure: Measure, tally: Tally, dialect: Dialect) -> SQL:

@@ -115,10 +115,9 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
         largest: the largest reach at which the query can be answered.
         fixed: whether the noise is the same for every reach, because an error is given.
     """
-    index, measure = _leading(plan)
-    total, law = plan.bundles[index].total, noise[index]
+    _, measure = _leading(plan)
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
-    target = Fraction(groups * _mean_absolute(law)) / (total or plan.bundles[index].contribution)
+    target = Fraction(groups * noise_a_row(plan, noise))
     candidates = tuple(reach for reach in CANDIDATES if reach <= largest) or CANDIDATES[:1]
     targets = tuple(target / reach if fixed else target for reach in candidates)
     choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
@@ -130,6 +129,13 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
             hint="Use a larger cost or a larger share, or give reach as a number.",
         )
     return choice
+
+
+def noise_a_row(plan: Plan, noise: Sequence[NoiseLaw]) -> float:
+    """Return the mean absolute noise of a group of the aggregate that decides, for each row of the reach."""
+    index, _ = _leading(plan)
+    bundle = plan.bundles[index]
+    return _mean_absolute(noise[index]) / (bundle.total or bundle.contribution)
 
 
 def largest_reach(attempt: Callable[[int], object]) -> int:
