@@ -43,8 +43,7 @@ def _open(file: Path) -> Database:
     return opening.open(
         file,
         unit="person_id",
-        max_groups=1,
-        max_rows=2,
+        reach=2,
         bounds={"income": (0, 200_000)},
         keys={"region": list(REGIONS)},
         budget=PureDP(epsilon=1),

@@ -191,7 +191,7 @@ def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
     return framed(*_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
 
 
-def error_by_reach(reaches: Numbers, by_part: Mapping[str, Numbers], *, best: int) -> alt.LayerChart:
+def error_by_reach(reaches: Numbers, by_part: Mapping[str, Numbers], *, best: int | None = None) -> alt.LayerChart:
     """Draw the expected error of a group against the reach on log scales: the noise, the cut, and both.
 
     >>> lines = {"noise": [1, 2], "cut": [5, 1], "both": [6, 3]}
@@ -201,13 +201,13 @@ def error_by_reach(reaches: Numbers, by_part: Mapping[str, Numbers], *, best: in
     Args:
         reaches: the reaches.
         by_part: the mean error of a group at each of them, by the part that it comes from.
-        best: the reach that errs least.
+        best: the reach that errs least, to be named.
     """
     curves = _curves(("reaches", reaches), ("by_part", by_part), log=True)
     across = Axis("reach", "reach: rows as which a unit counts at most", *span(_all(curves, 0), log=True), log=True)
     up = Axis("error", "mean error of a group", *decades(_all(curves, 1)), log=True)
-    subtitle = f"A small reach cuts rows, a large one needs noise. Least error: reach {best:,}."
-    return framed(*_lines(curves, "part", across, up), "Error against the reach", subtitle)
+    notes = ["A small reach cuts rows, a large one needs noise.", *([f"Least error: reach {best:,}."] if best else [])]
+    return framed(*_lines(curves, "part", across, up), "Error against the reach", " ".join(notes))
 
 
 def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerChart:

@@ -33,7 +33,7 @@ TABLES: dict[str, tuple[str, dict[str, Kind]]] = {
 
 def fill(text: str) -> str:
     """Fill in what is required, as a steward would."""
-    values = {"budget": "{ epsilon = 1.0, delta = 1e-6 }", "max_groups": "3", "max_rows": "5"}
+    values = {"budget": "{ epsilon = 1.0, delta = 1e-6 }", "reach": "15"}
     for key, value in values.items():
         text = text.replace(f'\n{key} = ""', f"\n{key} = {value}")
     return text
@@ -50,7 +50,7 @@ def test_until_it_is_filled_in_exactly_the_open_lines_are_reported(folder: Folde
     reported = folder.wrong(text)
     assert [line for line, _, _ in reported] == blank
     assert all("is not filled in yet: write" in message for _, _, message in reported)
-    assert [where.rpartition(".")[2] for _, where, _ in reported] == ["budget", *["unit", "max_groups", "max_rows"] * 2]
+    assert [where.rpartition(".")[2] for _, where, _ in reported] == ["budget", *["unit", "reach"] * 2]
 
 
 def test_filled_in_it_is_a_policy(folder: Folder) -> None:
@@ -80,13 +80,13 @@ def test_nothing_is_declared_that_the_schema_does_not_say() -> None:
     tables = tomllib.loads(skeleton(TABLES))["tables"]
     for name, (_, schema) in TABLES.items():
         assert tables[name]["columns"] == {column: {"type": kind} for column, kind in schema.items()}
-    assert set(tables["visits"]) == {"source", "unit", "max_groups", "max_rows", "columns"}
+    assert set(tables["visits"]) == {"source", "unit", "reach", "columns"}
 
 
 def test_every_line_fits_a_screen_and_every_setting_is_explained() -> None:
     lines = skeleton({"visits": TABLES["visits"]}).splitlines()
     assert max(map(len, lines)) <= 120
-    for key in ("budget", "ledger", "neighbours", "unit", "max_groups"):
+    for key in ("budget", "ledger", "neighbours", "unit", "reach"):
         index = next(index for index, line in enumerate(lines) if line.startswith(f"{key} ="))
         assert lines[index - 1].startswith("#")
 

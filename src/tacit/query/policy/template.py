@@ -31,14 +31,14 @@ _TABLE = """
 source = {source}
 {table}
 # The privacy unit: the column whose value identifies the unit of a row, for example a person's number. All rows with
-# one value are protected together. If no two rows belong to one unit, write each_row = true instead of the next three
+# one value are protected together. If no two rows belong to one unit, write each_row = true instead of the next two
 # settings.
 unit = ""
 
-# The largest number of groups of one answer in which a unit counts, and of rows as which it counts in each group.
-# Larger numbers drop fewer rows and add more noise.
-max_groups = ""
-max_rows = ""
+# The largest number of rows as which a unit counts in one answer; the rows of a unit with more get smaller weights. A
+# larger number cuts fewer rows and adds more noise. If it is not known, remove the line: then `tacit limits` reports
+# privately what each number would cut, and `tacit query --reach auto` chooses it for one query.
+reach = ""
 
 # Each column of the source. Inside its braces, write the public facts about it:
 #   type = …             integer, real, text, boolean, date or timestamp; a value of another type counts as missing
