@@ -4,8 +4,9 @@ Let m(i) be the noisy number of units in bin i (see `unit_sizes`). The number of
 the m(i) with i > j; its interval is the tail bound of the sum of that many noises. The rows that a reach of Rⱼ cuts are
 Σ_u max(0, n(u) - Rⱼ), and a unit of bin i has between Rᵢ₋₁ + 1 and Rᵢ rows. So they are between
 Σ m(i)·(Rᵢ₋₁ + 1 - Rⱼ) and Σ m(i)·(Rᵢ - Rⱼ), less and more the tail bound of the weighted noise. One noisy unit in a bin
-of 2^40 rows would swamp these sums, so they end at the cap: the least edge above which there may be no unit at all. The
-report says how many units may have more rows than the cap. What a reach at or above the cap cuts is not known.
+of 2^40 rows would swamp these sums, so they end at the cap: the least edge above which all bins may be empty. The
+report says how many units may have more rows than the cap. The rows that a reach at or above the cap cuts are not
+known.
 
 **The reach that errs least** has as many units above it as `reach_choice` derives: T. The noise of the histogram
 decides how well that is known: among the candidates Rⱼ the one with the least d/s + 2·ln Rⱼ is taken, where d is by how
@@ -46,7 +47,7 @@ _CLOSE = 0.5
 
 @dataclass(frozen=True)
 class LimitsReport:
-    """How many units and rows each reach would cut, with intervals, and the reach that errs least.
+    """The units and rows that each reach would cut, with intervals, and the reach that errs least.
 
     `release` holds the noisy histograms. `noise_a_row` is the mean absolute noise of a group of the answer for each row
     of the reach, `groups` the number of its groups, and `spend` the cost of the answer that this is for.
@@ -129,7 +130,7 @@ class LimitsReport:
 
     @property
     def caution(self) -> str:
-        """What the histogram cannot say: how many units may have more rows than its cap."""
+        """A note on the units that may have more rows than the cap."""
         rows = self._rows
         most = round(rows.interval_above(rows.cap)[2])
         return (
@@ -244,7 +245,7 @@ class _Sizes:
 
     @property
     def cap(self) -> int:
-        """The least edge above which there may be no unit at all."""
+        """The least edge above which all bins may be empty."""
         edges = range(len(SHOWN_EDGES))
         return next((j for j in edges if self.interval_above(j)[1] <= 0), len(SHOWN_EDGES) - 1)
 
