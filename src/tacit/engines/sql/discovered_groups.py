@@ -27,7 +27,7 @@ not depend on the order of rows.
     answer           by (place, bin): the sums over units of each unit's integers, as in `histogram`;
                      or by place: the number of distinct values in `brought`, as in `statement`
 
-With a reach, `everywhere` and `reached` stand between `chosen` and what follows. They have the number of a unit's rows
+With a reach, `everywhere` and `reached` are between `chosen` and what follows. They have the number of a unit's rows
 in all groups that it keeps, or at most `reach` of its values there. They do not depend on which groups are released.
 
 **Which groups a unit keeps.** The groups of all rows of a unit that count, including rows without an x, are ranked by

@@ -13,9 +13,9 @@ has h rows of at most M·R·2^fraction_bits/h. For several measures of one bundl
 rows of one unit decide whether it is heavy, and no other row does.
 
 **h counts every row that counts**, with or without a value. Rows without a unit are not among them, since `located`
-has none: an outer join with `heavy` would leave them at weight 1.
+does not have them: an outer join with `heavy` would leave them at weight 1.
 
-**Nothing overflows.** `measures.check` makes sure that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
+**Nothing overflows.** `measures.check` ensures that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
 intermediate results are within 3M, so that v·R·2^fraction_bits is within 3F: in 64 bits if F ≤ 2^60, else in 128. The
 quotient is within F/h < M·2^fraction_bits. Rows that are not heavy are summed as d and counted, and Python does the
 rest. Sums are exact in every dialect.

@@ -97,7 +97,7 @@ class CountUnits(Count):
 
 
 class CountDistinct(Count):
-    """The number of distinct values; a unit contributes at most as many as its limits allow."""
+    """The number of distinct values; a unit contributes no more than its limits allow."""
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return one measure that counts values, not rows."""

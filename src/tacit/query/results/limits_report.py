@@ -1,4 +1,4 @@
-"""What each reach would cut, and which one errs least: post-processing of noisy histograms of units.
+"""Report what each reach would cut, and which one errs least: post-processing of noisy histograms of units.
 
 Let m(i) be the noisy number of units in bin i (see `unit_sizes`). The number of units above the edge Rⱼ is the sum of
 the m(i) with i > j; its interval is the tail bound of the sum of that many noises. The rows that a reach of Rⱼ cuts are
