@@ -109,8 +109,8 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
     """Return the choice of the reach for a plan.
 
     Args:
-        plan: the plan at a reach of 1.
-        noise: the noise of its bundles at the cost of the answer.
+        plan: the plan at any reach.
+        noise: the noise of its bundles at that reach and at the cost of the answer.
         epsilon: the length of the interval of the choice's privacy loss.
         largest: the largest reach at which the query can be answered.
         fixed: whether the noise is the same for every reach, because an error is given.
@@ -119,7 +119,8 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
     target = Fraction(groups * noise_a_row(plan, noise))
     candidates = tuple(reach for reach in CANDIDATES if reach <= largest) or CANDIDATES[:1]
-    targets = tuple(target / reach if fixed else target for reach in candidates)
+    own = plan.table.reach or 1  # `target` is G·b/own if the noise b is fixed
+    targets = tuple(target * own / reach if fixed else target for reach in candidates)
     choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
     if choice.resolution > _MOST_UNITS:
         raise InvalidError(
