@@ -42,7 +42,7 @@ from tacit.noise.choice import choose_exp
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy.column_values import LARGEST_BOUND
-from tacit.query.unit_sizes import EDGES, size_plan
+from tacit.query.unit_sizes import EDGES, LARGEST_SHARED, size_plan
 
 CANDIDATES: Final = tuple(edge for edge in EDGES if edge <= LARGEST_BOUND)
 """The reaches that can be chosen."""
@@ -167,7 +167,8 @@ def _leading(plan: Plan) -> tuple[int, Measure | None]:
     measure = plan.bundles[index].measures[0]
     low, high = measure.extremes
     one_sign = measure.per == "row" and measure.bins == 1 and (low >= 0 or high <= 0) and low != high
-    return index, (measure if one_sign and plan.aggregates[0].ask.function == "sum" else None)
+    shared = one_sign and max(abs(low), abs(high)) <= LARGEST_SHARED
+    return index, (measure if shared and plan.aggregates[0].ask.function == "sum" else None)
 
 
 def _mean_absolute(law: NoiseLaw) -> float:
