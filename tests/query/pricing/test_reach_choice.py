@@ -82,7 +82,7 @@ def tables(kinds: list[Unit], most: int) -> Iterator[Units]:
 
 
 def neighbours_of(units: Units, kinds: list[Unit], relation: Neighbours) -> Iterator[Units]:
-    """Yield every table with a unit more, or with other rows of one unit; a removal is an addition from the other side."""
+    """Yield every table with a unit more, or with other rows of one unit; a removal is the reverse of an addition."""
     if relation == "add/remove":
         yield from (tuple(sorted((*units, unit))) for unit in kinds)
         return
