@@ -19,7 +19,7 @@ from tacit.guarantees.values import ApproxDP
 from tacit.query.formatting import spell
 from tacit.query.pricing.price import JointPrice, joint_price
 from tacit.query.results.release import Release
-from tacit.quotes import SessionQuote
+from tacit.quotes import ChoosingQuote, SessionQuote
 from tacit.session import Session, unspent
 
 _WORTH = Fraction(9, 10)
@@ -43,7 +43,8 @@ class Declared:
     price: JointPrice = field(init=False)
 
     def __post_init__(self) -> None:
-        """Price the queries."""
+        """Price the queries; refuse those whose price is known only after a choice."""
+        _check_known(self.questions)
         prices = [quote.price for quote in self.questions]
         object.__setattr__(self, "price", joint_price(prices, self._session.ledger.budget, self.delta, self.worth))
 
@@ -105,6 +106,17 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
         spent = session.ledger.spent  # first, because reading it updates the budget
         rest = limit(session.ledger.budget).delta - spent.delta
         return Declared(quotes, max(rest, Fraction(0)), _WORTH, session)
+
+
+def _check_known(questions: Sequence[SessionQuote]) -> None:
+    """Raise InvalidError if a query has an error and a reach that is chosen: its cost depends on that choice."""
+    for number, quote in enumerate(questions, 1):
+        if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
+            raise InvalidError(
+                f"Item {number} of questions has an error and reach='auto', so its cost depends on the choice.",
+                argument="questions",
+                hint="Give epsilon or rho instead of error, or give reach as a number.",
+            )
 
 
 def _quotes(questions: object) -> tuple[SessionQuote, ...]:

@@ -460,7 +460,8 @@ def _digits(amount: Fraction, rounding: str) -> str:
 
 
 def _choices(quote: Quote) -> list[object]:
-    return [quote.choice] if isinstance(quote, ChoosingQuote) else []
+    """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
+    return [quote.choice, quote.price.events] if isinstance(quote, ChoosingQuote) else []
 
 
 def _with_choice(guarantee: PureDP | ApproxDP | ZCDP, loss: Fraction, delta: Number | None) -> PureDP | ApproxDP | ZCDP:

@@ -41,6 +41,9 @@ _NOUNS = ("rows", "groups")
 SHARE_BITS: Final = 16
 """The fraction bits of a unit's share of the largest sum that its rows could have."""
 
+LARGEST_SHARED: Final = 1 << (62 - SHARE_BITS)
+"""The largest |v| for which engines compute shares: |v|·2^SHARE_BITS must be within 2^62."""
+
 
 def edges_of(measure: Measure) -> tuple[int, ...]:
     """Return the edges of a histogram of units."""

@@ -42,7 +42,7 @@ from tacit.noise.choice import choose_exp
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy.column_values import LARGEST_BOUND
-from tacit.query.unit_sizes import EDGES, size_plan
+from tacit.query.unit_sizes import EDGES, LARGEST_SHARED, size_plan
 
 CANDIDATES: Final = tuple(edge for edge in EDGES if edge <= LARGEST_BOUND)
 """The reaches that can be chosen."""
@@ -109,8 +109,8 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
     """Return the choice of the reach for a plan.
 
     Args:
-        plan: the plan at a reach of 1.
-        noise: the noise of its bundles at the cost of the answer.
+        plan: the plan at any reach.
+        noise: the noise of its bundles at that reach and at the cost of the answer.
         epsilon: the length of the interval of the choice's privacy loss.
         largest: the largest reach at which the query can be answered.
         fixed: whether the noise is the same for every reach, because an error is given.
@@ -119,7 +119,8 @@ def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, large
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
     target = Fraction(groups * noise_a_row(plan, noise))
     candidates = tuple(reach for reach in CANDIDATES if reach <= largest) or CANDIDATES[:1]
-    targets = tuple(target / reach if fixed else target for reach in candidates)
+    own = plan.table.reach or 1  # `target` is G·b/own if the noise b is fixed
+    targets = tuple(target * own / reach if fixed else target for reach in candidates)
     choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
     if choice.resolution > _MOST_UNITS:
         raise InvalidError(
@@ -166,7 +167,8 @@ def _leading(plan: Plan) -> tuple[int, Measure | None]:
     measure = plan.bundles[index].measures[0]
     low, high = measure.extremes
     one_sign = measure.per == "row" and measure.bins == 1 and (low >= 0 or high <= 0) and low != high
-    return index, (measure if one_sign and plan.aggregates[0].ask.function == "sum" else None)
+    shared = one_sign and max(abs(low), abs(high)) <= LARGEST_SHARED
+    return index, (measure if shared and plan.aggregates[0].ask.function == "sum" else None)
 
 
 def _mean_absolute(law: NoiseLaw) -> float:

@@ -1,0 +1,550 @@
+"""reach="auto" as users meet it: its cost, its order, its records, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, nan
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import tacit as tc
+from tacit.database import Database
+from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
+from tacit.guarantees.events import ApproxRelease, BoundedRange, PureRelease, ZCDPRelease
+from tacit.guarantees.exact import to_fraction
+from tacit.guarantees.filters import Budget
+from tacit.ledger import Request, Ticket
+from tacit.ledger.memory import MemoryLedger
+from tacit.query.plan import Plan
+from tacit.query.pricing.price import Cost, price
+from tacit.query.pricing.reach_choice import ReachChoice
+from tacit.query.results.release import Release
+from tacit.quotes import ChoosingQuote
+from tacit.session import SOURCE_FAILED
+
+MONTHS = list(range(1, 13))
+PEOPLE = 400
+YEAR = pd.DataFrame(
+    {
+        "person": [p for p in range(PEOPLE) for _ in MONTHS],
+        "month": MONTHS * PEOPLE,
+        "name": [f"month {m}" for m in MONTHS] * PEOPLE,
+        "cost": [float(m) for m in MONTHS] * PEOPLE,
+        "when": [10**18 + m for m in MONTHS] * PEOPLE,
+    }
+)
+"""Twelve rows of each person."""
+
+BY_MONTH = "SELECT month, count(*) AS n FROM year GROUP BY month"
+BY_NAME = "SELECT name, count(*) AS n FROM year GROUP BY name"
+COUNT = "SELECT count(*) AS n FROM year"
+AMPLE = 10**5
+"""An ε at which noise is far below one row."""
+
+
+@pytest.fixture
+def likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose the most likely reach in place of a random one."""
+
+    def choose(choice: ReachChoice, sizes: Sequence[int]) -> int:
+        exponents = choice.exponents(sizes)
+        return choice.candidates[exponents.index(max(exponents))]
+
+    monkeypatch.setattr(ReachChoice, "choose", choose)
+
+
+def year(budget: Budget | None = None, **more: Any) -> Database:  # noqa: ANN401 - options of `open`
+    terms: dict[str, Any] = {
+        "name": "year",
+        "unit": "person",
+        "keys": {"month": MONTHS},
+        "bounds": {"cost": (0, 12), "when": (10**18, 10**18 + 12)},
+        "budget": budget or tc.ApproxDP(epsilon=10**9, delta=0.5),
+    }
+    return tc.open(YEAR, **(terms | more))
+
+
+def chosen(answer: Release) -> int:
+    """Return the reach of an answer, which its receipt records twice."""
+    receipt: Any = answer.receipt
+    assert receipt["privacy"]["reach"] == receipt["limits_chosen"]["reach"] == answer.plan.table.reach
+    return int(receipt["limits_chosen"]["reach"])
+
+
+def choosing(db: Database, query: str, **options: Any) -> ChoosingQuote:  # noqa: ANN401 - options of `plan`
+    planned = db.plan(query, reach="auto", **options)
+    assert isinstance(planned, ChoosingQuote)
+    return planned
+
+
+# --- the cost -------------------------------------------------------------------------------------------------------
+
+SHARES = [Fraction(1, 10), Fraction(1, 3), 0.25]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_the_whole_costs_exactly_epsilon(share: Any) -> None:  # noqa: ANN401 - a number
+    with year(tc.PureDP(epsilon=2)) as db:
+        quote = choosing(db, BY_MONTH, epsilon=0.7, share=share)
+        part, whole = Fraction(share), Fraction(7, 10)
+        assert quote.cost == tc.PureDP(epsilon=0.7)
+        assert quote.price.events == (BoundedRange(epsilon=whole * part), PureRelease(epsilon=whole * (1 - part)))
+        answer = db.sql(BY_MONTH, epsilon=0.7, reach="auto", share=share)
+        assert answer.cost == tc.PureDP(epsilon=0.7)
+        assert db.ledger.spent.loss == whole
+        (noise,) = answer.price.noise
+        assert noise.amount == noise.sensitivity / (whole * (1 - part))
+        receipt: Any = answer.receipt
+        assert receipt["privacy"]["promise"] == {"epsilon": 0.7}
+
+
+def test_the_whole_costs_exactly_epsilon_and_delta() -> None:
+    with year(tc.ApproxDP(epsilon=2, delta=1e-5), max_rows=1) as db:
+        quote = choosing(db, BY_MONTH, epsilon=0.5, delta=1e-6)
+        assert quote.cost == tc.ApproxDP(epsilon=0.5, delta=1e-6)
+        assert quote.price.events[1:] == (ApproxRelease(epsilon=Fraction(9, 20), delta=Fraction(1, 10**6)),)
+        answer = db.sql(BY_MONTH, epsilon=0.5, delta=1e-6, reach="auto")
+        assert answer.cost == quote.cost
+        assert (db.ledger.spent.loss, db.ledger.spent.delta) == (Fraction(1, 2), Fraction(1, 10**6))
+        same = price(answer.plan, Cost(epsilon=Fraction(9, 20), delta=Fraction(1, 10**6)))  # type: ignore[arg-type]
+        assert answer.price.noise == same.noise
+
+
+def test_the_whole_costs_rho_and_not_more() -> None:
+    with year(tc.ZCDP(rho=1)) as db:
+        quote = choosing(db, BY_MONTH, rho=0.3)
+        assert quote.cost == tc.ZCDP(rho=0.3)
+        choice, answer = quote.price.events
+        assert isinstance(choice, BoundedRange)
+        assert choice.epsilon**2 / 8 <= Fraction(3, 100)
+        assert answer == ZCDPRelease(rho=Fraction(27, 100))
+        released = db.sql(BY_MONTH, rho=0.3, reach="auto")
+        assert released.cost == tc.ZCDP(rho=0.3)
+        spent = db.ledger.spent.loss
+        assert spent <= Fraction(3, 10) < spent + Fraction(1, 2**60)
+        (noise,) = released.price.noise
+        assert Fraction(noise.sensitivity) / (2 * noise.amount) == Fraction(27, 100)
+
+
+def test_two_answers_can_spend_the_whole_budget() -> None:
+    with year(tc.PureDP(epsilon=1)) as db:
+        for _ in range(2):
+            db.sql(BY_MONTH, epsilon=0.5, reach="auto")
+        assert db.left == tc.PureDP(epsilon=0)
+        with pytest.raises(BudgetError) as caught:
+            db.sql(BY_MONTH, epsilon=0.5, reach="auto")
+        assert caught.value.unspent
+        assert len(db.ledger.entries()) == 2
+
+
+def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
+    with year(tc.PureDP(epsilon=1)) as db:
+        watch = watched(db)
+        text = str(db.plan(BY_MONTH, epsilon=1, reach="auto", share=0.2))
+        assert "is chosen privately for ε = 0.2; the rest answers." in text
+        assert "costs ε = 1." in text
+        assert "times the reach with 95% confidence" in text
+        assert "14 units more or less above a reach change the choice" in text
+        assert watch.seen == []
+        assert db.left == tc.PureDP(epsilon=1)
+    with year(tc.ZCDP(rho=1)) as db:
+        assert "is chosen privately for ρ = 0.02; the rest answers." in str(db.plan(COUNT, rho=0.2, reach="auto"))
+    with year() as db:
+        assert "the answer is charged after it." in str(db.plan(COUNT, error=50, reach="auto"))
+
+
+# --- the order ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watch:
+    """An engine that records what is read, and fails at a given reading."""
+
+    engine: Any
+    seen: list[str]
+    fails: int | None = None
+
+    def check(self, plan: Plan) -> None:
+        self.engine.check(plan)
+
+    def ready(self) -> None:
+        self.seen.append("ready")
+
+    def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
+        self.seen.append("sizes" if plan.bundles[0].measures[0].per == "size" else "answer")
+        if self.fails is not None and len(self.seen) > self.fails:
+            raise ValueError("person 17 has 12 rows")
+        return self.engine.measure(plan)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def watched(db: Database, fails: int | None = None, seen: list[str] | None = None) -> Watch:
+    policy, engine = db._tables["year"]
+    watch = Watch(engine, [] if seen is None else seen, fails)
+    db._tables["year"] = policy, watch  # type: ignore[assignment]  # a fake
+    return watch
+
+
+class Recording(MemoryLedger):
+    """A ledger that writes its charges to a list."""
+
+    seen: list[str]
+
+    def charge(self, request: Request) -> Ticket:
+        ticket = super().charge(request)
+        self.seen.append("charge")
+        return ticket
+
+
+def recording() -> Recording:
+    ledger = Recording(tc.ApproxDP(epsilon=10**9, delta=0.5), "add/remove")
+    ledger.seen = []
+    return ledger
+
+
+def test_the_charge_comes_before_the_first_row_is_read() -> None:
+    ledger = recording()
+    with year(ledger=ledger) as db:
+        watch = watched(db, seen=ledger.seen)
+        db.sql(BY_MONTH, epsilon=1, reach="auto")
+        assert watch.seen == ["ready", "charge", "sizes", "answer"]
+
+
+def test_with_an_error_the_choice_is_charged_first_and_then_the_answer() -> None:
+    ledger = recording()
+    with year(ledger=ledger) as db:
+        watch = watched(db, seen=ledger.seen)
+        db.sql(BY_MONTH, error=50, reach="auto")
+        assert watch.seen == ["ready", "charge", "sizes", "ready", "charge", "answer"]
+
+
+@pytest.mark.parametrize("fails", [1, 2])
+def test_if_the_source_fails_the_charge_stands_and_the_text_is_constant(fails: int) -> None:
+    with year(tc.PureDP(epsilon=1)) as db:
+        watched(db, fails=fails)
+        with pytest.raises(SourceError) as caught:
+            db.sql(BY_MONTH, epsilon=0.25, reach="auto")
+        assert caught.value.message == SOURCE_FAILED
+        assert "person" not in str(caught.value)
+        assert not caught.value.unspent
+        assert caught.value.__context__ is None
+        assert db.spent == tc.PureDP(epsilon=0.25)
+        assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+
+
+def test_if_the_source_fails_while_the_reach_is_chosen_for_an_error_nothing_else_is_charged() -> None:
+    with year(tc.PureDP(epsilon=1)) as db:
+        watched(db, fails=1)
+        with pytest.raises(SourceError) as caught:
+            db.sql(COUNT, error=50, reach="auto")
+        assert (caught.value.message, caught.value.unspent) == (SOURCE_FAILED, False)
+        assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+        assert db.spent == choosing(db, COUNT, error=50).cost
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -0.1, 1.5, nan, inf, "0.1", None, [0.1]])
+def test_another_share_is_refused_before_the_charge(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    with year(tc.PureDP(epsilon=1)) as db:
+        with pytest.raises(InvalidError, match="share must be") as caught:
+            db.sql(BY_MONTH, epsilon=0.5, reach="auto", share=wrong)
+        assert caught.value.argument == "share"
+        assert str(caught.value).endswith("Nothing was spent.")
+        assert not db.ledger.entries()
+
+
+@pytest.mark.parametrize("wrong", ["lots", "AUTO", "", "1"])
+def test_another_text_is_refused_as_a_reach(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    message = 'reach must be a whole number from 1 to 1,000,000,000, or "auto"'
+    with year() as db, pytest.raises(InvalidError, match=message) as caught:
+        db.sql(BY_MONTH, epsilon=1, reach=wrong)
+    assert str(caught.value).endswith("Nothing was spent.")
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 1e-7}, {"error": 10**9}])
+def test_an_epsilon_too_small_to_choose_is_refused_before_the_charge(cost: dict[str, Any]) -> None:
+    with year() as db:
+        for ask in (db.plan, db.sql):
+            with pytest.raises(
+                InvalidError, match="The part of the cost that chooses the reach is too small"
+            ) as caught:
+                ask(BY_MONTH, reach="auto", **cost)
+            assert caught.value.argument == "reach"
+            assert str(caught.value).endswith("Nothing was spent.")
+        assert not db.ledger.entries()
+
+
+def test_found_groups_still_need_max_groups_and_a_delta() -> None:
+    with year() as db:
+        with pytest.raises(InvalidError, match="needs max_groups"):
+            db.sql(BY_NAME, epsilon=1, delta=1e-6, reach="auto")
+        with pytest.raises(RefusedError, match="are not public"):
+            db.sql(BY_NAME, epsilon=1, reach="auto", max_groups=12)
+        assert not db.ledger.entries()
+
+
+def test_a_rho_with_a_delta_or_no_cost_is_refused() -> None:
+    with year(tc.ZCDP(rho=1)) as db:
+        for cost in ({}, {"rho": 0.1, "delta": 1e-6}, {"rho": 0}, {"rho": nan}):
+            with pytest.raises(InvalidError) as caught:
+                db.sql(BY_MONTH, reach="auto", **cost)  # type: ignore[arg-type]
+            assert caught.value.unspent
+        assert not db.ledger.entries()
+
+
+def test_rows_that_are_units_ignore_it() -> None:
+    with year(unit=tc.ROW) as db:
+        answer = db.sql(BY_MONTH, epsilon=10**5, reach="auto")
+        assert [n for _, n in answer.rows()] == [PEOPLE] * 12
+        assert "limits_chosen" not in answer.receipt
+        assert not isinstance(db.plan(BY_MONTH, epsilon=1, reach="auto"), ChoosingQuote)
+        assert len(db.ledger.entries()) == 1
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+VERBS: dict[str, Callable[[Database, dict[str, Any]], Release]] = {
+    "count": lambda db, o: db.count(**o),
+    "sum": lambda db, o: db.sum("cost", **o),
+    "histogram": lambda db, o: db.histogram("cost", [0, 6, 12], **o),
+    "crosstab": lambda db, o: db.crosstab("month", **o),
+    "median": lambda db, o: db.median("cost", **o),
+}
+EXPECTED: dict[str, list[float]] = {
+    "count": [12 * PEOPLE],
+    "sum": [78 * PEOPLE],
+    "histogram": [5 * PEOPLE, 7 * PEOPLE],
+    "crosstab": [PEOPLE] * 12,
+    "median": [6.5],
+}
+
+
+@pytest.mark.usefixtures("likely")
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_choose_the_reach_of_the_table(verb: str) -> None:
+    """The least reach with few units above is 12."""
+    with year() as db:
+        answer = VERBS[verb](db, {"epsilon": AMPLE, "reach": "auto"})
+        assert chosen(answer) == 12
+        assert [row[-1] for row in answer.rows()] == pytest.approx(
+            EXPECTED[verb], rel=0.08 if verb == "median" else 0.001
+        )
+        assert answer.cost == tc.PureDP(epsilon=AMPLE)
+
+
+@pytest.mark.usefixtures("likely")
+def test_found_groups_are_answered_at_a_chosen_reach() -> None:
+    with year() as db:
+        answer = db.sql(BY_NAME, epsilon=AMPLE, delta=1e-6, reach="auto", max_groups=12)
+        assert chosen(answer) == 12
+        assert dict(answer.rows()) == {f"month {m}": PEOPLE for m in MONTHS}
+        assert answer.cost == tc.ApproxDP(epsilon=AMPLE, delta=1e-6)
+        assert db.spent == tc.ApproxDP(epsilon=AMPLE, delta=1e-6)
+
+
+def test_a_sum_far_from_zero_is_answered() -> None:
+    """Its values are too large for shares, so units are counted."""
+    with year() as db:
+        answer = db.sql('SELECT sum("when") AS s FROM year', epsilon=AMPLE, reach="auto")
+        assert chosen(answer) >= 1
+        assert [entry.outcome for entry in db.ledger.entries()] == ["answered"]
+
+
+@pytest.mark.usefixtures("likely")
+def test_the_limits_of_the_policy_stay() -> None:
+    with year(max_groups=3, max_rows=1) as db:
+        answer = db.sql(BY_MONTH, epsilon=AMPLE, reach="auto")
+        assert answer.plan.table.max_groups == 3
+        assert sum(n for _, n in answer.rows()) == 3 * PEOPLE
+
+
+@pytest.mark.usefixtures("likely")
+@pytest.mark.parametrize("rows", [YEAR.head(0), YEAR.assign(month=0), YEAR.assign(person=None)])
+def test_tables_without_rows_units_or_listed_groups(rows: pd.DataFrame) -> None:
+    rows = rows.astype({"person": "Int64", "month": "Int64"})
+    with tc.open(rows, name="year", unit="person", keys={"month": MONTHS}, budget=tc.PureDP(epsilon=10**9)) as db:
+        answer = db.sql(BY_MONTH, epsilon=AMPLE, reach="auto")
+        assert [n for _, n in answer.rows()] == [0] * 12
+        assert chosen(answer) == 1
+
+
+@pytest.mark.usefixtures("likely")
+def test_the_receipt_has_the_event_of_the_choice() -> None:
+    with year() as db:
+        receipt: Any = db.sql(BY_MONTH, epsilon=AMPLE, reach="auto").receipt
+    assert receipt["limits_chosen"] == {
+        "reach": 12,
+        "law": "exponential mechanism on the number of units with more rows",
+        "units_that_it_can_tell": 1,
+        "event": '{"epsilon":"10000","event":"BoundedRange","version":1}',
+    }
+
+
+# --- records --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"epsilon": 1}, {"epsilon": 0.5, "delta": 1e-6}])
+def test_a_version_of_the_data_repeats_the_answer_at_its_reach(options: dict[str, Any]) -> None:
+    with year(data_version="2026", max_rows=1) as db:
+        first = db.sql(BY_MONTH, reach="auto", **options)
+        spent = db.spent
+        again = [db.sql(BY_MONTH, reach="auto", **options) for _ in range(5)]
+        assert db.spent == spent
+        assert all(answer.repeated and answer.rows() == first.rows() for answer in again)
+        assert {chosen(answer) for answer in again} == {chosen(first)}
+        assert again[0].intervals().rows() == first.intervals().rows()
+        assert again[0].receipt == first.receipt
+
+
+def test_found_groups_and_tables_are_repeated_at_their_reach() -> None:
+    with year(data_version="2026", max_groups=12) as db:
+        options: dict[str, Any] = {"epsilon": 50, "reach": "auto"}
+        found = [db.sql(BY_NAME, delta=1e-6, **options) for _ in range(2)]
+        tables = [db.crosstab("month", **options) for _ in range(2)]
+        assert len(db.ledger.entries()) == 2
+        for first, second in (found, tables):
+            assert second.repeated
+            assert (second.rows(), chosen(second)) == (first.rows(), chosen(first))
+        assert tables[0].margin().rows() == tables[1].margin().rows()
+
+
+def test_a_request_repeats_the_answer_at_its_reach() -> None:
+    with year() as db:
+        first = db.sql(BY_MONTH, epsilon=1, reach="auto", request="monday")
+        second = db.sql(BY_MONTH, epsilon=1, reach="auto", request="monday")
+        assert (second.rows(), second.repeated, chosen(second)) == (first.rows(), True, chosen(first))
+        assert db.spent == tc.ApproxDP(epsilon=1, delta=0)
+        fresh = db.sql(BY_MONTH, epsilon=1, reach="auto")
+        assert not fresh.repeated
+
+
+def test_a_fixed_question_does_not_get_the_recorded_answer_of_a_choice() -> None:
+    """At a reach of 1 and the rest of ε, the plan and its noise are equal to those of the quote that chooses."""
+    with year(data_version="2026") as db:
+        quote, fixed = choosing(db, BY_MONTH, epsilon=1), db.plan(BY_MONTH, epsilon=Fraction(9, 10), reach=1)  # type: ignore[arg-type]
+        assert (quote.plan, quote.price.noise) == (fixed.plan, fixed.price.noise)
+        db.sql(BY_MONTH, epsilon=1, reach="auto")
+        assert not db.sql(BY_MONTH, epsilon=Fraction(9, 10), reach=1).repeated  # type: ignore[arg-type]
+        assert not db.sql(BY_MONTH, epsilon=1, reach="auto", share=0.2).repeated
+        assert db.ledger.spent.loss == Fraction(29, 10)
+
+
+def test_another_delta_is_another_question_even_if_the_noise_at_a_reach_of_one_is_the_same() -> None:
+    with year(data_version="2026", max_rows=1) as db:
+        quotes = [choosing(db, BY_MONTH, epsilon=1, delta=delta) for delta in (1e-5, 1e-9)]
+        assert quotes[0].price.noise == quotes[1].price.noise
+        first = db.sql(BY_MONTH, epsilon=1, delta=1e-5, reach="auto")
+        second = db.sql(BY_MONTH, epsilon=1, delta=1e-9, reach="auto")
+        assert (first.repeated, second.repeated) == (False, False)
+        assert second.cost == tc.ApproxDP(epsilon=1, delta=1e-9)
+        assert db.ledger.spent.loss == 2
+
+
+# --- declared plans -------------------------------------------------------------------------------------------------
+
+
+def test_a_declared_plan_of_choices_costs_their_sum_and_answers() -> None:
+    with year(tc.PureDP(epsilon=3)) as db:
+        declared = tc.declare([db.plan(BY_MONTH, epsilon=0.5, reach="auto"), db.plan(COUNT, epsilon=1, reach="auto")])
+        assert declared.together.loss == Fraction(3, 2)
+        answers = declared.ask()
+        assert [len(answer.rows()) for answer in answers] == [12, 1]
+        assert db.ledger.spent.loss == Fraction(3, 2)
+        assert len(db.ledger.entries()) == 1
+        for answer in answers:
+            chosen(answer)
+
+
+def test_choices_are_composed_as_guarantees_and_never_by_their_noise() -> None:
+    with year(tc.ApproxDP(epsilon=100, delta=1e-5)) as db:
+        declared = tc.declare([db.plan(COUNT, epsilon=0.1, reach="auto")] * 60)
+        noise = tc.declare([db.plan(COUNT, epsilon=0.1, reach=1)] * 60)
+        pure = tc.compose([(PureRelease(epsilon=Fraction(1, 10)), 60)]).epsilon(delta=1e-5).upper
+        assert float(declared.cost.epsilon) == pytest.approx(pure)
+        assert noise.cost.epsilon < declared.cost.epsilon < 6
+        assert len(declared.ask()) == 60
+        assert db.spent == declared.cost
+
+
+def test_an_error_with_a_choice_cannot_be_declared() -> None:
+    """Its cost is known only after the choice."""
+    with year() as db:
+        plans = [db.plan(COUNT, epsilon=1, reach="auto"), db.plan(COUNT, error=50, reach="auto")]
+        with pytest.raises(InvalidError, match="Item 2 of questions has an error and reach='auto'") as caught:
+            tc.declare(plans)
+        assert str(caught.value).endswith("Nothing was spent.")
+        assert not db.ledger.entries()
+
+
+# --- a given error --------------------------------------------------------------------------------------------------
+
+
+def test_an_error_is_solved_at_the_chosen_reach_and_charged_apart() -> None:
+    with year() as db:
+        quote = choosing(db, BY_MONTH, error=50, share=0.9)
+        answer = db.sql(BY_MONTH, error=50, reach="auto", share=0.9)
+        reach = chosen(answer)
+        fixed = db.plan(BY_MONTH, error=50, reach=reach)
+        assert answer.cost == fixed.cost
+        assert answer.price.noise == fixed.price.noise
+        assert fixed.error["n"] <= 50
+        first, second = db.ledger.entries()
+        assert first.events == quote.price.events
+        assert second.events == fixed.price.events
+        exact = [
+            to_fraction(cost.epsilon, "epsilon") for cost in (quote.cost, fixed.cost) if isinstance(cost, tc.PureDP)
+        ]
+        assert (len(exact), db.ledger.spent.loss) == (2, sum(exact))
+
+
+def test_the_choice_for_an_error_costs_a_share_of_the_answer_at_a_reach_of_ten() -> None:
+    with year() as db:
+        usual = db.plan(BY_MONTH, error=50, reach=10).cost
+        assert choosing(db, BY_MONTH, error=50).cost.epsilon == pytest.approx(usual.epsilon / 10)  # type: ignore[union-attr]
+    with year(tc.ZCDP(rho=10**9)) as db:
+        quote, fixed = choosing(db, BY_MONTH, error=500), db.plan(BY_MONTH, error=500, reach=10)
+        assert quote.cost.rho == pytest.approx(fixed.cost.rho / 10)  # type: ignore[union-attr]
+        answer = db.sql(BY_MONTH, error=500, reach="auto")
+        assert db.plan(BY_MONTH, error=500, reach=chosen(answer)).cost == answer.cost
+        assert len(db.ledger.entries()) == 2
+
+
+def test_if_the_budget_suffices_for_the_choice_only_the_error_says_so() -> None:
+    with year() as db:
+        usual = choosing(db, COUNT, error=50).cost
+    with year(tc.PureDP(epsilon=usual.epsilon)) as db:  # type: ignore[union-attr]
+        with pytest.raises(BudgetError) as caught:
+            db.sql(COUNT, error=50, reach="auto")
+        text = str(caught.value)
+        assert "Nothing was spent" not in text
+        assert not caught.value.unspent
+        assert "The choice of reach = " in text
+        assert "stays charged (ε = " in text
+        assert "to keep it, use reach=" in text
+        assert db.spent == tc.PureDP(epsilon=usual.epsilon)  # type: ignore[union-attr]
+        assert [entry.outcome for entry in db.ledger.entries()] == ["answered"]
+
+
+def test_if_the_budget_does_not_suffice_for_the_choice_nothing_is_spent() -> None:
+    with year(tc.PureDP(epsilon=0.001)) as db:
+        with pytest.raises(BudgetError) as caught:
+            db.sql(COUNT, error=50, reach="auto")
+        assert str(caught.value).endswith("Nothing was spent.")
+        assert not db.ledger.entries()
+
+
+@pytest.mark.parametrize("options", [{"data_version": "2026"}, {}])
+def test_a_choice_for_an_error_is_repeated(options: dict[str, Any]) -> None:
+    request = None if options else "monday"
+    with year(**options) as db:
+        first, second = (db.sql(COUNT, error=50, reach="auto", request=request) for _ in range(2))
+        assert (second.rows(), second.repeated, chosen(second)) == (first.rows(), True, chosen(first))
+        assert len(db.ledger.entries()) == 2
