@@ -14,8 +14,8 @@ from typing import Self, TypedDict, Unpack
 
 from tacit import verbs
 from tacit.engines import Engine
-from tacit.errors import TacitError
-from tacit.guarantees.exact import Number
+from tacit.errors import TacitError, UnusedOptionError
+from tacit.guarantees.exact import Number, fraction_between
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
 from tacit.ledger.records import budget_like, left_of
@@ -25,7 +25,7 @@ from tacit.query.policy import TablePolicy
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
-from tacit.query.results.quote import Question, Quote
+from tacit.query.results.quote import SHARE, Question, Quote
 from tacit.query.results.release import Release
 from tacit.safe_text import visible
 from tacit.session import Session, SessionQuote, unspent
@@ -45,6 +45,8 @@ class Options(TypedDict, total=False):
     reach: int | None
     max_groups: int | None
     max_rows: int | None
+    measure_cut: int | None
+    share: Number | None
 
 
 class Database:
@@ -52,7 +54,7 @@ class Database:
 
     In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
     tables. A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`,
-    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`.
+    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`; `measure_cut=`, `share=`.
     """
 
     def __init__(
@@ -82,6 +84,8 @@ class Database:
         reach: int | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        measure_cut: int | None = None,
+        share: Number | None = None,
     ) -> SessionQuote:
         """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
 
@@ -99,6 +103,9 @@ class Database:
                 change the error, never the guarantee.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
             max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
+            measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of
+                every count and sum, up to so many rows a unit; see `Release.cut`.
+            share: that part of the cost, a tenth by default.
         """
         return self._quote(
             query,
@@ -112,6 +119,8 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            measure_cut=measure_cut,
+            share=share,
         )
 
     def sql(  # noqa: PLR0913 - as `plan`, and a name
@@ -128,6 +137,8 @@ class Database:
         reach: int | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        measure_cut: int | None = None,
+        share: Number | None = None,
         request: str | None = None,
     ) -> Release:
         """Run a query and charge it; the arguments are those of `plan`.
@@ -148,6 +159,8 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            measure_cut=measure_cut,
+            share=share,
         )
         return self._session.answer(quote, request)
 
@@ -338,7 +351,9 @@ class Database:
 
 def _question(query: str, options: Options) -> Question:
     """Return a query with its cost and options, checked."""
-    keys = options.get("keys")
+    keys, share, measure_cut = options.get("keys"), options.get("share"), options.get("measure_cut")
+    if share is not None and measure_cut is None:
+        raise UnusedOptionError("share", "without measure_cut", hint="Add measure_cut, or leave out share.")
     return Question(
         query=query,
         cost=Cost(
@@ -353,4 +368,6 @@ def _question(query: str, options: Options) -> Question:
         limits=Limits(
             reach=options.get("reach"), max_groups=options.get("max_groups"), max_rows=options.get("max_rows")
         ),
+        measure_cut=measure_cut,
+        share=SHARE if share is None else fraction_between(share, "share", 0, 1),
     )

@@ -18,11 +18,20 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from tacit.engines import Engine
-from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
+from tacit.errors import (
+    BudgetError,
+    InvalidError,
+    LedgerError,
+    RefusedError,
+    SourceError,
+    TacitError,
+    TooMuchNoiseError,
+)
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
 from tacit.query.formatting import amounts, spell
 from tacit.query.plan import Plan
@@ -65,6 +74,12 @@ class SessionQuote(Quote):
     session: Session = field(compare=False)
     question: Question = field(compare=False)
 
+    @property
+    def offered(self) -> Cost:
+        """The cost of the question; if it gives errors instead, the cost that was found for them."""
+        cost = self.question.cost
+        return cost if cost.error is None else super(SessionQuote, self).offered
+
 
 class Session:
     """The tables, the ledger and the analyst of one open database."""
@@ -105,6 +120,12 @@ class Session:
     def table_quote(self, question: Question, *, margins: bool) -> SessionQuote:
         """Quote one count by listed keys as a consistent table, with its margins or without."""
         with unspent():
+            if question.measure_cut is not None:
+                raise InvalidError(
+                    "The cut of a histogram or a crosstab cannot be measured.",
+                    argument="measure_cut",
+                    hint="Use db.count(by=…) or db.sql with measure_cut instead.",
+                )
             plan = self._parse(question)
             _check_one_count(plan)
             plan = as_table_count(plan)
@@ -120,6 +141,8 @@ class Session:
                 "Tables of different engines cannot be joined",
                 "Copy the public table to the engine of the private one.",
             )
+        if question.measure_cut is not None:
+            plan = with_cut(plan, int(question.measure_cut), question.share)
         self._tables[plan.table.name][1].check(plan)
         return plan
 
@@ -127,11 +150,16 @@ class Session:
         """Price a plan by the offered cost, or by the largest error."""
         cost, confidence, assume = question.cost, question.confidence, question.assume
         self._check_currency(cost)
-        if cost.error is None:
-            terms = price(plan, cost)
-            self._check_delta(terms.guarantee)
-        else:
-            plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        try:
+            if cost.error is None:
+                terms = price(plan, cost)
+                self._check_delta(terms.guarantee)
+            else:
+                plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        except TooMuchNoiseError as error:
+            if plan.cap is not None:
+                error.add_hint("Or use a smaller measure_cut.")
+            raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
 
     @property

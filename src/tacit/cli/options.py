@@ -45,6 +45,11 @@ MaxRowsOption = Annotated[
     int | None,
     typer.Option(help="The largest number of rows as which a unit counts in one group; by default the policy's."),
 ]
+MeasureCutOption = Annotated[
+    int | None,
+    typer.Option(help="Measure what the reach cuts of counts and sums, up to this number of rows a unit."),
+]
+ShareOption = Annotated[float | None, typer.Option(help="The part of the cost for that; by default 0.1.")]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
 ]
