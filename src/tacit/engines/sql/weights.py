@@ -17,10 +17,10 @@ its unit is heavy, and otherwise 0. A heavy unit has h rows of at most M·(min(h
 value. So the integers of a unit, over all its rows and cells, add up to at most M·(C - R)·2^fraction_bits, however many
 rows it has. Without the cap C they would add up to M·(h - R)·2^fraction_bits, which nothing bounds.
 
-**h counts every row that counts**, with or without a value. Rows without a unit are not among them, since `located`
-has none: an outer join with `heavy` would leave them at weight 1.
+**h counts every row that counts**, with or without a value. Rows without a unit are not among them, since they are
+not in `located`: an outer join with `heavy` would leave them at weight 1.
 
-**Nothing overflows.** `measures.check` makes sure that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
+**Nothing overflows.** `measures.check` ensures that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
 intermediate results are within 3M, so that v·R·2^fraction_bits is within 3F: in 64 bits if F ≤ 2^60, else in 128. The
 quotient is within F/h < M·2^fraction_bits. Beyond the reach the same holds for F = M·(C - R)·2^fraction_bits, because
 0 < min(h, C) - R ≤ C - R and min(h, C) - R < h. Rows that are not heavy are summed as d and counted, and Python does

@@ -1,4 +1,4 @@
-"""What a reach cuts: for each count and sum, a second bundle with the rows between the reach and a cap.
+"""The part that a reach cuts: for each count and sum, a second bundle with the rows between the reach and a cap.
 
 Let R be the reach and C > R the cap. The bundle of an aggregate has its values with the weights of rows beyond the
 reach (see `plan`): (min(n, C) - R)/n for each of the n rows of a unit, if n > R. So answer + cut is the aggregate of

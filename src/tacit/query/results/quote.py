@@ -26,7 +26,7 @@ from tacit.safe_text import as_html, visible
 
 NO_LIMITS = Limits()
 SHARE = Fraction(1, 10)
-"""The part of a query's cost that measures what its reach cuts, unless the query sets another one."""
+"""The part of a query's cost that measures what its reach cuts, unless the query sets a different share."""
 
 _MANY_UNITS = 10**9
 _MOST_OUTPUTS = 6
@@ -266,7 +266,7 @@ class Quote:
     def _repr_html_(self) -> str:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
-        lines = [*self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
+        lines = [*self._cuts(), *self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
         notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
         head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"

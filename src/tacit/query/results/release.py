@@ -14,10 +14,10 @@ import numpy as np
 
 from tacit import plots
 from tacit.arrays import Ints
-from tacit.errors import ColumnNotFoundError, InternalError, InvalidError, TacitError
+from tacit.errors import InternalError, TacitError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import estimates
-from tacit.query.aggregates.margins import Fit, Fitted, margin_interval, whole_table
+from tacit.query.aggregates.margins import Fit, Fitted, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
@@ -31,11 +31,11 @@ from tacit.query.pricing.price import Price
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.intervals import interval, read_confidence
 from tacit.query.results.limits_note import cut_notes, limits_note
+from tacit.query.results.margin_table import margin_table
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
 from tacit.query.results.resolution import MeasureIntegers, coarse
 from tacit.query.results.table import Table
-from tacit.query.sql.names import unique_names
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Release:
 
     @property
     def cut(self) -> Table | None:
-        """What the reach cuts of each count and sum, up to `measure_cut` rows a unit; None if it was not measured.
+        """The part of each count and sum that the reach cuts, up to `measure_cut` rows a unit; None if not measured.
 
         For a column n and measure_cut=1000, `n_not_counted` estimates what n leaves out of a unit's first 1,000 rows,
         and `n_up_to_1000` is n with it. Both have intervals. That of `n_up_to_1000` holds the value of the table as it
@@ -167,39 +167,8 @@ class Release:
         The counts are the sums of the table's cells. The intervals are those of the fitted margin, which are narrower
         than the sums of the cells' intervals.
         """
-        ((aggregate,), keys) = self.plan.aggregates or (None,), [key.name for key in self.plan.keys]
-        if aggregate is None or aggregate.ask.function != "table_count":
-            raise InvalidError("The answer is not a crosstab or a histogram, so it has no margins.", argument="margin")
-        if len(self.cells) != self.plan.listed:
-            raise InvalidError(
-                "The answer does not have all cells of its table.",
-                argument="margin",
-                hint="Run the query without HAVING and LIMIT.",
-            )
-        for name in names:
-            if name not in keys:
-                raise ColumnNotFoundError(str(name), keys, argument="margin")
-        over = tuple(index for index, name in enumerate(keys) if name in names)
-        fit = Fit.of(aggregate.ask.sizes, self.plan.bundles, self.price.noise)
-        sums: dict[tuple[Value, ...], list[float]] = {}
-        for cell in self.cells:
-            last = cell.released[-1]
-            margin_cell = sums.setdefault(tuple(cell.keys[index] for index in over), [0, 0.0])
-            margin_cell[0] += last.integers[0]
-            margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
-        ends = [margin_interval(center, fit, over, read_confidence(confidence)) for _, center in sums.values()]
-        by_key = zip(*sums, strict=True) if over else ()
-        columns = [
-            *map(tuple, by_key),
-            tuple(int(count) for count, _ in sums.values()),
-            *map(tuple, zip(*ends, strict=True)),
-        ]
-        kinds = [self.plan.keys[index].expression.kind for index in over]
-        return Table(
-            tuple(unique_names([*(keys[index] for index in over), "count", "count_low", "count_high"])),
-            (*kinds, "integer", "real", "real"),
-            tuple(columns),
-        )
+        cells = [(cell.keys, cell.released) for cell in self.cells]
+        return margin_table(self.plan, self.price.noise, cells, names, read_confidence(confidence))
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
