@@ -103,11 +103,7 @@ def moved(reach: int, cap: int) -> list[list[tuple[int, int]]]:
     table = replace(policy(reach), columns={**policy(reach).columns, "g": ColumnPolicy(kind="text", keys=tuple(keys))})
     plan = with_cut(parse(QUERY, {"t": table}), cap, TENTH)
     others, own = (
-        [
-            row | {"u": unit + number, "g": f"{number} {row['g']}"}
-            for number, rows in enumerate(some)
-            for row in rows
-        ]
+        [row | {"u": unit + number, "g": f"{number} {row['g']}"} for number, rows in enumerate(some) for row in rows]
         for some, unit in (([BACKGROUND] * len(UNITS), 10**6), (UNITS, 1))
     )
     nobody = [row | {"u": None} for row in own]
