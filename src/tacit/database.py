@@ -15,15 +15,15 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from tacit import verbs
 from tacit.engines import Engine
-from tacit.errors import InvalidError, TacitError
-from tacit.guarantees.exact import Number, positive, to_fraction
+from tacit.errors import InvalidError, TacitError, UnusedOptionError
+from tacit.guarantees.exact import Number, fraction_between, positive
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
 from tacit.ledger.records import budget_like, left_of
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
 from tacit.query.policy import TablePolicy
-from tacit.query.policy.limits import Limits
+from tacit.query.policy.limits import AUTO, Limits
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
 from tacit.query.results.limits_report import LimitsReport
@@ -51,7 +51,8 @@ class Options(TypedDict, total=False):
     reach: int | Literal["auto"] | None
     max_groups: int | None
     max_rows: int | None
-    share: Number
+    measure_cut: int | None
+    share: Number | None
 
 
 class Database:
@@ -59,7 +60,7 @@ class Database:
 
     In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
     tables. A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`,
-    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`.
+    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`; `measure_cut=`, `share=`.
     """
 
     def __init__(
@@ -89,7 +90,8 @@ class Database:
         reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
-        share: Number = TENTH,
+        measure_cut: int | None = None,
+        share: Number | None = None,
     ) -> SessionQuote:
         """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
 
@@ -107,7 +109,10 @@ class Database:
                 change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
             max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
-            share: the part of the cost that chooses what is "auto".
+            measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of
+                every count and sum, up to so many rows a unit; see `Release.cut`.
+            share: the part of the cost that chooses what is "auto", and the same part again for measure_cut; a tenth
+                by default.
         """
         return self._quote(
             query,
@@ -121,6 +126,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            measure_cut=measure_cut,
             share=share,
         )
 
@@ -138,7 +144,8 @@ class Database:
         reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
-        share: Number = TENTH,
+        measure_cut: int | None = None,
+        share: Number | None = None,
         request: str | None = None,
     ) -> Release:
         """Run a query and charge it; the arguments are those of `plan`.
@@ -159,6 +166,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            measure_cut=measure_cut,
             share=share,
         )
         return self._session.answer(quote, request)
@@ -386,7 +394,11 @@ class Database:
 
 def _question(query: str, options: Options) -> Question:
     """Return a query with its cost and options, checked."""
-    keys = options.get("keys")
+    keys, share, measure_cut = options.get("keys"), options.get("share"), options.get("measure_cut")
+    if share is not None and measure_cut is None and options.get("reach") != AUTO:
+        raise UnusedOptionError(
+            "share", 'without reach="auto" or measure_cut', hint="Add one of them, or leave it out."
+        )
     return Question(
         query=query,
         cost=Cost(
@@ -401,5 +413,6 @@ def _question(query: str, options: Options) -> Question:
         limits=Limits(
             reach=options.get("reach"), max_groups=options.get("max_groups"), max_rows=options.get("max_rows")
         ),
-        share=to_fraction(options.get("share", TENTH), "share"),
+        measure_cut=measure_cut,
+        share=TENTH if share is None else fraction_between(share, "share", 0, 1),
     )

@@ -25,6 +25,12 @@ class SessionQuote(Quote):
     session: Session = field(compare=False)
     question: Question = field(compare=False)
 
+    @property
+    def offered(self) -> Cost:
+        """The cost of the question; if it gives errors instead, the cost that was found for them."""
+        cost = self.question.cost
+        return cost if cost.error is None else super(SessionQuote, self).offered
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ChoosingQuote(SessionQuote):

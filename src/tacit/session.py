@@ -19,11 +19,20 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from tacit.engines import Engine
-from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
+from tacit.errors import (
+    BudgetError,
+    InvalidError,
+    LedgerError,
+    RefusedError,
+    SourceError,
+    TacitError,
+    TooMuchNoiseError,
+)
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
 from tacit.query.formatting import amounts, spell
 from tacit.query.plan import Plan
@@ -106,6 +115,12 @@ class Session:
 
     def _plan(self, question: Question) -> Plan:
         """Return the plan of a query; of a table that adds up if its form asks for one."""
+        if question.form != "rows" and question.measure_cut is not None:
+            raise InvalidError(
+                "The cut of a histogram or a crosstab cannot be measured.",
+                argument="measure_cut",
+                hint="Use db.count(by=…) or db.sql with measure_cut instead.",
+            )
         plan = self._parse(question)
         if question.form == "rows":
             return plan
@@ -122,6 +137,8 @@ class Session:
                 "Tables of different engines cannot be joined",
                 "Copy the public table to the engine of the private one.",
             )
+        if question.measure_cut is not None:
+            plan = with_cut(plan, int(question.measure_cut), question.share)
         self._tables[plan.table.name][1].check(plan)
         return plan
 
@@ -129,11 +146,16 @@ class Session:
         """Price a plan by the offered cost, or by the largest error."""
         cost, confidence, assume = question.cost, question.confidence, question.assume
         self._check_currency(cost)
-        if cost.error is None:
-            terms = price(plan, cost)
-            self._check_delta(terms.guarantee)
-        else:
-            plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        try:
+            if cost.error is None:
+                terms = price(plan, cost)
+                self._check_delta(terms.guarantee)
+            else:
+                plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+        except TooMuchNoiseError as error:
+            if plan.cap is not None:
+                error.add_hint("Or use a smaller measure_cut.")
+            raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
 
     # --- limits that are chosen -----------------------------------------------------------------------------------

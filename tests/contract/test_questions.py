@@ -38,7 +38,7 @@ from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.plan import Bundle, Plan
 from tacit.query.pricing.price import Cost, price
-from tacit.query.results.release import coarse
+from tacit.query.results.resolution import coarse
 from tacit.query.sql.parse import parse
 
 SECRET, OTHER_SECRET = (7, 11), (8, 12)

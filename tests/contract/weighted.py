@@ -25,6 +25,11 @@ def row_weight(table: TablePolicy, everywhere: int, here: int) -> Fraction:
     return min(shares)
 
 
+def cut_weight(reach: int, cap: int, everywhere: int) -> Fraction:
+    """Return (min(N, C) - R)/N for a unit with more rows than its reach, else 0."""
+    return Fraction(max(0, min(everywhere, cap) - reach), max(everywhere, 1))
+
+
 def weighted(asked: Plan, kept: Kept) -> list[list[int]]:
     """Return for each measure the sum over units, in each cell and bin, of the unit's integers."""
     every = [measure for bundle in asked.bundles for measure in bundle.measures]
@@ -49,7 +54,11 @@ def of_unit(asked: Plan, measure: Measure, own: Mapping[int, Sequence[Row]]) -> 
             found[cell] = trunc(share) if there else 0
             continue
         absent = [] if measure.absent is None else [measure.absent] * (len(values) - len(there))
-        weight = row_weight(table, everywhere, len(there) + len(absent)) * (1 << measure.fraction_bits)
+        share = row_weight(table, everywhere, len(there) + len(absent))
+        if measure.beyond is not None:
+            assert table.reach is not None
+            share = cut_weight(table.reach, measure.beyond, everywhere)
+        weight = share * (1 << measure.fraction_bits)
         if measure.bins > 1:
             binned: dict[int, list[int]] = {}
             for value in there:

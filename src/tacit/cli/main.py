@@ -101,7 +101,8 @@ def plan(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
-    share: options.ShareOption = 0.1,
+    measure_cut: options.MeasureCutOption = None,
+    share: options.ShareOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     json: options.JsonOption = False,
@@ -112,7 +113,8 @@ def plan(  # noqa: PLR0913 - one for each option
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     limits = query.given_limits(reach, max_groups, max_rows)
-    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, share=share)
+    cut = {"measure_cut": measure_cut, "share": share}
+    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut)
     query.plan(access, question, json=json)
 
 
@@ -130,7 +132,8 @@ def query(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
-    share: options.ShareOption = 0.1,
+    measure_cut: options.MeasureCutOption = None,
+    share: options.ShareOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     request: options.RequestOption = None,
@@ -144,8 +147,9 @@ def query(  # noqa: PLR0913 - one for each option
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     limits = query.given_limits(reach, max_groups, max_rows)
+    cut = {"measure_cut": measure_cut, "share": share}
     question = query.QueryOptions(
-        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, share=share, request=request
+        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut, request=request
     )
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
 

@@ -49,13 +49,19 @@ SpendOption = Annotated[
     typer.Option(help="The ε or ρ that the query itself will cost; by default nine times that of this report."),
 ]
 LimitsTableOption = Annotated[str | None, typer.Option(help="One of several tables, if no query is given.")]
-ShareOption = Annotated[float, typer.Option(help="The part of the cost that chooses what is auto.")]
 MaxGroupsOption = Annotated[
     int | None, typer.Option(help="The largest number of groups in which a unit counts; by default the policy's.")
 ]
 MaxRowsOption = Annotated[
     int | None,
     typer.Option(help="The largest number of rows as which a unit counts in one group; by default the policy's."),
+]
+MeasureCutOption = Annotated[
+    int | None,
+    typer.Option(help="Measure what the reach cuts of counts and sums, up to this number of rows a unit."),
+]
+ShareOption = Annotated[
+    float | None, typer.Option(help="The part of the cost that chooses what is auto, or measures the cut; by default 0.1.")
 ]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -28,15 +28,18 @@ from tacit.guarantees.values import PureDP
 from tacit.ledger import Ledger, history
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.sql_ledger import SqlLedger
+from tacit.query.aggregates.cut import cut_share
 from tacit.query.formatting import amounts, percent, spell
 from tacit.query.policy import file as policy_file
 from tacit.query.policy.locations import scheme
 from tacit.query.policy.template import skeleton
 from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
+from tacit.query.results.limits_note import cut_notes, limits_note
 from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
-from tacit.query.results.render import text_rows
+from tacit.query.results.render import AnswerColumn, text_rows
+from tacit.query.results.table import Table
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.quotes import ChoosingQuote
 from tacit.safe_text import visible
@@ -71,7 +74,7 @@ class QueryOptions:
     confidence: float
     assume: int | None
     limits: Mapping[str, int | str | None]
-    share: float = 0.1
+    cut: Mapping[str, float | None]
     request: str | None = None
 
     def plan(self, db: Database) -> Quote:
@@ -83,8 +86,8 @@ class QueryOptions:
         return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
-        others = {"confidence": self.confidence, "assume": self.assume, "share": self.share}
-        return {**asdict(self.cost), **others, **self.limits}
+        others = {"confidence": self.confidence, "assume": self.assume}
+        return {**asdict(self.cost), **others, **self.limits, **self.cut}
 
 
 def given_limits(reach: str | None, max_groups: int | None, max_rows: int | None) -> dict[str, int | str | None]:
@@ -253,13 +256,19 @@ def _print_answer(answer: Release, options: QueryOptions, db: Database, *, json:
 
 
 def put_answer(answer: Release) -> None:
-    """Print the answer, and below it the meaning of its intervals if they do not hold each alone."""
-    headings, rows = text_rows(answer.columns(), answer.confidence)
-    intervals = [f"{percent(answer.confidence)} interval of {column.name}" for column in answer.columns()]
-    put_table(make_table(headings, rows, left=intervals, dim=intervals))
-    if answer.interval_note is not None:
-        put(answer.interval_note)
+    """Print the answer, and below it the meaning of its intervals, what its limits leave out, and the measured cut."""
+    _put_columns(answer.columns(), answer.confidence, answer.notes)
+    if answer.plan.cap is not None:
+        _put_columns(answer.cut_columns(), answer.confidence, cut_notes(answer.plan))
     sys.stdout.flush()
+
+
+def _put_columns(columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str]) -> None:
+    headings, rows = text_rows(columns, confidence)
+    intervals = [f"{percent(confidence)} interval of {column.name}" for column in columns]
+    put_table(make_table(headings, rows, left=intervals, dim=intervals))
+    for note in notes:
+        put(note)
 
 
 def answer_json(answer: Release) -> dict[str, object]:
@@ -269,9 +278,15 @@ def answer_json(answer: Release) -> dict[str, object]:
         "cost": amounts(answer.cost),
         "confidence": answer.confidence,
         "intervals": answer_meaning(answer.plan, answer.found_groups),
-        "rows": [{name: _json_value(value) for name, value in row.items()} for row in answer.intervals().dicts()],
+        "rows": _json_rows(answer.intervals()),
+        "not_counted": limits_note(answer.plan),
+        "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
         "receipt": answer.receipt,
     }
+
+
+def _json_rows(table: Table) -> list[dict[str, object]]:
+    return [{name: _json_value(value) for name, value in row.items()} for row in table.dicts()]
 
 
 def _quote_json(quote: Quote) -> dict[str, object]:
@@ -284,6 +299,8 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "intervals": meaning(quote.plan),
         "assume": quote.assume,
         "limits": _limits_json(quote),
+        "not_counted": limits_note(quote.plan),
+        "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }
 
@@ -291,6 +308,18 @@ def _quote_json(quote: Quote) -> dict[str, object]:
 def _limits_json(quote: Quote) -> dict[str, object]:
     limits = {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")}
     return limits | ({"reach": "auto"} if isinstance(quote, ChoosingQuote) else {})
+
+
+def _cut_json(quote: Quote) -> dict[str, object] | None:
+    """Return the share and the errors of a measured cut; None if it is not measured."""
+    if quote.plan.cap is None:
+        return None
+    return {
+        "up_to_rows": quote.plan.cap,
+        "share": float(cut_share(quote.plan)),
+        "error_up_to_rows": quote.uncut_error,
+        "error_at_once": {name: quote.error_at_once.get(name) for name in quote.uncut_error},
+    }
 
 
 def _json_value(value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf
+from textwrap import wrap
 from typing import Literal
 
 import numpy as np
@@ -42,6 +43,7 @@ from tacit.plots.frame import (
 )
 
 _MOST_STEPS, _BARS = 1e6, 140
+_MOST_LETTERS = 110
 
 
 def class_sizes(sizes: Numbers, rows_in: Numbers) -> alt.LayerChart:
@@ -77,6 +79,7 @@ def estimates(
     *,
     confidence: float,
     note: str | None = None,
+    caption: Sequence[str] = (),
 ) -> alt.FacetChart:
     """Draw released values as points with their intervals as bars, one panel for each column of the answer.
 
@@ -91,6 +94,7 @@ def estimates(
         ends: the low and the high end of each interval.
         confidence: of each interval, named in the subtitle.
         note: the meaning of the intervals, if they do not hold one by one; a second line of the subtitle.
+        caption: more lines of the subtitle, such as what the values leave out; long ones are wrapped.
     """
     middle, low = read({"values": values, "ends": [x for x, _ in ends]})
     (high,) = read({"ends": [x for _, x in ends]})
@@ -102,7 +106,9 @@ def estimates(
         {"column": names[i], "group": labels[i], "value": middle[i], "low": low[i], "high": high[i]} for i in finite
     ]
     bars = f"Bars hold the value of the bounded data with confidence {short(confidence)}"
-    top = heading("Released values", f"{bars} each." if note is None else [f"{bars}.", note])
+    lines = [f"{bars} each."] if note is None else [f"{bars}.", note]
+    lines += [line for text in caption for line in wrap(text, _MOST_LETTERS)]
+    top = heading("Released values", lines[0] if len(lines) == 1 else lines)
     drawn: alt.FacetChart = _panels(rows).resolve_scale(x="independent").properties(title=top)
     return drawn
 

@@ -23,6 +23,13 @@ bounded here, in one way for all measures:
   a cell and to at most reach in all cells. Truncation makes no integer larger. So `contribution` is
   min(max_rows, reach)·max|v|·2^fraction_bits, and over all cells the unit's integers add up to at most `total` =
   reach·max|v|·2^fraction_bits.
+* A measure with `beyond` = C > reach is of the rows that a reach R cuts, up to C rows a unit. It needs a plan that
+  weighs rows one by one. A row of a unit with N > R rows has the weight (min(N, C) - R)/N, and all other rows have the
+  weight 0. Each row is truncated alone, v·(min(N, C) - R)·2^fraction_bits/N toward zero. The weights of a unit's N rows
+  add up to min(N, C) - R ≤ C - R in all cells together, whatever N is. Truncation makes no integer larger. So both
+  `contribution` and `total` are (C - R)·max|v|·2^fraction_bits, those of a reach of C - R. The two weights of a row of
+  such a unit add up to R/N + (min(N, C) - R)/N = min(1, C/N), its weight with a reach of C. Its two integers are
+  truncated apart: in absolute value their sum is less than 2 below |v|·min(1, C/N)·2^fraction_bits.
 * A measure with `per="unit"` is 2^fraction_bits for a unit that has at least one row in the cell (with a `value` that
   is not NULL), and `contribution` is 2^fraction_bits. With a reach below the number k of cells that the unit keeps it
   is ⌊reach·2^fraction_bits/k⌋, and `total` is reach·2^fraction_bits. That does not apply to discovered groups.
@@ -48,7 +55,7 @@ A key without listed values is **open**: its groups are discovered in the data, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -60,7 +67,11 @@ from tacit.query.policy import TablePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One integer for each (unit, cell); see the module. If `value` is None, each row counts as v = 1."""
+    """One integer for each (unit, cell); see the module. If `value` is None, each row counts as v = 1.
+
+    `beyond` is the number C of rows a unit up to which the rows that a reach cuts are measured; None for the rows that
+    the reach keeps.
+    """
 
     value: Expression | None
     step: Fraction = Fraction(1)
@@ -72,6 +83,11 @@ class Measure:
     per: Literal["row", "unit", "value", "size", "groups"] = "row"
     fraction_bits: int = 0
     bins: int = 1
+    beyond: int | None = None
+
+    def __repr__(self) -> str:
+        """Return all fields, but `beyond` only if there is one, because ledgers hold hashes of this text."""
+        return _text(self, "beyond")
 
     @property
     def extremes(self) -> tuple[int, int]:
@@ -159,11 +175,25 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """One aggregate of the query, its SQL text, and the indices of the bundles that it is computed from."""
+    """One aggregate of the query, its SQL text, and the indices of the bundles that it is computed from.
+
+    `cut` is the index of the bundle that measures the rows that its reach cuts; None if they are not measured.
+    """
 
     ask: Ask
     bundles: tuple[int, ...]
     sql: str
+    cut: int | None = None
+
+    def __repr__(self) -> str:
+        """Return all fields, but `cut` only if there is one, because ledgers hold hashes of this text."""
+        return _text(self, "cut")
+
+
+def _text(value: Measure | Aggregate, optional: str) -> str:
+    """Return the text that a dataclass prints, without an optional field that is None."""
+    names = [each.name for each in fields(value) if each.name != optional or getattr(value, optional) is not None]
+    return f"{type(value).__qualname__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +302,12 @@ class Plan:
             table.check_limited()
             return self.cells
         return min(table.max_groups, self.cells)
+
+    @property
+    def cap(self) -> int | None:
+        """The number of rows a unit up to which the rows that the reach cuts are measured; None if they are not."""
+        caps = [measure.beyond for bundle in self.bundles for measure in bundle.measures if measure.beyond is not None]
+        return caps[0] if caps else None
 
     @property
     def weighs_rows(self) -> bool:

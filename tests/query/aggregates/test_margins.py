@@ -24,7 +24,8 @@ from tacit.query.expressions import Column
 from tacit.query.noise_law import Law, NoiseLaw, sensitivity
 from tacit.query.plan import Key, Plan
 from tacit.query.pricing.price import Cost, price
-from tacit.query.results.release import coarse, release
+from tacit.query.results.release import release
+from tacit.query.results.resolution import coarse
 
 Floats = npt.NDArray[np.float64]
 Keys = tuple[int, ...]

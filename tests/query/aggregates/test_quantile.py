@@ -23,7 +23,7 @@ from tacit.query.plan import Ask, Bounds, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.pricing.price import Cost, price
 from tacit.query.results.receipt import receipt
-from tacit.query.results.release import coarse
+from tacit.query.results.resolution import coarse
 from tacit.query.sql.parse import parse
 
 SILENT = NoiseLaw(law="laplace", amount=Fraction(1, 1000), sensitivity=1, moving=1)

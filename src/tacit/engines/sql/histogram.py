@@ -79,8 +79,8 @@ class BinStatement:
 def split(plan: Plan) -> list[tuple[tuple[int, ...], Plan]]:
     """Return a plan for each statement, with the indices of its measures among those of the whole plan.
 
-    Measures that are plain sums share a statement. If rows are weighed one by one, counts of units share a second one. A
-    measure with bins, or a count of distinct values, has its statement alone, and equal ones share it.
+    Measures that are plain sums share a statement. If rows are weighed one by one, counts of units share a second one.
+    A measure with bins, or a count of distinct values, has its statement alone, and equal ones share it.
     """
     requested = [measure for bundle in plan.bundles for measure in bundle.measures]
     indices: dict[Measure | str, list[int]] = {}

@@ -111,10 +111,11 @@ def check(measure: Measure, max_rows: int) -> None:
             hint="Use increasing bounds within ±2^120 steps.",
         )
     if largest(measure) * max_rows << measure.fraction_bits > _MOST:
+        smaller = "reach or max_rows" if measure.beyond is None else "measure_cut"
         raise InvalidError(
             "One unit could contribute more than 2^62 steps to this measure.",
-            argument="reach",
-            hint="Use narrower bounds, or a smaller reach or max_rows.",
+            argument=smaller.split(maxsplit=1)[0],
+            hint=f"Use narrower bounds, or a smaller {smaller}.",
         )
 
 

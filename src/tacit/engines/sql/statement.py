@@ -419,4 +419,8 @@ def max_rows_of(plan: Plan, measure: Measure) -> int:
 
 def checked_rows(plan: Plan, measure: Measure) -> int:
     """Return the number of rows by which the integer of a row is multiplied before it is divided."""
+    if measure.beyond is not None:
+        if not weighs(plan, [measure]) or measure.bins > 1 or measure.beyond <= reach_of(plan):
+            raise InternalError("rows beyond a reach are measured only if rows are weighed one by one.")
+        return measure.beyond - reach_of(plan)
     return max_rows_of(plan, measure) if plan.table.unit is None else plan.table.reach or max_rows_of(plan, measure)

@@ -12,13 +12,19 @@ at most M·R·2^fraction_bits: a unit that is not heavy has at most R rows of at
 has h rows of at most M·R·2^fraction_bits/h. For several measures of one bundle, M is the largest sum of their |v|. The
 rows of one unit decide whether it is heavy, and no other row does.
 
-**h counts every row that counts**, with or without a value. Rows without a unit are not among them, since `located`
-does not have them: an outer join with `heavy` would leave them at weight 1.
+**A row beyond the reach** (a measure with `beyond` = C > R) has the integer v·(min(h, C) - R)·2^fraction_bits // h if
+its unit is heavy, and otherwise 0. A heavy unit has h rows of at most M·(min(h, C) - R)·2^fraction_bits/h in absolute
+value. So the integers of a unit, over all its rows and cells, add up to at most M·(C - R)·2^fraction_bits, however many
+rows it has. Without the cap C they would add up to M·(h - R)·2^fraction_bits, which nothing bounds.
+
+**h counts every row that counts**, with or without a value. Rows without a unit are not among them, since they are
+not in `located`: an outer join with `heavy` would leave them at weight 1.
 
 **Nothing overflows.** `measures.check` ensures that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
 intermediate results are within 3M, so that v·R·2^fraction_bits is within 3F: in 64 bits if F ≤ 2^60, else in 128. The
-quotient is within F/h < M·2^fraction_bits. Rows that are not heavy are summed as d and counted, and Python does the
-rest. Sums are exact in every dialect.
+quotient is within F/h < M·2^fraction_bits. Beyond the reach the same holds for F = M·(C - R)·2^fraction_bits, because
+0 < min(h, C) - R ≤ C - R and min(h, C) - R < h. Rows that are not heavy are summed as d and counted, and Python does
+the rest. Sums are exact in every dialect.
 
 **Both uses of the rows see the same rows.** Otherwise a unit whose rows grew in between would exceed its reach.
 
@@ -76,13 +82,15 @@ def of_weighed(
         dialect: of the engine.
     """
     counted, summed = names
+    most = largest(measure) << measure.fraction_bits
+    if measure.beyond is not None:
+        return [(dialect.bounded(_scaled(measure, names, reach, dialect), most), 1)]
     absent = measure.absent or 0
     light = [(_count(counted), first_value(measure) - absent), (_count(None), absent)]
     shares = [(sql, factor << measure.fraction_bits) for sql, factor in light if factor]
     if summed is not None:
         steps = dialect.bounded(when((is_null(_H), column(summed))), width)
         shares.append((steps, measure.sign << measure.fraction_bits))
-    most = largest(measure) << measure.fraction_bits
     return [*shares, (dialect.bounded(_scaled(measure, names, reach, dialect), most), 1)]
 
 
@@ -94,8 +102,8 @@ def _count(name: str | None) -> SQL:
 def _scaled(measure: Measure, names: tuple[str | None, str | None], reach: int, dialect: Dialect) -> SQL:
     """Return the integer of a row of a heavy unit; NULL for all other rows, and for rows that do not count."""
     counted, summed = names
-    factor = reach << measure.fraction_bits
-    target = "BIGINT" if largest(measure) * factor <= NEAR else "HUGEINT"
+    rows = reach if measure.beyond is None else measure.beyond - reach
+    target = "BIGINT" if largest(measure) * rows << measure.fraction_bits <= NEAR else "HUGEINT"
     value = whole(first_value(measure), target)
     if summed is not None:
         steps = product_by(cast(column(summed), target), measure.sign, target)
@@ -104,5 +112,10 @@ def _scaled(measure: Measure, names: tuple[str | None, str | None], reach: int, 
         value = when((not_null(column(counted)), value))
     if measure.absent:
         value = call("COALESCE", value, whole(measure.absent, target))
-    quotient = dialect.quotient(product_by(value, factor, target), cast(_H, target), target)
-    return when((not_null(_H), quotient))
+    if measure.beyond is None:
+        product = product_by(value, reach << measure.fraction_bits, target)
+    else:
+        kept = call("LEAST", cast(_H, target), whole(measure.beyond, target))
+        beyond = infix(exp.Sub, kept, whole(reach, target))
+        product = infix(exp.Mul, value, product_by(beyond, 1 << measure.fraction_bits, target))
+    return when((not_null(_H), dialect.quotient(product, cast(_H, target), target)))

@@ -22,6 +22,7 @@ count as values; 0.0 and -0.0 count as one value.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from tacit.query.aggregates.grid import reach_of, unit_bundle, weight_bits
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
@@ -103,6 +104,13 @@ class CountDistinct(Count):
         """Return one measure that counts values, not rows."""
         measure = Measure(value=ask.values[0], per="value")
         return (unit_bundle((measure,), 1, table, nonnegative=True),)
+
+
+def count_weights(ask: Ask, bundle: Bundle) -> tuple[Fraction, ...]:
+    """Return the weights of a bundle's integers in a count of rows; integers that it does not need have no weight."""
+    if bundle.width == 1:
+        return (Fraction(1, _weight(bundle)),)
+    return (Fraction(1, _row_sum(bundle)),) * _sums(ask)
 
 
 def is_unit_count(ask: Ask, table: TablePolicy) -> bool:

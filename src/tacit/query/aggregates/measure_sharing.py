@@ -22,6 +22,7 @@ from dataclasses import replace
 from tacit.query.aggregates import bundles_of
 from tacit.query.aggregates.avg import balanced
 from tacit.query.aggregates.count import is_unit_count
+from tacit.query.aggregates.cut import cut_share, with_cut
 from tacit.query.expressions import Expression
 from tacit.query.plan import Ask, Bounds, Bundle, Plan
 from tacit.query.policy import TablePolicy
@@ -53,9 +54,20 @@ def without_sharing(plan: Plan) -> Plan:
         [aggregate.ask for aggregate in plan.aggregates], plan.table, found=plan.open, share=False
     )
     aggregates = tuple(
-        replace(aggregate, bundles=needed) for aggregate, needed in zip(plan.aggregates, indices, strict=True)
+        replace(aggregate, bundles=needed, cut=None) for aggregate, needed in zip(plan.aggregates, indices, strict=True)
     )
-    return replace(plan, bundles=bundles, aggregates=aggregates)
+    apart = replace(plan, bundles=bundles, aggregates=aggregates)
+    return apart if plan.cap is None else with_cut(apart, plan.cap, cut_share(plan))
+
+
+def at_once(plan: Plan) -> Plan:
+    """Return the plan that asks with a reach of the cap, in place of measuring the cut."""
+    table = replace(plan.table, reach=plan.cap)
+    bundles, indices = arrange([aggregate.ask for aggregate in plan.aggregates], table)
+    aggregates = tuple(
+        replace(aggregate, bundles=needed, cut=None) for aggregate, needed in zip(plan.aggregates, indices, strict=True)
+    )
+    return replace(plan, table=table, bundles=bundles, aggregates=aggregates)
 
 
 def _shared(asks: Sequence[Ask], table: TablePolicy) -> dict[Ask, Bundle]:

@@ -57,6 +57,12 @@ class Sum:
         return float(_in_steps(bundles[0], _spread(_weights(bundles[0]), noise[0], confidence)))
 
 
+def sum_weights(ask: Ask, bundle: Bundle) -> tuple[Fraction, ...]:
+    """Return the weights of a bundle's integers in a sum, in the value's unit of measurement."""
+    del ask
+    return tuple(_in_steps(bundle, weight) for weight in _weights(bundle))
+
+
 def _in_steps(bundle: Bundle, steps: Fraction) -> Fraction:
     measure = bundle.measures[0]
     return steps / (1 << measure.fraction_bits) * measure.step

@@ -6,7 +6,8 @@ first, by bisection: ε of Laplace noise, or for Gaussian noise the precision 1/
 sensitivity. Both add up over components. So the least total cost is their sum, and the components' shares of it become
 the bundles' weights. Then the whole query is priced like any other, and the least ε (or ρ) of four digits is found for
 which every error is met. This is done for aggregates that share their sums and for each alone (see `measure_sharing`),
-and the cheaper plan is used.
+and the cheaper plan is used. If the query measures what its reach cuts, that keeps its share of the cost, and the
+errors are those of the answers without it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fractions import Fraction
 from tacit.errors import InvalidError, TacitError, TooMuchNoiseError, bad_value, show_name
 from tacit.guarantees.exact import Exact, to_fraction
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.cut import cut_share, is_cut
 from tacit.query.aggregates.measure_sharing import without_sharing
 from tacit.query.noise_law import Law, NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Plan
@@ -155,6 +157,7 @@ class _Errors:
             if least is None:
                 return None
             amounts |= {index: least * share for index, share in component.items()}
+        amounts |= self._cuts(sum(amounts.values(), Fraction(0)))
         bundles = tuple(
             replace(bundle, weight=amounts.get(index, bundle.weight)) for index, bundle in enumerate(self.plan.bundles)
         )
@@ -175,6 +178,11 @@ class _Errors:
         size = _rounded(size)
         result = priced(size)
         return None if result is None else (weighted, result, size)
+
+    def _cuts(self, answers: Fraction) -> dict[int, Fraction]:
+        """Return the amounts of the bundles that measure what the reach cuts, given the amount of all others."""
+        share, cuts = cut_share(self.plan), [i for i, bundle in enumerate(self.plan.bundles) if is_cut(bundle)]
+        return dict.fromkeys(cuts, answers * share / (1 - share) / max(1, len(cuts)))
 
     def _components(self) -> list[dict[int, Fraction]]:
         """Return the bundles that depend on each other, each with its share of its component."""

@@ -7,23 +7,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from tacit.errors import bad_value
-from tacit.guarantees.exact import fraction_between
+from tacit.errors import TooMuchNoiseError, bad_value
+from tacit.guarantees.exact import Exact, fraction_between, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
+from tacit.query.aggregates.measure_sharing import at_once
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
-from tacit.query.formatting import listed, percent, plain, spell
+from tacit.query.formatting import amounts, listed, percent, plain, spell
 from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
-from tacit.query.pricing.price import Cost, Price
+from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.results.intervals import read_confidence
+from tacit.query.results.limits_note import cut_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
 
 NO_LIMITS = Limits()
 TENTH = Fraction(1, 10)
+"""The part of a query's cost that chooses limits or measures what a reach cuts, unless the query sets another one."""
+
 QueryForm: TypeAlias = Literal["rows", "table", "crosstab"]
 _MANY_UNITS = 10**9
 _MOST_OUTPUTS = 6
@@ -39,7 +44,8 @@ _FOUND_CHOICE = (
 class Question:
     """A query with its cost and options: everything that a plan and its price are computed from.
 
-    `share` is the part of the cost that chooses limits, if some are to be chosen. With the form "table" the query is
+    `share` is the part of the cost that chooses limits, if some are to be chosen. `measure_cut` is the number of rows a
+    unit up to which the rows that the reach cuts are measured, with the same share. With the form "table" the query is
     one count, released as a table that adds up; with "crosstab" also its margins are measured.
     """
 
@@ -49,16 +55,19 @@ class Question:
     confidence: float = 0.95
     assume: int | None = None
     limits: Limits = NO_LIMITS
+    measure_cut: int | None = None
     share: Fraction = TENTH
     form: QueryForm = "rows"
 
     def __post_init__(self) -> None:
-        """Check the confidence, the share for choices, and the assumed number of units."""
+        """Check the confidence, the assumed number of units, the share, and the measurement of the cut."""
         read_confidence(self.confidence)
         object.__setattr__(self, "share", fraction_between(self.share, "share", 0, 1))
+        if self.measure_cut is not None and not 1 < (whole(self.measure_cut) or 0) <= LARGEST_CAP:
+            raise bad_value("measure_cut", self.measure_cut, f"a whole number above the reach, at most {LARGEST_CAP:,}")
         assume: object = self.assume
-        whole = isinstance(assume, int) and not isinstance(assume, bool) and assume >= 1
-        if assume is not None and not whole:
+        counts = isinstance(assume, int) and not isinstance(assume, bool) and assume >= 1
+        if assume is not None and not counts:
             raise bad_value("assume", assume, "a whole number ≥ 1", hint="Or leave it out.")
 
 
@@ -134,6 +143,50 @@ class Quote:
         noise = [self.price.noise[i] for i in aggregate.bundles]
         return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, confidence, assume)
 
+    @property
+    def uncut_error(self) -> dict[str, float]:
+        """The largest error of each count and sum with its measured cut, for the table up to `measure_cut` rows a unit.
+
+        It is empty without `measure_cut`.
+        """
+        return {
+            name: uncut_error(self.plan, self.price.noise, output.place, self.confidence_in_group)
+            for name, output in self.plan.outputs
+            if isinstance(output, Noisy) and self.plan.aggregates[output.place].cut is not None
+        }
+
+    @property
+    def error_at_once(self) -> dict[str, float]:
+        """The largest errors of these columns if the query is asked with a reach of `measure_cut`, at the same cost.
+
+        It is empty without `measure_cut`, and if such noise would not fit into 64 bits.
+        """
+        if self.plan.cap is None:
+            return {}
+        plan = at_once(self.plan)
+        try:
+            errors = Quote(plan, price(plan, self.offered), self.confidence, self.assume).error
+        except TooMuchNoiseError:
+            return {}
+        return {name: errors[name] for name in self.uncut_error}
+
+    @property
+    def offered(self) -> Cost:
+        """The cost that the query may have."""
+        return Cost(**{name: Exact(to_fraction(getattr(self.cost, name), name)) for name in amounts(self.cost)})
+
+    def _cuts(self) -> list[str]:
+        """Return the errors with the measured cut, beside those of a larger reach."""
+        cap, at_once = self.plan.cap, self.error_at_once
+        lines = cut_notes(self.plan)
+        for name, error in self.uncut_error.items():
+            other = f"off by at most {plain(at_once[name])}" if name in at_once else "too much noise"
+            lines.append(
+                f"{name}_up_to_{cap}: off by at most {plain(error)}{self._extent(percent(self.confidence))}; "
+                f"asked with reach={cap} at once: {other}"
+            )
+        return lines
+
     def _extent(self, share: str) -> str:
         """Return where an error holds: in one group, or in all possible groups together."""
         clauses, groups = choosing_clauses(self.plan), self.plan.cells
@@ -206,7 +259,7 @@ class Quote:
         lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
         lines += [f"{name}: {error}" for name, error in self._errors()]
         lines += [f"{note[0].upper()}{note[1:]}." for note in notes(self.plan, self.price.noise).values()]
-        lines += [*self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
+        lines += [*self._cuts(), *self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
         return "\n".join(map(visible, lines))
 
     def __repr__(self) -> str:
@@ -219,7 +272,7 @@ class Quote:
     def _repr_html_(self) -> str:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
-        lines = [*self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
+        lines = [*self._cuts(), *self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
         notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
         head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"

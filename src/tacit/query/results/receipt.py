@@ -11,6 +11,7 @@ from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ApproxDP
 from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.aggregates.cut import cut_share, uncut_error
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts
 from tacit.query.joins import Join
@@ -18,6 +19,7 @@ from tacit.query.plan import Bundle, Measure, Plan
 from tacit.query.pricing.noisy_filters import confidence_in_group, meaning
 from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
+from tacit.query.results.limits_note import limits_note
 from tacit.query.results.table import format_value
 
 SCHEMA = 1
@@ -39,6 +41,8 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "privacy": _privacy(plan, price),
         "mechanisms": [_mechanism(plan, price, index) for index in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
+        **({"not_counted": note} if (note := limits_note(plan)) else {}),
+        **({} if plan.cap is None else {"cut": _cut(plan, price)}),
         **({"notes": texts} if (texts := notes(plan, price.noise)) else {}),
         **context,
     }
@@ -100,7 +104,7 @@ def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
             "law": "released by the selection of groups",
         }
     return {
-        "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
+        "for": [each.sql for each in plan.aggregates if index in each.bundles or index == each.cut],
         "measures": [_measure(measure) for measure in bundle.measures],
         "reach_in_one_group": bundle.contribution,
         **({} if bundle.total is None else {"reach_in_all_groups": bundle.total}),
@@ -122,6 +126,21 @@ def _measure(measure: Measure) -> dict[str, object]:
         "row_adds": [measure.sign * end + measure.offset for end in (measure.low, measure.high)],
         "fraction_bits": measure.fraction_bits,
         **({"bins": measure.bins} if measure.bins > 1 else {}),
+        **({} if measure.beyond is None else {"rows_beyond_the_reach_up_to": measure.beyond}),
+    }
+
+
+def _cut(plan: Plan, price: Price) -> dict[str, object]:
+    """Return how the rows beyond the reach were measured, and the 95 % error of each aggregate with them."""
+    each = confidence_in_group(plan, 0.95)
+    return {
+        "up_to_rows": plan.cap,
+        "share": str(cut_share(plan)),
+        "error_up_to_rows": {
+            aggregate.sql: uncut_error(plan, price.noise, index, each)
+            for index, aggregate in enumerate(plan.aggregates)
+            if aggregate.cut is not None
+        },
     }
 
 

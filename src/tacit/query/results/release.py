@@ -8,31 +8,34 @@ from functools import cmp_to_key
 from itertools import product
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit import plots
 from tacit.arrays import Ints
-from tacit.errors import ColumnNotFoundError, InternalError, InvalidError, TacitError
+from tacit.errors import InternalError, TacitError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import estimates
-from tacit.query.aggregates.margins import Fit, Fitted, margin_interval, whole_table
+from tacit.query.aggregates.margins import Fit, Fitted, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
-from tacit.query.histograms import Counts, Histograms, in_blocks, pack, with_noise
+from tacit.query.histograms import Histograms, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Bundle, Grouped, Measure, Order, Output, Plan
+from tacit.query.plan import Grouped, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
+from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.intervals import interval, read_confidence
+from tacit.query.results.limits_note import cut_notes, limits_note
+from tacit.query.results.margin_table import margin_table
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
+from tacit.query.results.resolution import MeasureIntegers, coarse
 from tacit.query.results.table import Table
-from tacit.query.sql.names import unique_names
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -43,9 +46,6 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 8
 _AT_ONCE = 2**22
-MeasureIntegers: TypeAlias = Sequence[int] | Counts
-"""The integers of one measure, one a cell, or one a bin of a cell."""
-
 _NONE: Mapping[int, list[int]] = MappingProxyType({})
 
 
@@ -140,45 +140,35 @@ class Release:
             return f"No group passed {listed(clauses)}."
         return interval_note(self.plan, self.found_groups, self.confidence)
 
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that belong under the answer: on its intervals, and on what the limits leave out."""
+        return [note for note in (self.interval_note, limits_note(self.plan)) if note is not None]
+
+    @property
+    def cut(self) -> Table | None:
+        """The part of each count and sum that the reach cuts, up to `measure_cut` rows a unit; None if not measured.
+
+        For a column n and measure_cut=1000, `n_not_counted` estimates what n leaves out of a unit's first 1,000 rows,
+        and `n_up_to_1000` is n with it. Both have intervals. That of `n_up_to_1000` holds the value of the table as it
+        is, with clipped values, if no unit has more than 1,000 rows.
+        """
+        return as_table(self.cut_columns()) if self.plan.cap is not None else None
+
+    def cut_columns(self, confidence: float | None = None) -> list[AnswerColumn]:
+        """Return the columns of `cut`, each noisy one with its intervals; an empty list if nothing was measured."""
+        confidence = self.confidence if confidence is None else read_confidence(confidence)
+        each = confidence_in_group(self.plan, confidence, self.found_groups)
+        return cut_columns(self.plan, [(cell.keys, cell.released) for cell in self.cells], each)
+
     def margin(self, *names: str, confidence: float = 0.95) -> Table:
         """Return a margin of a crosstab or a histogram: its counts by some of its keys, with intervals.
 
         The counts are the sums of the table's cells. The intervals are those of the fitted margin, which are narrower
         than the sums of the cells' intervals.
         """
-        ((aggregate,), keys) = self.plan.aggregates or (None,), [key.name for key in self.plan.keys]
-        if aggregate is None or aggregate.ask.function != "table_count":
-            raise InvalidError("The answer is not a crosstab or a histogram, so it has no margins.", argument="margin")
-        if len(self.cells) != self.plan.listed:
-            raise InvalidError(
-                "The answer does not have all cells of its table.",
-                argument="margin",
-                hint="Run the query without HAVING and LIMIT.",
-            )
-        for name in names:
-            if name not in keys:
-                raise ColumnNotFoundError(str(name), keys, argument="margin")
-        over = tuple(index for index, name in enumerate(keys) if name in names)
-        fit = Fit.of(aggregate.ask.sizes, self.plan.bundles, self.price.noise)
-        sums: dict[tuple[Value, ...], list[float]] = {}
-        for cell in self.cells:
-            last = cell.released[-1]
-            margin_cell = sums.setdefault(tuple(cell.keys[index] for index in over), [0, 0.0])
-            margin_cell[0] += last.integers[0]
-            margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
-        ends = [margin_interval(center, fit, over, read_confidence(confidence)) for _, center in sums.values()]
-        by_key = zip(*sums, strict=True) if over else ()
-        columns = [
-            *map(tuple, by_key),
-            tuple(int(count) for count, _ in sums.values()),
-            *map(tuple, zip(*ends, strict=True)),
-        ]
-        kinds = [self.plan.keys[index].expression.kind for index in over]
-        return Table(
-            tuple(unique_names([*(keys[index] for index in over), "count", "count_low", "count_high"])),
-            (*kinds, "integer", "real", "real"),
-            tuple(columns),
-        )
+        cells = [(cell.keys, cell.released) for cell in self.cells]
+        return margin_table(self.plan, self.price.noise, cells, names, read_confidence(confidence))
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
@@ -200,6 +190,12 @@ class Release:
             if (ends := self._interval(output, cell, confidence)) is not None
             and isinstance(value := self._value(output, cell), (int, float))
         ]
+        bars += [
+            (column.name, self._label(cell), float(value), ends)
+            for column in self.cut_columns(confidence)
+            for cell, value, ends in zip(self.cells, column.values, column.ends or (), strict=False)
+            if ends is not None and isinstance(value, (int, float))
+        ]
         if not any(isfinite(value) and isfinite(ends[1] - ends[0]) for *_, value, ends in bars):
             raise TacitError(
                 "The answer has no row with a number and a finite interval, so there is no chart.",
@@ -212,6 +208,7 @@ class Release:
             [ends for *_, ends in bars],
             confidence=confidence,
             note=interval_note(self.plan, self.found_groups, confidence),
+            caption=[note for note in (limits_note(self.plan), *cut_notes(self.plan)) if note is not None],
         )
 
     def _label(self, cell: Cell) -> str:
@@ -220,8 +217,11 @@ class Release:
         )
 
     def __str__(self) -> str:
-        """Return the answer with its intervals."""
-        return as_text(self.columns(), self.confidence, self.interval_note)
+        """Return the answer with its intervals, and what its limits leave out."""
+        answer = as_text(self.columns(), self.confidence, self.notes)
+        if self.plan.cap is None:
+            return answer
+        return "\n".join([answer, as_text(self.cut_columns(), self.confidence, cut_notes(self.plan))])
 
     def __repr__(self) -> str:
         """Return the columns and the cost in one line; `print` shows the answer."""
@@ -231,8 +231,11 @@ class Release:
         return visible(f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
-        """Return the answer with its intervals as HTML, for notebooks."""
-        return as_html(self.columns(), self.confidence, self.interval_note)
+        """Return the answer with its intervals, and what its limits leave out, as HTML for notebooks."""
+        answer = as_html(self.columns(), self.confidence, self.notes)
+        if self.plan.cap is None:
+            return answer
+        return answer + as_html(self.cut_columns(), self.confidence, cut_notes(self.plan))
 
 
 def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: Mapping[str, object]) -> Release:
@@ -345,30 +348,6 @@ def _with_noise(integers: MeasureIntegers, law: NoiseLaw) -> MeasureIntegers:
     if isinstance(integers, np.ndarray):
         return with_noise(integers, law)
     return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
-
-
-def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntegers) -> MeasureIntegers:
-    """Return exact integers at the resolution of a bundle: added up over blocks of bins, and over its other keys."""
-    if isinstance(integers, np.ndarray):
-        return in_blocks(integers, measure.bins, bundle.block)
-    if bundle.over is not None:
-        integers = _margin(plan, bundle.over, measure.bins, integers)
-    if bundle.block == 1:
-        return list(integers)
-    rows = range(0, len(integers), measure.bins)
-    starts = range(0, measure.bins, bundle.block)
-    return [sum(integers[row + i : row + min(i + bundle.block, measure.bins)]) for row in rows for i in starts]
-
-
-def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int]) -> list[int]:
-    """Return the integers added up over all keys except `over`; the bins of a cell stay together."""
-    sizes = [len(key.listed) for key in plan.keys]
-    sums: dict[tuple[int, ...], list[int]] = {cell: [0] * bins for cell in product(*(range(sizes[i]) for i in over))}
-    for number, cell in enumerate(product(*map(range, sizes))):
-        total = sums[tuple(cell[i] for i in over)]
-        for bin_ in range(bins):
-            total[bin_] += integers[number * bins + bin_]
-    return [x for total in sums.values() for x in total]
 
 
 def _cell(

@@ -86,18 +86,18 @@ def _between(ends: Interval | None, digits: int | None) -> str:
     return "" if ends is None else f"{rounded(ends[0], digits, -1)} … {rounded(ends[1], digits, 1)}"
 
 
-def as_text(columns: Sequence[AnswerColumn], confidence: float, note: str | None = None) -> str:
-    """Return the first rows, in columns, and a note on the intervals below them."""
+def as_text(columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = ()) -> str:
+    """Return the first rows, in columns, and notes on them below."""
     headings, rows = text_rows(_first(columns), confidence)
-    return "\n".join([*aligned([headings, *rows]), *_more(columns), *([note] if note else [])])
+    return "\n".join([*aligned([headings, *rows]), *_more(columns), *notes])
 
 
-def as_html(columns: Sequence[AnswerColumn], confidence: float, note: str | None = None) -> str:
-    """Return the first rows and a note on the intervals as HTML, for notebooks."""
+def as_html(columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = ()) -> str:
+    """Return the first rows and notes on them as HTML, for notebooks."""
     headings, rows = text_rows(_first(columns), confidence)
     head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
     body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *([note] if note else [])])
+    more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *notes])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -1,0 +1,39 @@
+"""Exact integers at the resolution of a bundle, which may add up bins and keys before noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+
+from tacit.query.histograms import Counts, in_blocks
+from tacit.query.plan import Bundle, Measure, Plan
+
+MeasureIntegers: TypeAlias = Sequence[int] | Counts
+"""The integers of one measure, one a cell, or one a bin of a cell."""
+
+
+def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntegers) -> MeasureIntegers:
+    """Return exact integers at the resolution of a bundle: added up over blocks of bins, and over its other keys."""
+    if isinstance(integers, np.ndarray):
+        return in_blocks(integers, measure.bins, bundle.block)
+    if bundle.over is not None:
+        integers = _margin(plan, bundle.over, measure.bins, integers)
+    if bundle.block == 1:
+        return list(integers)
+    rows = range(0, len(integers), measure.bins)
+    starts = range(0, measure.bins, bundle.block)
+    return [sum(integers[row + i : row + min(i + bundle.block, measure.bins)]) for row in rows for i in starts]
+
+
+def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int]) -> list[int]:
+    """Return the integers added up over all keys except `over`; the bins of a cell stay together."""
+    sizes = [len(key.listed) for key in plan.keys]
+    sums: dict[tuple[int, ...], list[int]] = {cell: [0] * bins for cell in product(*(range(sizes[i]) for i in over))}
+    for number, cell in enumerate(product(*map(range, sizes))):
+        total = sums[tuple(cell[i] for i in over)]
+        for bin_ in range(bins):
+            total[bin_] += integers[number * bins + bin_]
+    return [x for total in sums.values() for x in total]
