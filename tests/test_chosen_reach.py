@@ -251,7 +251,7 @@ def test_if_the_source_fails_while_the_reach_is_chosen_for_an_error_nothing_else
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", [0, 1, -0.1, 1.5, nan, inf, "0.1", None, [0.1]])
+@pytest.mark.parametrize("wrong", [0, 1, -0.1, 1.5, nan, inf, "0.1", [0.1]])
 def test_another_share_is_refused_before_the_charge(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
     with year(tc.PureDP(epsilon=1)) as db:
         with pytest.raises(InvalidError, match="share must be") as caught:

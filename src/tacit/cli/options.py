@@ -61,7 +61,7 @@ MeasureCutOption = Annotated[
     typer.Option(help="Measure what the reach cuts of counts and sums, up to this number of rows a unit."),
 ]
 ShareOption = Annotated[
-    float | None, typer.Option(help="The part of the cost that chooses what is auto, or measures the cut; by default 0.1.")
+    float | None, typer.Option(help="The part of the cost for auto, and for measuring the cut; by default 0.1.")
 ]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
