@@ -191,13 +191,14 @@ class Database:
             spend: the ε or ρ that the query itself will cost; by default nine times that of the report.
             table: one of several tables, if no query is given.
             options: `epsilon` or `rho`, the cost of this report; `confidence` of its intervals; `keys` as for `sql`.
+                A `delta` is that of the report and of the query, which needs one if its groups are found in the data.
         """
         question = self._limits_question(query, table, options)
         with unspent():
             cost = question.cost
             given, name = (cost.epsilon, "epsilon") if cost.rho is None else (cost.rho, "rho")
             loss = _TIMES * positive(given, name) if spend is None and given is not None else spend
-            answer = Cost(rho=loss) if name == "rho" else Cost(epsilon=loss)
+            answer = Cost(rho=loss) if name == "rho" else Cost(epsilon=loss, delta=cost.delta)
         return self._session.limits(question, answer)
 
     def limits_plan(

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
@@ -262,11 +262,20 @@ class _Sizes:
         return middle, max(0.0, min(ends[0], middle)), max(ends[1], middle)
 
     def _bound(self, weights: Floats) -> float:
-        """Return the tail bound of the weighted sum of noises, with half a step for the grid (see `noise_tails`)."""
-        if not len(weights):
-            return 0.0
-        if self.law.law == "laplace":
-            bound = laplace_reach(weights * self.law.scale, np.ones(len(weights)), float(self.beta))
-        else:
-            bound = gaussian_reach(float(np.sum(weights**2)) * float(self.law.amount), float(self.beta))
-        return bound + float(weights.max()) / 2
+        return _tail_bound(self.law, tuple(weights.tolist()), self.beta)
+
+
+@lru_cache(maxsize=4096)
+def _tail_bound(law: NoiseLaw, weights: tuple[float, ...], beta: Fraction) -> float:
+    """Return the tail bound of the weighted sum of noises, with half a step for the grid (see `noise_tails`).
+
+    It is cached, because a report needs the same bounds many times.
+    """
+    if not weights:
+        return 0.0
+    each = np.array(weights)
+    if law.law == "laplace":
+        bound = laplace_reach(each * law.scale, np.ones(len(each)), float(beta))
+    else:
+        bound = gaussian_reach(float(np.sum(each**2)) * float(law.amount), float(beta))
+    return bound + max(weights) / 2
