@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,7 @@ DIALECTS: Mapping[str, tuple[Dialect, Mapping[str, str]]] = {
 SUMS = Measure(value=None), Measure(value=present(X)), Measure(value=X, low=-4, high=4), Measure(value=A, low=0, high=9)
 KEYS = [key(NAME, "a", "b", "c"), key(SEVENTHS, 0, 1)]
 BINS = Measure(value=SEVENTHS, bins=7)
+CUT = *SUMS, *(replace(measure, beyond=9) for measure in SUMS)
 
 
 def written(asked: Plan, name: str) -> str:
@@ -36,7 +38,7 @@ def written(asked: Plan, name: str) -> str:
 
 
 @pytest.mark.parametrize("groups", [None, 2])
-@pytest.mark.parametrize("measures", [SUMS, (BINS,)], ids=["sums", "bins"])
+@pytest.mark.parametrize("measures", [SUMS, (BINS,), CUT], ids=["sums", "bins", "cut"])
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_source_is_read_once(name: str, measures: tuple[Measure, ...], groups: int | None) -> None:
     sql = written(plan(table(groups=groups, rows=None, reach=5), *measures, keys=KEYS), name)

@@ -11,7 +11,8 @@ to at most T = g·K, or to the bundle's total if a reach makes that smaller. So 
 
 *Add/remove.* Let kᵢ be the sum of absolute values in cell i. The L1 norm is Σkᵢ ≤ T. The squared L2 norm is at most
 Σkᵢ² ≤ K·Σkᵢ ≤ K·T. Let a row of weight 1 add at most B. With max_groups = G, max_rows = M and reach = R, K is
-min(M, R)·B and T is min(R, g·M)·B. So L1 ≤ min(R, G·M)·B and L2² ≤ min(R², M·R, G·M²)·B².
+min(M, R)·B and T is min(R, g·M)·B. So L1 ≤ min(R, G·M)·B and L2² ≤ min(R², M·R, G·M²)·B². For rows beyond a
+reach, up to C rows a unit, both K and T are (C - R)·B, because the weights of a unit's rows sum to at most C - R.
 
 *Change one* is a removal and an addition. For non-negative integers the vectors x and y of two units satisfy ‖x-y‖² ≤
 ‖x‖² + ‖y‖², since ⟨x, y⟩ ≥ 0. For others ‖x-y‖ ≤ ‖x‖ + ‖y‖. The two units are in at most c = min(2g, cells) cells

@@ -1,4 +1,4 @@
-"""What a reach cuts: no unit moves it further than claimed, answer and cut add up, and their intervals hold."""
+"""The cut of a reach: no unit moves it further than claimed, answer and cut add up, and their intervals hold."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BOUNDS = {"x": (-4, 4), "p": (0, 5), "m": (-6, -1), "r": (-0.5, 1.5)}
 QUERY = "SELECT g, count(*) AS n, count(x) AS c, sum(x) AS x, sum(p) AS p, sum(m) AS m, sum(r) AS r FROM t GROUP BY g"
 SCHEMA: dict[str, Any] = {"u": "integer", "g": "text", "x": "integer", "p": "integer", "m": "integer", "r": "real"}
 ARROW = {"integer": pa.int64(), "text": pa.string(), "real": pa.float64()}
-VALUES = [
+VALUES: list[dict[str, Any]] = [
     {"x": 4, "p": 5, "m": -6, "r": 1.5},
     {"x": -9, "p": 1, "m": 3, "r": -0.3},
     dict.fromkeys(("x", "p", "m", "r")),
@@ -65,7 +65,7 @@ Row = dict[str, Any]
 
 
 def policy(reach: int | None, neighbours: Neighbours = "add/remove", **more: object) -> TablePolicy:
-    limits: dict[str, object] = {"unit": "u", "max_groups": None, "max_rows": None, "reach": reach} | more
+    limits: dict[str, Any] = {"unit": "u", "max_groups": None, "max_rows": None, "reach": reach} | more
     return table_policy("t", SCHEMA, bounds=BOUNDS, keys={"g": ["a", "b"]}, neighbours=neighbours, **limits)
 
 
@@ -97,7 +97,7 @@ UNITS = [list(rows) for count in range(7) for rows in combinations_with_replacem
 def moved(reach: int, cap: int) -> list[list[tuple[int, int]]]:
     """Return what every possible unit adds to the two cells of a table with other rows, for each measure.
 
-    All these tables are measured at once: each is in two cells of its own, with a unit of its own.
+    All these tables are measured at once: each has two separate cells and a separate unit.
     """
     keys = [f"{number} {g}" for number in range(len(UNITS)) for g in ("a", "b")]
     table = replace(policy(reach), columns={**policy(reach).columns, "g": ColumnPolicy(kind="text", keys=tuple(keys))})
@@ -392,7 +392,7 @@ def test_the_spread_of_two_noises_covers_their_exact_law(
 
 
 def test_the_spread_is_close_to_the_continuous_law() -> None:
-    ends = {
+    ends: dict[str, Callable[[float], float]] = {
         "laplace": lambda t: (9 * exp(-t / 3000) - 4 * exp(-t / 2000)) / 5,
         "gaussian": lambda t: erfc(t / sqrt(2 * 13e6)),
     }
