@@ -101,16 +101,19 @@ def plan(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Print the cost of a query and its expected error. Nothing is spent."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
+    pairs = group.read_bounds(bounds or ())
+    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows, "bounds": pairs}
     question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits)
     query.plan(access, question, json=json)
 
@@ -129,6 +132,7 @@ def query(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     request: options.RequestOption = None,
@@ -137,15 +141,44 @@ def query(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Charge a query and print the answer. On a terminal, the plan comes first."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows}
+    pairs = group.read_bounds(bounds or ())
+    limits = {"reach": reach, "max_groups": max_groups, "max_rows": max_rows, "bounds": pairs}
     question = query.QueryOptions(
         sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, request=request
     )
     raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
+
+
+@app.command()
+def bounds(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    column: options.ColumnArgument,
+    *,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Charge a query that finds private bounds of a column, and print them with a line for the policy."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    wanted = group.BoundsOptions(
+        column=column, epsilon=epsilon, rho=rho, where=where, table=table, confidence=confidence, request=request
+    )
+    raise typer.Exit(group.run(access, wanted, json=json, yes=yes))
 
 
 @app.command()

@@ -39,7 +39,7 @@ from tacit.query.results.release import Release
 from tacit.query.results.render import text_rows
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.safe_text import visible
-from tacit.session import unspent
+from tacit.session import SessionQuote, unspent
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
@@ -69,7 +69,7 @@ class QueryOptions:
     cost: Cost
     confidence: float
     assume: int | None
-    limits: Mapping[str, int | None]
+    limits: Mapping[str, Any]
     request: str | None = None
 
     def plan(self, db: Database) -> Quote:
@@ -112,7 +112,7 @@ def _is_csv(source: str) -> bool:
 
 def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
     """Print the cost, the expected error, and whether the budget suffices. No row is read and nothing is spent."""
-    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
         quote = options.plan(db)
         shortage = _shortage(db, quote)
         if json:
@@ -130,12 +130,12 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
 def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart: str | None) -> int:
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     output_files.check_chart(chart)
-    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
         with unspent():
-            _check_ledger(db)
+            check_ledger(db)
         quote = options.plan(db)
         if not yes and sys.stdin.isatty():
-            consent = _ask_consent(quote, db, access.analyst)
+            consent = ask_consent(quote, db, access.analyst)
             if not consent:
                 say(NOTHING_SPENT)
                 return STOPPED if consent is None else 0
@@ -151,7 +151,7 @@ def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart
     return 0
 
 
-def _check_ledger(db: Database) -> None:
+def check_ledger(db: Database) -> None:
     """Raise RefusedError if the ledger ends with this command."""
     if _is_temporary(db):
         raise RefusedError(
@@ -186,7 +186,7 @@ def _shortage(db: Database, quote: Quote) -> str | None:
     return None
 
 
-def _ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
+def ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
     say(_describe_left(db, analyst))
@@ -201,7 +201,7 @@ def _ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
 
 
 @contextmanager
-def _new_ledger_announced(ledger: Ledger, *, json: bool) -> Iterator[None]:
+def new_ledger_announced(ledger: Ledger, *, json: bool) -> Iterator[None]:
     """Warn if opening created the ledger: an earlier one may be lost, and its spending with it.
 
     With `json`, stderr holds at most one object, an error. Then the warning becomes a part of its hint.
@@ -275,6 +275,7 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "intervals": meaning(quote.plan),
         "assume": quote.assume,
         "limits": {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")},
+        "bounds": quote.question.limits.record() if isinstance(quote, SessionQuote) else {},
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }
 
