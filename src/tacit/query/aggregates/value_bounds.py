@@ -7,9 +7,9 @@ at most 2^bits over all bins, however many rows and values it has. If it comes o
 are ≥ 0. If each row is a unit, it is 1 in place of 2^bits. A unit with more than 2^bits rows has weight 0, which only
 affects accuracy. `noise_law.sensitivity` computes these numbers from the bundle.
 
-**The choice.** A bin shows if its noisy integer is above the threshold t, the least with Pr[noise > t] ≤ 5 %/bins. The
-noise of the bins is independent of the data and symmetric, so t is the quantile of |noise| at 2·5 %/bins. By the union
-bound, with probability at least 95 % no empty bin shows. The bounds are the outer ends of the first and the last bin
+**The choice.** A bin shows if its noisy integer is above the threshold t, the least with Pr[noise > t] ≤ 1 %/bins. The
+noise of the bins is independent of the data and symmetric, so t is the quantile of |noise| at 2·1 %/bins. By the union
+bound, with probability at least 99 % no empty bin shows. The bounds are the outer ends of the first and the last bin
 that show. They are post-processing of the noisy histogram, and always ends of the fixed bins (`value_bins`).
 
 **Values beyond the bounds.** Let S_m be the sum of the noisy integers of the first m bins, and Z_m the sum of their
@@ -40,8 +40,11 @@ from tacit.query.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
-FALSE_ALARM = Fraction(1, 20)
-"""The largest probability that an empty bin shows; also that a bin of `needed_weight` does not."""
+FALSE_ALARM = Fraction(1, 100)
+"""The largest probability that any empty bin shows: such a bin can move a bound far, at any ε."""
+
+MISSED = Fraction(1, 20)
+"""The largest probability that a bin of `needed_weight` does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +107,13 @@ def unit_weight(bundle: Bundle) -> int:
 
 
 def threshold(law: NoiseLaw, bins: int) -> int:
-    """Return t: with probability at least 95 % the noise of no bin is above it."""
+    """Return t: with probability at least 99 % the noise of no bin is above it."""
     return law.quantile(2 * FALSE_ALARM / bins)
 
 
 def needed_weight(law: NoiseLaw, bins: int) -> int:
     """Return the least integer of a bin that is above the threshold with probability at least 95 %, with its noise."""
-    return threshold(law, bins) + law.quantile(2 * FALSE_ALARM) + 1
+    return threshold(law, bins) + law.quantile(2 * MISSED) + 1
 
 
 def outermost(noisy: Sequence[int], law: NoiseLaw) -> tuple[int, int] | None:

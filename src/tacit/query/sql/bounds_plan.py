@@ -24,7 +24,7 @@ from tacit.query.sql.row_work import check_row_work
 
 _KINDS = ("integer", "real", "date", "timestamp")
 _MOST_LISTED = 1_000
-_MOST_PARTS = 200
+_MOST_PARTS = 50
 
 
 def bounds_plan(plan: Plan, value: str | Expression, *, sql: str | None = None) -> Plan:
