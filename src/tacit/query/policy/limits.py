@@ -64,7 +64,7 @@ class Limits:
 
     @property
     def column_bounds(self) -> QueryBounds:
-        """The bounds of the query; empty if there are none."""
+        """The bounds of the query, by column; empty if the query sets no bounds."""
         return self.bounds or _NO_BOUNDS
 
     def record(self) -> dict[str, list[str]]:
