@@ -23,10 +23,11 @@ from tacit.ledger.records import budget_like, left_of
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
 from tacit.query.policy import TablePolicy
-from tacit.query.policy.limits import AUTO, Limits
+from tacit.query.policy.limits import AUTO, Limits, QueryBounds
 from tacit.query.pricing.price import Cost
 from tacit.query.results import render
 from tacit.query.results.limits_report import LimitsReport
+from tacit.query.results.private_bounds import PrivateBounds
 from tacit.query.results.quote import TENTH, QueryForm, Question, Quote
 from tacit.query.results.release import Release
 from tacit.quotes import SessionQuote
@@ -51,6 +52,7 @@ class Options(TypedDict, total=False):
     reach: int | Literal["auto"] | None
     max_groups: int | None
     max_rows: int | None
+    bounds: QueryBounds | None
     measure_cut: int | None
     share: Number | None
 
@@ -60,7 +62,7 @@ class Database:
 
     In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
     tables. A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`,
-    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`; `measure_cut=`, `share=`.
+    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Database:
         reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        bounds: QueryBounds | None = None,
         measure_cut: int | None = None,
         share: Number | None = None,
     ) -> SessionQuote:
@@ -109,6 +112,8 @@ class Database:
                 change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
             max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
+            bounds: bounds of columns in place of the policy's, such as {"cost": (0, 500)}. Values beyond them are
+                clipped.
             measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of
                 every count and sum, up to so many rows a unit; see `Release.cut`.
             share: the part of the cost that chooses what is "auto", and the same part again for measure_cut; a tenth
@@ -126,6 +131,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            bounds=bounds,
             measure_cut=measure_cut,
             share=share,
         )
@@ -144,6 +150,7 @@ class Database:
         reach: int | Literal["auto"] | None = None,
         max_groups: int | None = None,
         max_rows: int | None = None,
+        bounds: QueryBounds | None = None,
         measure_cut: int | None = None,
         share: Number | None = None,
         request: str | None = None,
@@ -166,6 +173,7 @@ class Database:
             reach=reach,
             max_groups=max_groups,
             max_rows=max_rows,
+            bounds=bounds,
             measure_cut=measure_cut,
             share=share,
         )
@@ -310,7 +318,8 @@ class Database:
             options: the cost and more; see `sql`.
         """
         with unspent():
-            query, labels = verbs.histogram(column, bins, self._target(by, where, table))
+            target = verbs.VerbTarget(_limits(options).apply_all(self.tables), by, where, table)
+            query, labels = verbs.histogram(column, bins, target)
         keys = {**labels, **(options.get("keys") or {})}
         return self._tabulate(query, {**options, "keys": keys}, "table")
 
@@ -325,6 +334,60 @@ class Database:
         with unspent():
             query = verbs.crosstab(columns, self._target(columns, where, table))
         return self._tabulate(query, options, "crosstab")
+
+    def bounds(
+        self,
+        column: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: str | None = None,
+        table: str | None = None,
+        confidence: float = 0.95,
+        request: str | None = None,
+    ) -> PrivateBounds:
+        """Find private bounds of a column of numbers, dates or timestamps: `low, high, *_ = db.bounds("cost", …)`.
+
+        The bounds are ends of fixed bins over all values of the type, never the smallest or the largest value. All rows
+        of a unit weigh 1 together, so no limit is needed.
+
+        Args:
+            column: a column, or an expression in SQL.
+            epsilon: ε of the bounds.
+            rho: ρ instead of ε, for a budget in zCDP.
+            where: a condition in SQL.
+            table: one of several tables.
+            confidence: the probability with which the interval of the values beyond each bound holds.
+            request: a name for this query, as for `sql`.
+        """
+        quote, name = self._bounds_quote(
+            column, where, table, {"epsilon": epsilon, "rho": rho, "confidence": confidence}
+        )
+        return PrivateBounds(self._session.answer(quote, request), name)
+
+    def plan_bounds(
+        self,
+        column: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: str | None = None,
+        table: str | None = None,
+        confidence: float = 0.95,
+    ) -> Quote:
+        """Return the cost of private bounds and how many units a bin needs; read no data and spend nothing."""
+        options: Options = {"epsilon": epsilon, "rho": rho, "confidence": confidence}
+        quote, _ = self._bounds_quote(column, where, table, options)
+        return Quote(quote.plan, quote.price, quote.confidence, quote.assume)
+
+    def _bounds_quote(
+        self, column: str, where: str | None, table: str | None, options: Options
+    ) -> tuple[SessionQuote, str]:
+        """Return the quote of private bounds, and the name of the column or the text of the expression."""
+        with unspent():
+            query, text = verbs.bounds(column, self._target((), where, table))
+            question = _question(query, options)
+        return self._session.bounds_quote(question, text), column
 
     def _target(self, by: ColumnNames, where: str | None, table: str | None) -> verbs.VerbTarget:
         return verbs.VerbTarget(self.tables, by, where, table)
@@ -411,9 +474,17 @@ def _question(query: str, options: Options) -> Question:
         keys=dict(keys) if isinstance(keys, Mapping) else keys,
         confidence=options.get("confidence", 0.95),
         assume=options.get("assume"),
-        limits=Limits(
-            reach=options.get("reach"), max_groups=options.get("max_groups"), max_rows=options.get("max_rows")
-        ),
+        limits=_limits(options),
         measure_cut=measure_cut,
         share=TENTH if share is None else fraction_between(share, "share", 0, 1),
+    )
+
+
+def _limits(options: Options) -> Limits:
+    """Return the limits and bounds of a query, checked."""
+    return Limits(
+        reach=options.get("reach"),
+        max_groups=options.get("max_groups"),
+        max_rows=options.get("max_rows"),
+        bounds=options.get("bounds"),
     )

@@ -34,10 +34,12 @@ from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
 from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
+from tacit.query.expressions import Expression
 from tacit.query.formatting import amounts, spell
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
+from tacit.query.policy.limits import Limits
 from tacit.query.pricing.price import Cost, JointPrice, joint_price, price, whole_event
 from tacit.query.pricing.reach_choice import GUESSED_GROUPS, epsilon_of_rho, largest_reach, noise_a_row, reach_choice
 from tacit.query.pricing.solve import solve
@@ -46,6 +48,7 @@ from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.parse import parse
 from tacit.query.unit_sizes import shown_plan
 from tacit.quotes import ChoosingQuote, SessionQuote, at_reach
@@ -129,9 +132,21 @@ class Session:
         gaussian = question.cost.rho is not None or self._is_zcdp
         return with_margins(plan, "gaussian" if gaussian else "laplace") if question.form == "crosstab" else plan
 
+    def bounds_quote(self, question: Question, text: str) -> SessionQuote:
+        """Quote the private bounds of the value whose different values a query counts.
+
+        Args:
+            question: a query of one count(DISTINCT …), which stands for the rows and the value.
+            text: the SQL under which the bounds are recorded.
+        """
+        with unspent():
+            counted = self._parse(replace(question, limits=Limits(reach=1)))
+            plan = bounds_plan(counted, _counted_value(counted), sql=text)
+            self._tables[plan.table.name][1].check(plan)
+            return self._priced(plan, question)
+
     def _parse(self, question: Question) -> Plan:
-        tables = {name: question.limits.apply(policy) for name, policy in self.tables.items()}
-        plan = parse(question.query, tables, keys=question.keys)
+        plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",
@@ -419,7 +434,9 @@ class Session:
             warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
 
     def _context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+        bounds = quote.question.limits.record() if isinstance(quote, SessionQuote) else {}
         return {
+            **({"bounds_of_this_query": bounds} if bounds else {}),
             "policy": policy_build.version(quote.plan.table),
             "policy_file": self._version,
             "data_version": self._data_version or None,
@@ -492,6 +509,14 @@ def _with_choice(guarantee: PureDP | ApproxDP | ZCDP, loss: Fraction, delta: Num
         return ZCDP(rho=Exact(loss))
     slack = to_fraction(0 if delta is None else delta, "delta")
     return ApproxDP(epsilon=Exact(loss), delta=Exact(slack)) if slack else PureDP(epsilon=Exact(loss))
+
+
+def _counted_value(plan: Plan) -> Expression:
+    """Return the value of a plan's only count(DISTINCT …), which is over raw columns."""
+    ask = plan.aggregates[0].ask
+    if ask.function != "count_distinct":
+        raise refused("The unit column cannot have bounds", "Name another column.")
+    return ask.values[0]
 
 
 def _check_one_count(plan: Plan) -> None:

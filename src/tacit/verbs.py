@@ -73,6 +73,12 @@ def aggregate(function: str, column: str, verb: str, target: VerbTarget) -> str:
     return target.select([(name, f"{function}({value})")])
 
 
+def bounds(column: str, target: VerbTarget) -> tuple[str, str]:
+    """Return a SELECT that reads the raw values of a column, and the text under which its bounds are recorded."""
+    name, value = target.column(column, "bounds")
+    return target.select([(name, f"COUNT(DISTINCT {value})")]), target.select([(name, f"BOUNDS({value})")])
+
+
 def quantiles(column: str, q: float | Sequence[float], target: VerbTarget) -> str:
     """Return the SELECT of one quantile or several."""
     ranks = [q] if isinstance(q, (int, float)) else list(q)

@@ -101,6 +101,7 @@ def plan(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
     measure_cut: options.MeasureCutOption = None,
     share: options.ShareOption = None,
     analyst: options.AnalystOption = "",
@@ -108,11 +109,12 @@ def plan(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Print the cost of a query and its expected error. Nothing is spent."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = query.given_limits(reach, max_groups, max_rows)
+    limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
     cut = {"measure_cut": measure_cut, "share": share}
     question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut)
     query.plan(access, question, json=json)
@@ -132,6 +134,7 @@ def query(  # noqa: PLR0913 - one for each option
     reach: options.ReachOption = None,
     max_groups: options.MaxGroupsOption = None,
     max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
     measure_cut: options.MeasureCutOption = None,
     share: options.ShareOption = None,
     analyst: options.AnalystOption = "",
@@ -142,11 +145,12 @@ def query(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Charge a query and print the answer. On a terminal, the plan comes first."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
-    limits = query.given_limits(reach, max_groups, max_rows)
+    limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
     cut = {"measure_cut": measure_cut, "share": share}
     question = query.QueryOptions(
         sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut, request=request
@@ -177,6 +181,33 @@ def limits(  # noqa: PLR0913 - one for each option
     report = group.ReportOptions(sql=sql, epsilon=epsilon, rho=rho, spend=spend, table=table, confidence=confidence)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     raise typer.Exit(group.run(access, report, json=json, yes=yes, chart=chart))
+
+
+@app.command()
+def bounds(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    column: options.ColumnArgument,
+    *,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Charge a query that finds private bounds of a column, and print them with a line for the policy."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    wanted = group.BoundsOptions(
+        column=column, epsilon=epsilon, rho=rho, where=where, table=table, confidence=confidence, request=request
+    )
+    raise typer.Exit(group.run(access, wanted, json=json, yes=yes))
 
 
 @app.command()

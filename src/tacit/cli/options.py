@@ -63,6 +63,18 @@ MeasureCutOption = Annotated[
 ShareOption = Annotated[
     float | None, typer.Option(help="The part of the cost for auto, and for measuring the cut; by default 0.1.")
 ]
+BoundsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Bounds of a column in place of the policy's, such as cost=0:500; values beyond are clipped. "
+        "May be repeated."
+    ),
+]
+ColumnArgument = Annotated[str, typer.Argument(help="A column of numbers, dates or timestamps, or an SQL expression.")]
+WhereOption = Annotated[str | None, typer.Option(help="A condition in SQL: only rows that meet it count.")]
+PrivateTableOption = Annotated[
+    str | None, typer.Option("--table", help="The table's name in SQL, if the policy has several.")
+]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
 ]

@@ -41,7 +41,7 @@ from tacit.query.results.release import Release
 from tacit.query.results.render import AnswerColumn, text_rows
 from tacit.query.results.table import Table
 from tacit.query.sql.row_work import ROW_LIMITS
-from tacit.quotes import ChoosingQuote
+from tacit.quotes import ChoosingQuote, SessionQuote
 from tacit.safe_text import visible
 from tacit.session import unspent
 
@@ -73,7 +73,7 @@ class QueryOptions:
     cost: Cost
     confidence: float
     assume: int | None
-    limits: Mapping[str, int | str | None]
+    limits: Mapping[str, Any]
     cut: Mapping[str, float | None]
     request: str | None = None
 
@@ -124,7 +124,7 @@ def _is_csv(source: str) -> bool:
 
 def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
     """Print the cost, the expected error, and whether the budget suffices. No row is read and nothing is spent."""
-    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
         quote = options.plan(db)
         shortage = _shortage(db, quote)
         if json:
@@ -142,7 +142,7 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
 def query(access: Access, options: QueryOptions, *, json: bool, yes: bool, chart: str | None) -> int:
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     output_files.check_chart(chart)
-    with access.open(json=json) as db, _new_ledger_announced(db.ledger, json=json):
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
         with unspent():
             check_ledger(db)
         quote = options.plan(db)
@@ -213,7 +213,7 @@ def ask_consent(quote: Quote, db: Database, analyst: str) -> bool | None:
 
 
 @contextmanager
-def _new_ledger_announced(ledger: Ledger, *, json: bool) -> Iterator[None]:
+def new_ledger_announced(ledger: Ledger, *, json: bool) -> Iterator[None]:
     """Warn if opening created the ledger: an earlier one may be lost, and its spending with it.
 
     With `json`, stderr holds at most one object, an error. Then the warning becomes a part of its hint.
@@ -299,6 +299,7 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "intervals": meaning(quote.plan),
         "assume": quote.assume,
         "limits": _limits_json(quote),
+        "bounds": quote.question.limits.record() if isinstance(quote, SessionQuote) else {},
         "not_counted": limits_note(quote.plan),
         "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},

@@ -12,6 +12,7 @@ from tacit.query.aggregates.margins import TableCount
 from tacit.query.aggregates.quantile import Quantile
 from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
+from tacit.query.aggregates.value_bounds import ValueBounds
 from tacit.query.aggregates.variance import Variance
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Plan
@@ -20,6 +21,7 @@ from tacit.query.policy import TablePolicy
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     {
         "avg": Average(),
+        "bounds": ValueBounds(),
         "corr": Correlation(),
         "count": Count(),
         "count_distinct": CountDistinct(),

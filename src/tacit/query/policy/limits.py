@@ -1,42 +1,64 @@
-"""Limits of one unit that an analyst chooses for one query, in place of those of the policy.
+"""Limits and bounds that an analyst chooses for one query, in place of those of the policy.
 
-Limits are a choice of accuracy, not of privacy: the noise of a query follows from the limits that its plan has, so any
-limits have the guarantee that is charged. The receipt records them.
+Both are a choice of accuracy, not of privacy. The noise of a query follows from the limits and bounds that its plan
+has: rows beyond the limits are scaled down, and values beyond the bounds are clipped, before anything is summed. So any
+choice has the guarantee that is charged. The receipt records it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
 
-from tacit.errors import bad_value
-from tacit.guarantees.exact import whole
-from tacit.query.policy import TablePolicy
-from tacit.query.policy.column_values import LARGEST_BOUND
+from tacit.errors import ColumnNotFoundError, InvalidError, bad_value
+from tacit.guarantees.exact import Number, whole
+from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy.column_values import LARGEST_BOUND, read_bounds, read_days
+from tacit.query.policy.mistakes import DeclaredValueError
 
 AUTO: Final = "auto"
-"""The reach that stands for a private choice (`pricing.reach_choice`)."""
+"""Stands for a reach or for bounds that a part of the query's cost chooses (`pricing.reach_choice`)."""
+
+BoundPair: TypeAlias = tuple[Number, Number] | tuple[date, date]
+"""The bounds of a number, or the first and the last day of a date or timestamp."""
+
+QueryBounds: TypeAlias = Mapping[str, BoundPair | Literal["auto"]]
+"""The bounds of some columns for one query, by the columns' exact names."""
 
 _REQUIREMENT = f"a whole number from 1 to {LARGEST_BOUND:,}"
+_NO_BOUNDS: QueryBounds = MappingProxyType({})
+_WHOLE = ("reach", "max_groups", "max_rows")
+_MOMENTS = ("date", "timestamp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of a query; None keeps the limit of the policy, and the reach "auto" is to be chosen.
+    """The limits and bounds of a query; None, and a column that `bounds` does not name, keep those of the policy.
 
-    >>> Limits(reach=20).reach
+    The reach "auto", and bounds that are "auto", are to be chosen.
+
+    >>> Limits(reach=20, bounds={"cost": (0, 500)}).reach
     20
     """
 
     reach: int | Literal["auto"] | None = None
     max_groups: int | None = None
     max_rows: int | None = None
+    bounds: QueryBounds | None = field(default=None)
 
     def __post_init__(self) -> None:
-        """Check that each limit is a whole number in its range."""
+        """Check that each limit is a whole number in its range, and that bounds are by names of columns."""
         for name, value in self._given():
             if not 1 <= (whole(value) or 0) <= LARGEST_BOUND:
                 raise bad_value(name, value, _REQUIREMENT + (', or "auto"' if name == "reach" else ""))
+        bounds: object = _NO_BOUNDS if self.bounds is None else self.bounds
+        if not isinstance(bounds, Mapping) or not all(isinstance(name, str) for name in bounds):
+            raise bad_value("bounds", bounds, "a mapping from columns to pairs, such as {'cost': (0, 500)}")
+        object.__setattr__(self, "bounds", MappingProxyType(dict(bounds)))
 
     @property
     def automatic(self) -> bool:
@@ -44,18 +66,89 @@ class Limits:
         return self.reach == AUTO
 
     def _given(self) -> list[tuple[str, int]]:
-        values = [(each.name, getattr(self, each.name)) for each in fields(self)]
+        values = [(name, getattr(self, name)) for name in _WHOLE]
         chosen = [("reach", AUTO)] if self.automatic else []
         return [given for given in values if given[1] is not None and given not in chosen]
 
+    @property
+    def column_bounds(self) -> QueryBounds:
+        """The bounds of the query, by column; empty if the query sets no bounds."""
+        return self.bounds or _NO_BOUNDS
+
+    def record(self) -> dict[str, list[str]]:
+        """Return the bounds for a receipt, as texts, exactly.
+
+        >>> Limits(bounds={"cost": (0, 0.5)}).record()
+        {'cost': ['0', '0.5']}
+        """
+        return {name: [str(end) for end in pair] for name, pair in self.column_bounds.items() if pair != AUTO}
+
     def apply(self, table: TablePolicy) -> TablePolicy:
-        """Return the policy of a table with these limits. If each row is a unit, no limit is needed, and none applies.
+        """Return the policy of one table with these limits and bounds; see `apply_all`.
+
+        If each row is a unit, no limit is needed, and no limit applies. Bounds apply to every table.
 
         >>> table = TablePolicy(name="t", unit="u", max_groups=3, max_rows=None, neighbours="add/remove")
         >>> Limits(reach=20).apply(table).reach
         20
         """
+        return self.apply_all({table.name: table})[table.name]
+
+    def apply_all(self, tables: Mapping[str, TablePolicy]) -> dict[str, TablePolicy]:
+        """Return the policies of all tables with these limits and bounds, or raise InvalidError.
+
+        Bounds apply to every table that has a column of that name, if the column can have them.
+        """
+        limited = {name: self._limited(table) for name, table in tables.items()}
+        for column, pair in self.column_bounds.items():
+            limited |= _with_bounds(limited, column, pair)
+        return limited
+
+    def _limited(self, table: TablePolicy) -> TablePolicy:
         if table.public or table.unit is None:
             return table
         changes = {name: int(value) for name, value in self._given()}
         return replace(table, **changes) if changes else table  # type: ignore[arg-type]  # all of these are whole
+
+
+def _with_bounds(tables: Mapping[str, TablePolicy], column: str, pair: object) -> dict[str, TablePolicy]:
+    """Return the tables that have a column, with these bounds of it."""
+    owners = {name: table for name, table in tables.items() if column in _visible(table)}
+    if not owners:
+        names = dict.fromkeys(name for table in tables.values() for name in _visible(table))
+        raise ColumnNotFoundError(column, names, argument="bounds")
+    if isinstance(pair, str) and pair == AUTO:
+        requirement = "two numbers or two dates here"
+        raise bad_value(_argument(column), pair, requirement, hint="Find bounds with db.bounds or `tacit bounds`.")
+    changed: dict[str, TablePolicy] = {}
+    problems: list[InvalidError] = []
+    for name, table in owners.items():
+        try:
+            policy = bounded_column(table.columns[column], pair)
+        except DeclaredValueError as error:
+            problems.append(InvalidError(f"{_argument(column)} {error.mistake}.", argument=_argument(column)))
+        else:
+            changed[name] = replace(table, columns=MappingProxyType({**table.columns, column: policy}))
+    if not changed:
+        raise problems[0]
+    return changed
+
+
+def bounded_column(column: ColumnPolicy, pair: object) -> ColumnPolicy:
+    """Return the policy of a column with other bounds, or raise DeclaredValueError; they are read as in a policy.
+
+    >>> bounded_column(ColumnPolicy(kind="real"), (0, 500)).bounds
+    (Fraction(0, 1), Fraction(500, 1))
+    """
+    if column.kind in _MOMENTS:
+        return replace(column, days=read_days(pair))
+    ends: tuple[Fraction, Fraction] = read_bounds(pair, column.kind)
+    return replace(column, bounds=ends)
+
+
+def _visible(table: TablePolicy) -> list[str]:
+    return [name for name, column in table.columns.items() if not column.hidden]
+
+
+def _argument(column: str) -> str:
+    return f"bounds[{column!r}]"

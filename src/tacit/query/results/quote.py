@@ -267,7 +267,8 @@ class Quote:
         errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
         errors += [f"{name} ± ?" for name in self.unknown]
         more = ["…"] if len(errors) > _MOST_OUTPUTS else []
-        return visible(f"<Quote: costs {spell(self.cost)}; {', '.join([*errors[:_MOST_OUTPUTS], *more])}>")
+        shown = ", ".join([*errors[:_MOST_OUTPUTS], *more])
+        return visible(f"<Quote: costs {spell(self.cost)}{'; ' if shown else ''}{shown}>")
 
     def _repr_html_(self) -> str:
         """Return the cost and the errors as HTML, for notebooks."""
