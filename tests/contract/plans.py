@@ -179,9 +179,8 @@ def plans(draw: st.DrawFn, *, unit: str | None = "u", groups: int | None = None,
     policy = table(unit=unit, groups=groups or draw(st.integers(1, 4)), rows=max_rows)
     largest = max_rows if max_rows < 5 else 10**9
     if reach:
-        limits = {"max_rows": draw(st.none() | st.integers(1, 4)), "reach": draw(st.integers(1, 6) | st.just(10**9))}
-        policy = replace(policy, **limits)  # type: ignore[arg-type]  # both are whole or None
-        largest = limits["reach"]
+        most, largest = draw(st.none() | st.integers(1, 4)), draw(st.integers(1, 6) | st.just(10**9))
+        policy = replace(policy, max_rows=most, reach=largest)
     asked = draw(st.lists(measures(largest), min_size=1, max_size=4))
     return plan(policy, *asked, keys=keys, where=draw(st.sampled_from(WHERES)))
 

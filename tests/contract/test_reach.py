@@ -14,7 +14,7 @@ from contract.tables import KINDS, UNITS, VALUES, Opener, Row, rows
 from contract.test_found_groups import answer as answer_found
 from contract.test_found_groups import located, opened
 from contract.weighted import of_unit, weighted
-from tacit.query.expressions import Value
+from tacit.query.expressions import Constant, Value
 from tacit.query.plan import Bundle, Measure, Plan
 
 COUNT, UNITS_HERE = Measure(value=None, fraction_bits=8), Measure(value=None, per="unit", fraction_bits=8)
@@ -130,7 +130,7 @@ def test_products_past_62_bits_are_exact(engine: Opener) -> None:
 
 def test_more_cells_than_a_word_has_bits(engine: Opener) -> None:
     data = [row(u=unit, a=a) for unit in range(5) for a in range(100)]
-    hundredths = replace(SEVENTHS, arguments=(A, replace(SEVENTHS.arguments[1], value=100)))  # type: ignore[type-var]
+    hundredths = replace(SEVENTHS, arguments=(A, Constant(100, "integer")))
     limits = table(groups=7, rows=None, reach=3)
     found = answer(engine, plan(limits, COUNT, UNITS_HERE, keys=[key(hundredths, *range(100))]), data)
     assert [sum(integers) for integers in found] == [5 * 7 * (3 * 256 // 7)] * 2

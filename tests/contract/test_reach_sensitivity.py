@@ -8,11 +8,10 @@ from functools import partial
 import pytest
 from hypothesis import find, given
 
-from contract.questions import REACHED, SPELLINGS, Question, Trial, policy, trials
+from contract.questions import KINDS, REACHED, SPELLINGS, Question, Trial, policy, trials
 from contract.test_found_groups import check as check_found
 from contract.test_questions import (
     BRIEF,
-    KINDS,
     LONG,
     PLAIN,
     SEARCH,

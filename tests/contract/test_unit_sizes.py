@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import nan
+from typing import Literal
 
 import pytest
 from hypothesis import assume
@@ -82,7 +83,7 @@ def one_signed(draw: st.DrawFn) -> Measure:
     high = low + draw(st.integers(1, 9))
     ends = draw(st.sampled_from([(low, high), (-high, -low)]))
     absent = draw(st.sampled_from([None, None, 0, ends[0], ends[1]]))
-    sign = draw(st.sampled_from([1, -1]))
+    sign: Literal[1, -1] = draw(st.sampled_from([1, -1]))
     return Measure(
         value=draw(st.sampled_from(NUMBERS)),
         step=Fraction(2) ** draw(st.integers(-3, 3)),
@@ -216,15 +217,20 @@ def test_every_histogram_has_its_edges() -> None:
 
 # --- joins ----------------------------------------------------------------------------------------------------------
 
+
+def _rows(unit: int, keys: Iterable[str | None], x: float | None) -> list[dict[str, Value]]:
+    return [{"u": unit, "k": key, "x": x} for key in keys]
+
+
 SHAPES: dict[str, dict[str, Kind]] = {
     "v": {"u": "integer", "k": "text", "x": "real"},
     "r": {"k": "text", "name": "text"},
 }
 TABLES: dict[str, list[dict[str, Value]]] = {
     "v": [
-        *({"u": 1, "k": k, "x": 1.0} for k in "aab"),
-        *({"u": 2, "k": k, "x": 4.0} for k in "bz"),
-        *({"u": 3, "k": k, "x": None} for k in ("z", None)),
+        *_rows(1, "aab", 1.0),
+        *_rows(2, "bz", 4.0),
+        *_rows(3, ("z", None), None),
         {"u": None, "k": "a", "x": 1.0},
         {"u": 4, "k": "a", "x": 2.0},
     ],

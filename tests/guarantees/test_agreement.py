@@ -16,9 +16,9 @@ import tacit as tc
 from tacit.guarantees.events import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
+    LossEvent,
     PoissonSampled,
     from_json,
 )
@@ -29,7 +29,7 @@ PLANT = Fraction(98, 100)
 
 @dataclass(frozen=True)
 class Case:
-    events: list[tuple[Event, int]]
+    events: list[tuple[LossEvent, int]]
     delta: float
     optimistic: float
     pessimistic: float
@@ -57,7 +57,7 @@ def read() -> list[Case]:
 CASES = read()
 
 
-def less_noise(event: Event) -> Event:
+def less_noise(event: LossEvent) -> LossEvent:
     """Return the event with all its noise scaled down by 2 %."""
     match event:
         case PoissonSampled(rate=rate, of=of):

@@ -19,9 +19,9 @@ from tacit.guarantees.events import (
     BoundedRange,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Event,
     GaussianNoise,
     LaplaceNoise,
+    LossEvent,
     PureRelease,
     RandomizedBit,
     Unsampled,
@@ -36,11 +36,11 @@ def laplace(k: int) -> LaplaceNoise:
     return LaplaceNoise(scale=Fraction(repr(sqrt(k))), l1=Fraction(1))
 
 
-def unit_grid(k: int) -> Event:
+def unit_grid(k: int) -> LossEvent:
     return DiscreteLaplaceNoise(scale=Fraction(repr(sqrt(k))), l1=Fraction(1), coordinates=1)
 
 
-GOLDEN: list[tuple[list[tuple[Event, int]], float, float]] = [
+GOLDEN: list[tuple[list[tuple[LossEvent, int]], float, float]] = [
     ([(laplace(10), 10)], 1e-6, 3.161256),
     ([(laplace(100), 100)], 1e-6, 4.692667),
     ([(laplace(10**4), 10**4)], 1e-6, 4.876258),
@@ -55,7 +55,7 @@ GOLDEN: list[tuple[list[tuple[Event, int]], float, float]] = [
 @pytest.mark.parametrize(("parts", "delta", "truth"), GOLDEN)
 @pytest.mark.parametrize("width", [1e-3, 1e-5])
 def test_the_bracket_holds_the_golden_value_and_is_as_narrow_as_asked(
-    parts: list[tuple[Event, int]], delta: float, truth: float, width: float
+    parts: list[tuple[LossEvent, int]], delta: float, truth: float, width: float
 ) -> None:
     found = epsilon_bounds(parts, delta, width)
     assert found.lower <= truth + 5e-7
@@ -101,7 +101,7 @@ def discrete_laplace(scale: Fraction, shift: int) -> dict[Fraction, mpmath.mpf]:
     return {**law, shift / scale: 1 / (1 + r), -shift / scale: r**shift / (1 + r)}
 
 
-MIXTURES: list[list[tuple[Event, dict[Fraction, mpmath.mpf], int]]] = [
+MIXTURES: list[list[tuple[LossEvent, dict[Fraction, mpmath.mpf], int]]] = [
     [(RandomizedBit(epsilon=Fraction(1, 3)), response(Fraction(1, 3)), 8)],
     [
         (PureRelease(epsilon=Fraction(1, 3)), response(Fraction(1, 3)), 5),
@@ -121,7 +121,7 @@ MIXTURES: list[list[tuple[Event, dict[Fraction, mpmath.mpf], int]]] = [
 @pytest.mark.parametrize("mixture", MIXTURES, ids=["one kind", "two kinds", "discrete Laplace"])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
 def test_delta_agrees_with_exact_convolution(
-    mixture: list[tuple[Event, dict[Fraction, mpmath.mpf], int]], epsilon: float
+    mixture: list[tuple[LossEvent, dict[Fraction, mpmath.mpf], int]], epsilon: float
 ) -> None:
     with mpmath.workdps(40):
         truth = float(true_delta(convolved([(law, count) for _, law, count in mixture]), epsilon))
@@ -196,7 +196,7 @@ EVENTS = st.one_of(
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(EVENTS, st.integers(1, 20)), min_size=1, max_size=3), EVENTS)
 def test_lower_is_below_upper_and_one_more_event_never_lowers_epsilon(
-    parts: list[tuple[Event, int]], more: Event
+    parts: list[tuple[LossEvent, int]], more: LossEvent
 ) -> None:
     fewer, all_of_them = epsilon_bounds(parts, 1e-6, 1e-2), epsilon_bounds([*parts, (more, 1)], 1e-6, 1e-2)
     for found in (fewer, all_of_them):

@@ -135,7 +135,7 @@ def test_no_unit_moves_an_aggregate_further_than_the_plan_says(name: str, *, gro
         for bundle, units in zip(plan.bundles, vectors(name, limits, grouped=grouped), strict=True):
             for law in ("laplace", "gaussian"):
                 found = furthest(units, neighbours, law)  # type: ignore[arg-type]
-                assert found <= sensitivity(plan, bundle, law), (limits, neighbours, law)  # type: ignore[arg-type]
+                assert found <= sensitivity(plan, bundle, law), (limits, neighbours, law)
             most = int((units != 0).sum(axis=1).max())
             assert most <= changed_integers(plan, bundle)
 
