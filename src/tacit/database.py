@@ -113,7 +113,7 @@ class Database:
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
             max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
             bounds: bounds of columns in place of the policy's, such as {"cost": (0, 500)}. Values beyond them are
-                clipped.
+                clipped. With "auto" a part of the cost chooses them privately.
             measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of
                 every count and sum, up to so many rows a unit; see `Release.cut`.
             share: the part of the cost that chooses what is "auto", and the same part again for measure_cut; a tenth
@@ -459,7 +459,8 @@ class Database:
 def _question(query: str, options: Options) -> Question:
     """Return a query with its cost and options, checked."""
     keys, share, measure_cut = options.get("keys"), options.get("share"), options.get("measure_cut")
-    if share is not None and measure_cut is None and options.get("reach") != AUTO:
+    chooses = options.get("reach") == AUTO or AUTO in (options.get("bounds") or {}).values()
+    if share is not None and measure_cut is None and not chooses:
         raise UnusedOptionError(
             "share", 'without reach="auto" or measure_cut', hint="Add one of them, or leave it out."
         )

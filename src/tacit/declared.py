@@ -111,6 +111,12 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
 def _check_known(questions: Sequence[SessionQuote]) -> None:
     """Raise InvalidError if a query has an error and a reach that is chosen: its cost depends on that choice."""
     for number, quote in enumerate(questions, 1):
+        if not quote.plan.outputs:
+            raise InvalidError(
+                f"Item {number} of questions is a report on limits or bounds.",
+                argument="questions",
+                hint="Declare queries, and ask for reports on their own.",
+            )
         if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
             raise InvalidError(
                 f"Item {number} of questions has an error and reach='auto', so its cost depends on the choice.",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
-from tacit.query.formatting import percent, plain
+from tacit.query.formatting import listed, percent, plain
 from tacit.query.plan import Noisy
+from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
 from tacit.query.pricing.reach_choice import ReachChoice
 from tacit.query.results.quote import Question, Quote
@@ -32,20 +36,58 @@ class SessionQuote(Quote):
         return cost if cost.error is None else super(SessionQuote, self).offered
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The reach and the bounds that were chosen for one query."""
+
+    reach: int | None
+    bounds: Mapping[str, NumberPair]
+
+    def apply(self, question: Question) -> Question:
+        """Return a query with what was chosen."""
+        limits = replace(question.limits, bounds={**question.limits.column_bounds, **self.bounds})
+        return replace(question, limits=limits if self.reach is None else replace(limits, reach=self.reach))
+
+    def text(self) -> str:
+        """Return this as JSON."""
+        return json.dumps({"reach": self.reach, "bounds": {name: list(pair) for name, pair in self.bounds.items()}})
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Settled:
+        """Return what `text` wrote."""
+        return cls(record["reach"], {name: (pair[0], pair[1]) for name, pair in record["bounds"].items()})
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ChoosingQuote(SessionQuote):
-    """A quote whose reach is chosen privately before the answer; `plan` and `price` are those of a reach of 1.
+    """A quote whose limits are chosen privately before the answer.
 
-    `rest` is the cost of the answer. If the query has an error instead of a cost, `price` is that of the choice alone.
+    `plan` and `price` are those of a reach of 1 and of the widest bounds. `rest` is the cost of the answer. If the
+    query has an error instead of a cost, `price` is that of the choice alone.
     """
 
-    choice: ReachChoice
+    choice: ReachChoice | None
+    bounds_choices: tuple[BoundsChoice, ...]
     rest: Cost
 
     @property
     def error(self) -> dict[str, float]:
-        """Nothing: the errors depend on the reach that is chosen."""
+        """Nothing: the errors depend on what is chosen."""
         return {}
+
+    def record(self, settled: Settled) -> dict[str, object]:
+        """Return the choices and their results, for a receipt."""
+        chosen = {} if self.choice is None or settled.reach is None else self.choice.record(settled.reach)
+        bounds = {
+            each.column: {
+                "bounds": [str(end) for end in settled.bounds[each.column]],
+                "law": "the outermost bins of a noisy histogram",
+                "units_that_a_bin_needs": each.needed,
+                "event": to_json(each.event),
+            }
+            for each in self.bounds_choices
+        }
+        return {**chosen, **({"bounds": bounds} if bounds else {})}
 
     def _errors(self) -> list[tuple[str, str]]:
         """Return the error of each noisy output for each row of the reach, if it grows with the reach."""
@@ -61,20 +103,34 @@ class ChoosingQuote(SessionQuote):
         ]
 
     def _is_total(self, name: str) -> bool:
-        """Return whether an output is a count or a sum, whose noise is a multiple of the reach."""
+        """Return whether an output is a count or a sum whose noise is a multiple of the reach."""
         output = dict(self.plan.outputs)[name]
-        return isinstance(output, Noisy) and self.plan.aggregates[output.place].ask.function in _TOTALS
+        if self.choice is None or self.bounds_choices or not isinstance(output, Noisy):
+            return False
+        return self.plan.aggregates[output.place].ask.function in _TOTALS
 
     def _limits(self) -> list[str]:
-        """Return how the reach is chosen, and at which cost."""
-        event, rho = self.choice.event, isinstance(self.price.guarantee, ZCDP)
-        part = f"ρ = {float(event.epsilon) ** 2 / 8:.4g}" if rho else f"ε = {float(event.epsilon):.4g}"
-        unit = self.plan.table.unit
-        return [
-            f"The reach, as how many rows each unit (column {unit!r}) counts at most, is chosen privately for {part}; "
-            + ("the answer is charged after it." if self.question.cost.error is not None else "the rest answers."),
-            f"{self.choice.resolution:,} units more or less above a reach change the choice; fewer hardly do.",
+        """Return what is chosen, and at which cost."""
+        chosen = float(self.price.chosen or 0)
+        part = f"{'ρ' if isinstance(self.price.guarantee, ZCDP) else 'ε'} = {chosen:.4g}"
+        rest = "The answer is charged after it." if self.question.cost.error is not None else "The rest answers."
+        columns = [repr(each.column) for each in self.bounds_choices]
+        names = [
+            *(["the reach"] if self.choice is not None else []),
+            *([f"the bounds of {listed(columns)}"] if columns else []),
         ]
+        subject = listed(names)
+        lines = [f"{subject[0].upper()}{subject[1:]} {'are' if columns else 'is'} chosen privately for {part}. {rest}"]
+        if self.choice is not None:
+            lines.append(
+                f"The reach is the number of rows as which each unit (column {self.plan.table.unit!r}) counts at most. "
+                f"{self.choice.resolution:,} units more or less above a reach change the choice; fewer hardly do."
+            )
+        lines += [
+            f"Bounds of {each.column!r} can be found if a bin holds the values of {each.needed:,} units or more."
+            for each in self.bounds_choices
+        ]
+        return lines
 
 
 def at_reach(question: Question, reach: int) -> Question:

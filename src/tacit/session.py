@@ -18,6 +18,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeVar
 
+from tacit import choosing
 from tacit.engines import Engine
 from tacit.errors import (
     BudgetError,
@@ -28,7 +29,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
-from tacit.guarantees.exact import Exact, Number, positive, to_fraction
+from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
@@ -40,8 +41,8 @@ from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
 from tacit.query.policy.limits import Limits
-from tacit.query.pricing.price import Cost, JointPrice, joint_price, price, whole_event
-from tacit.query.pricing.reach_choice import GUESSED_GROUPS, epsilon_of_rho, largest_reach, noise_a_row, reach_choice
+from tacit.query.pricing.price import Cost, JointPrice, joint_price, price
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
 from tacit.query.pricing.solve import solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
@@ -51,13 +52,12 @@ from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.parse import parse
 from tacit.query.unit_sizes import shown_plan
-from tacit.quotes import ChoosingQuote, SessionQuote, at_reach
+from tacit.quotes import ChoosingQuote, SessionQuote, Settled, at_reach
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
 SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
 _NOTHING: Mapping[str, object] = MappingProxyType({})
-_USUAL_REACH = 10
 T = TypeVar("T")
 
 
@@ -91,7 +91,7 @@ class Session:
     ) -> None:
         """Store the parts that `open` has put together."""
         self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
-        self._data_version = check_name(data_version, "data_version")
+        self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         self.closed = False
 
@@ -111,12 +111,11 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read no data and spend nothing."""
         with unspent():
-            if not question.limits.automatic:
-                return self._priced(self._plan(question), question)
-            plan = self._plan(at_reach(question, 1))
-            return self._priced(plan, question) if plan.table.unit is None else self._choosing(plan, question)
+            if question.limits.automatic or question.limits.automatic_bounds:
+                return choosing.quote(self, question)
+            return self.priced(self.plan_of(question), question)
 
-    def _plan(self, question: Question) -> Plan:
+    def plan_of(self, question: Question) -> Plan:
         """Return the plan of a query; of a table that adds up if its form asks for one."""
         if question.form != "rows" and question.measure_cut is not None:
             raise InvalidError(
@@ -143,7 +142,7 @@ class Session:
             counted = self._parse(replace(question, limits=Limits(reach=1)))
             plan = bounds_plan(counted, _counted_value(counted), sql=text)
             self._tables[plan.table.name][1].check(plan)
-            return self._priced(plan, question)
+            return self.priced(plan, question)
 
     def _parse(self, question: Question) -> Plan:
         plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys)
@@ -157,14 +156,14 @@ class Session:
         self._tables[plan.table.name][1].check(plan)
         return plan
 
-    def _priced(self, plan: Plan, question: Question) -> SessionQuote:
+    def priced(self, plan: Plan, question: Question) -> SessionQuote:
         """Price a plan by the offered cost, or by the largest error."""
         cost, confidence, assume = question.cost, question.confidence, question.assume
-        self._check_currency(cost)
+        self.check_currency(cost)
         try:
             if cost.error is None:
                 terms = price(plan, cost)
-                self._check_delta(terms.guarantee)
+                self.check_delta(terms.guarantee)
             else:
                 plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
         except TooMuchNoiseError as error:
@@ -173,109 +172,34 @@ class Session:
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
 
-    # --- limits that are chosen -----------------------------------------------------------------------------------
-
-    def _choosing(self, plan: Plan, question: Question) -> ChoosingQuote:
-        """Quote a query whose reach is chosen; `plan` has a reach of 1."""
-        cost, share = question.cost, question.share
-        self._check_currency(cost)
-        if cost.error is not None:
-            return self._choosing_for_error(plan, question)
-        if cost.rho is not None:
-            whole = positive(cost.rho, "rho")
-            rest, part = Cost(rho=Exact(whole * (1 - share)), delta=cost.delta), epsilon_of_rho(whole * share)
-        else:
-            whole = positive(cost.epsilon, "epsilon")
-            rest, part = Cost(epsilon=Exact(whole * (1 - share)), delta=cost.delta), whole * share
-        answer = price(plan, rest)
-        largest = largest_reach(lambda reach: price(self._plan(at_reach(question, reach)), rest))
-        choice = reach_choice(plan, answer.noise, part, largest, fixed=False)
-        guarantee = _with_choice(answer.guarantee, whole, cost.delta)
-        self._check_delta(guarantee)
-        events = (choice.event, whole_event(_with_choice(answer.guarantee, whole * (1 - share), cost.delta)))
-        terms = replace(answer, guarantee=guarantee, events=events, chosen=whole * share)
-        return ChoosingQuote(plan, terms, question.confidence, question.assume, self, question, choice, rest)
-
-    def _choosing_for_error(self, plan: Plan, question: Question) -> ChoosingQuote:
-        """Quote the choice alone: the answer is charged after it, because its cost depends on the reach.
-
-        The choice costs `share` of what the answer costs at a reach of 10.
-        """
-        cost, given = question.cost, at_reach(question, _USUAL_REACH)
-        usual = self._priced(self._plan(given), given)
-        guarantee = usual.price.guarantee
-        if isinstance(guarantee, ZCDP):
-            whole = to_fraction(guarantee.rho, "rho") * question.share
-            part, promise = epsilon_of_rho(whole), _with_choice(guarantee, whole, None)
-        else:
-            whole = to_fraction(guarantee.epsilon, "epsilon") * question.share
-            part, promise = whole, _with_choice(guarantee, whole, None)
-        largest = largest_reach(lambda reach: self._plan(at_reach(question, reach)))
-        choice = reach_choice(usual.plan, usual.price.noise, part, largest, fixed=True)
-        terms = replace(usual.price, guarantee=promise, events=(choice.event,), chosen=whole)
-        return ChoosingQuote(plan, terms, question.confidence, question.assume, self, question, choice, cost)
-
     def limits_quote(self, question: Question) -> SessionQuote:
         """Quote the histograms of units by rows and by groups; see `db.limits`."""
         with unspent():
-            plan = self._plan(at_reach(question, 1))
+            plan = self.plan_of(at_reach(question, 1))
             if plan.table.unit is None:
                 raise InvalidError(
                     "Each row is a unit, so a unit has one row.", argument="question", hint="No limit is needed."
                 )
-            self._check_currency(question.cost)
+            self.check_currency(question.cost)
             sizes = shown_plan(plan)
             terms = price(sizes, question.cost)
-            self._check_delta(terms.guarantee)
+            self.check_delta(terms.guarantee)
             return SessionQuote(sizes, terms, question.confidence, None, self, question)
 
     def limits(self, question: Question, spend: Cost) -> LimitsReport:
         """Release these histograms, and report on the limits of an answer at the cost `spend`."""
         quote = self.limits_quote(question)
         with unspent():
-            plan = self._plan(at_reach(question, 1))
+            plan = self.plan_of(at_reach(question, 1))
             answer = price(plan, spend)
         slope, groups = noise_a_row(plan, answer.noise), GUESSED_GROUPS if plan.cells is None else plan.cells
         return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence)
-
-    def _at_chosen_reach(self, quote: ChoosingQuote, reach: int) -> Quote:
-        """Return the plan and the price of the answer at the reach that was chosen."""
-        plan, charged = self._plan(at_reach(quote.question, reach)), quote.price
-        terms = price(plan, quote.rest)
-        terms = replace(terms, guarantee=charged.guarantee, events=charged.events, chosen=charged.chosen)
-        return Quote(plan, terms, quote.confidence, quote.assume)
-
-    def _choose(self, quote: ChoosingQuote) -> int:
-        """Read the histogram of a charged choice, and return the reach that is drawn from it."""
-        _, engine = self._tables[quote.plan.table.name]
-        (sizes,) = engine.measure(quote.choice.plan)
-        return quote.choice.choose(sizes)
-
-    def _answer_for_error(self, quote: ChoosingQuote, request: str | None) -> Release:
-        """Charge the choice and choose; then solve for the error at that reach, charge the answer and release it."""
-        with unspent():
-            self._check_open()
-            key = None if request is None else f"{request} (reach)"
-            ticket = self._charge(self._request(quote, key), [quote])
-        if ticket.answer is None:
-            (reach,) = self._guarded(ticket, lambda: [self._choose(quote)])
-            self._finish(ticket, ANSWERED, str(reach) if self._data_version or request else None)
-        else:
-            reach = int(ticket.answer)
-        try:
-            answer = self.answer(self.quote(at_reach(quote.question, reach)), request)
-        except TacitError as error:
-            error.unspent = False
-            spent = f"The choice of reach = {reach} stays charged ({spell(quote.cost)}); to keep it, use reach={reach}."
-            error.hint = f"{error.hint or ''} {spent}".strip()
-            raise
-        return replace(answer, context={**answer.context, "limits_chosen": quote.choice.record(reach)})
 
     @property
     def _is_zcdp(self) -> bool:
         return isinstance(self.ledger.budget, (ZCDP, ApproxZCDP))
 
-    def _check_currency(self, cost: Cost) -> None:
+    def check_currency(self, cost: Cost) -> None:
         """Check that exactly one of epsilon, rho and error is given, and that it matches the budget's currency."""
         basic = limit(self.ledger.budget).currency == "basic"
         if cost.epsilon is None and cost.rho is None and cost.error is None:
@@ -294,7 +218,8 @@ class Session:
                 hint="Give error alone; tacit then finds the least cost.",
             )
 
-    def _check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
+    def check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
+        """Check that a guarantee has no δ if the budget has none."""
         if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self.ledger.budget).delta == 0:
             raise InvalidError("The budget has no δ, so delta cannot be used.", argument="delta", hint="Remove delta.")
 
@@ -312,7 +237,7 @@ class Session:
     def answer(self, quote: SessionQuote, request: str | None = None) -> Release:
         """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
         if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
-            return self._answer_for_error(quote, request)
+            return choosing.answer_for_error(self, quote, request)
         with unspent():
             self._check_open()
             try:
@@ -324,18 +249,18 @@ class Session:
         if ticket.answer is not None:
             return self._recorded(quote, ticket.answer, self._context(quote, ticket))
         (answer,) = self._release([quote], ticket)
-        self._finish(ticket, ANSWERED, answer_codec.to_text(answer) if self._data_version or request else None)
+        self.finish(ticket, ANSWERED, answer_codec.to_text(answer) if self.data_version or request else None)
         return answer
 
     def _recorded(self, quote: SessionQuote, text: str, context: Mapping[str, object]) -> Release:
         """Return a recorded answer, at the reach that was chosen for it if one was."""
-        reach, read = answer_codec.chosen_reach(text), quote
-        answered: Quote = quote
-        if isinstance(quote, ChoosingQuote) and reach is not None:
-            answered = self._at_chosen_reach(quote, reach)
-            context = {**context, "limits_chosen": quote.choice.record(reach)}
+        record, answered = answer_codec.chosen(text), Quote(quote.plan, quote.price, quote.confidence, quote.assume)
+        if isinstance(quote, ChoosingQuote) and record is not None:
+            settled = Settled.read(record)
+            context = {**context, "limits_chosen": quote.record(settled)}
+            answered = choosing.at(self, quote, settled)
         recorded = answer_codec.from_text(text, answered.plan, answered.price, context)
-        return replace(recorded, confidence=read.confidence, repeated=True)
+        return replace(recorded, confidence=quote.confidence, repeated=True)
 
     def answer_together(
         self, quotes: Sequence[SessionQuote], delta: Fraction, worth: Fraction, shown: JointPrice
@@ -363,12 +288,22 @@ class Session:
         cost = ApproxDP(epsilon=Exact(joint.together.loss), delta=Exact(joint.together.delta))
         more = {"declared_plan": {"questions": len(again), "promise": amounts(cost)}}
         answers = self._release(again, ticket, more)
-        self._finish(ticket, ANSWERED)
+        self.finish(ticket, ANSWERED)
         return answers
 
     def _check_open(self) -> None:
         if self.closed:
             raise RefusedError("The database is closed.", hint="Open it again to run queries.")
+
+    def charged(self, quote: SessionQuote, key: str | None) -> Ticket:
+        """Charge a quote, or return the recorded answer; every error says that nothing was spent."""
+        with unspent():
+            self._check_open()
+            return self._charge(self._request(quote, key), [quote])
+
+    def engine_of(self, plan: Plan) -> Engine:
+        """Return the engine of a plan's table."""
+        return self._tables[plan.table.name][1]
 
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
@@ -382,28 +317,28 @@ class Session:
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands."""
-        return self._guarded(
+        return self.guarded(
             ticket,
             lambda: [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes],
         )
 
-    def _guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
+    def guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
         """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
         try:
             with suppress(Exception):  # its text could quote the data, also that of a TacitError
                 return read()
         except BaseException:
-            self._finish(ticket, FAILED)
+            self.finish(ticket, FAILED)
             raise
-        self._finish(ticket, FAILED)
+        self.finish(ticket, FAILED)
         raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         _, engine = self._tables[quote.plan.table.name]
         if isinstance(quote, ChoosingQuote):
-            reach = self._choose(quote)
-            chosen = {"limits_chosen": quote.choice.record(reach)}
-            return self._released(self._at_chosen_reach(quote, reach), {**context, **chosen})
+            settled = choosing.settle(self, quote)
+            chosen = {"limits_chosen": quote.record(settled), "settled": settled.text()}
+            return self._released(choosing.at(self, quote, settled), {**context, **chosen})
         if quote.plan.open:
             answer = release_discovered(quote.plan, quote.price, engine.find, context)
         else:
@@ -416,16 +351,16 @@ class Session:
             question=quote.plan.sql,
             events=quote.price.events,
             analyst=self._analyst,
-            digest=answer_codec.digest(quote.plan, quote.price, self._data_version, *_choices(quote)),
+            digest=answer_codec.digest(quote.plan, quote.price, self.data_version, *_choices(quote)),
             key=key,
-            repeats=bool(self._data_version) and not self._has_public_join(quote.plan),
+            repeats=bool(self.data_version) and not self._has_public_join(quote.plan),
         )
 
     def _has_public_join(self, plan: Plan) -> bool:
         """Return whether a plan joins public tables, which may change and are not part of the digest."""
         return any(self._tables[join.table][0].public for join in plan.joins)
 
-    def _finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
+    def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
         try:
             self.ledger.finish(ticket.number, outcome, answer)
@@ -439,7 +374,7 @@ class Session:
             **({"bounds_of_this_query": bounds} if bounds else {}),
             "policy": policy_build.version(quote.plan.table),
             "policy_file": self._version,
-            "data_version": self._data_version or None,
+            "data_version": self.data_version or None,
             "ledger_entry": ticket.number,
             "ledger_link": ticket.head or None,
             "software": f"tacit {VERSION}",
@@ -500,15 +435,7 @@ def _digits(amount: Fraction, rounding: str) -> str:
 
 def _choices(quote: Quote) -> list[object]:
     """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
-    return [quote.choice, quote.price.events] if isinstance(quote, ChoosingQuote) else []
-
-
-def _with_choice(guarantee: PureDP | ApproxDP | ZCDP, loss: Fraction, delta: Number | None) -> PureDP | ApproxDP | ZCDP:
-    """Return the guarantee of the kind that the answer has, with another ε or ρ; a δ that was offered is all spent."""
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(rho=Exact(loss))
-    slack = to_fraction(0 if delta is None else delta, "delta")
-    return ApproxDP(epsilon=Exact(loss), delta=Exact(slack)) if slack else PureDP(epsilon=Exact(loss))
+    return [quote.choice, quote.bounds_choices, quote.price.events] if isinstance(quote, ChoosingQuote) else []
 
 
 def _counted_value(plan: Plan) -> Expression:

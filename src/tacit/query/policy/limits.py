@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from tacit.errors import ColumnNotFoundError, InvalidError, bad_value
 from tacit.guarantees.exact import Number, whole
+from tacit.query.expressions import Kind
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy.column_values import LARGEST_BOUND, read_bounds, read_days
 from tacit.query.policy.mistakes import DeclaredValueError
@@ -64,6 +65,11 @@ class Limits:
     def automatic(self) -> bool:
         """True if the reach is to be chosen."""
         return self.reach == AUTO
+
+    @property
+    def automatic_bounds(self) -> tuple[str, ...]:
+        """The columns whose bounds are to be chosen."""
+        return tuple(name for name, pair in self.column_bounds.items() if isinstance(pair, str) and pair == AUTO)
 
     def _given(self) -> list[tuple[str, int]]:
         values = [(name, getattr(self, name)) for name in _WHOLE]
@@ -132,6 +138,15 @@ def _with_bounds(tables: Mapping[str, TablePolicy], column: str, pair: object) -
     if not changed:
         raise problems[0]
     return changed
+
+
+def column_kind(tables: Mapping[str, TablePolicy], column: str) -> Kind:
+    """Return the kind of a column in the first table that has it; ColumnNotFoundError if no table does."""
+    for table in tables.values():
+        if column in _visible(table):
+            return table.columns[column].kind
+    names = dict.fromkeys(name for table in tables.values() for name in _visible(table))
+    raise ColumnNotFoundError(column, names, argument="bounds")
 
 
 def bounded_column(column: ColumnPolicy, pair: object) -> ColumnPolicy:

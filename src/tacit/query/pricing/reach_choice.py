@@ -53,6 +53,7 @@ GUESSED_GROUPS: Final = 50
 _SHARP = 1024
 _PENALTIES: Final = tuple(Fraction(round(2 * log(reach) * _SHARP), _SHARP) for reach in CANDIDATES)
 _MOST_UNITS = 10**7
+_ON_SQUARES = ("var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "corr")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +91,14 @@ class ReachChoice:
     def exponents(self, sizes: Sequence[int]) -> list[Fraction]:
         """Return ε·sⱼ/2 - cⱼ of every candidate, from the integers of the histogram."""
         steps = 1 << self.plan.bundles[0].measures[0].fraction_bits
-        above = [Fraction(sum(sizes[j + 1 :]), steps) for j in range(len(self.candidates))]
+        places = [EDGES.index(reach) for reach in self.candidates]
+        above = [Fraction(sum(sizes[place + 1 :]), steps) for place in places]
         scores = []
         for j, target in enumerate(self.targets):
             early = self.targets[j - 1] - above[j - 1] if j else Fraction(0)
             scores.append(-max(Fraction(0), above[j] - target, early))
-        return [self.epsilon * score / 2 - cost for score, cost in zip(scores, _PENALTIES, strict=False)]
+        costs = [_PENALTIES[CANDIDATES.index(reach)] for reach in self.candidates]
+        return [self.epsilon * score / 2 - cost for score, cost in zip(scores, costs, strict=True)]
 
     def choose(self, sizes: Sequence[int], bits: BitSource = SYSTEM) -> int:
         """Return a reach, drawn by the law of this module."""
@@ -105,20 +108,21 @@ class ReachChoice:
         return self.candidates[choose_exp(np.array([float(x) for x in shifted]), shifted.__getitem__, bits)]
 
 
-def reach_choice(plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, largest: int, *, fixed: bool) -> ReachChoice:
+def reach_choice(
+    plan: Plan, noise: Sequence[NoiseLaw], epsilon: Fraction, candidates: tuple[int, ...], *, fixed: bool
+) -> ReachChoice:
     """Return the choice of the reach for a plan.
 
     Args:
         plan: the plan at any reach.
         noise: the noise of its bundles at that reach and at the cost of the answer.
         epsilon: the length of the interval of the choice's privacy loss.
-        largest: the largest reach at which the query can be answered.
+        candidates: the reaches at which the query can be answered.
         fixed: whether the noise is the same for every reach, because an error is given.
     """
     _, measure = _leading(plan)
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
     target = Fraction(groups * noise_a_row(plan, noise))
-    candidates = tuple(reach for reach in CANDIDATES if reach <= largest) or CANDIDATES[:1]
     own = plan.table.reach or 1  # `target` is G·b/own if the noise b is fixed
     targets = tuple(target * own / reach if fixed else target for reach in candidates)
     choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
@@ -139,23 +143,29 @@ def noise_a_row(plan: Plan, noise: Sequence[NoiseLaw]) -> float:
     return _mean_absolute(noise[index]) / (bundle.total or bundle.contribution)
 
 
-def largest_reach(attempt: Callable[[int], object]) -> int:
-    """Return the largest candidate at which an attempt, such as pricing the query, is not refused.
+def answerable(attempt: Callable[[int], object], plan: Plan) -> tuple[int, ...]:
+    """Return the candidates at which an attempt, such as pricing the query, is not refused.
 
-    The smallest is attempted first, and its error is raised. A larger reach needs larger integers and more noise, so
-    what is refused stays refused for larger ones.
+    The smallest is attempted first, and its error is raised. A larger reach needs larger integers and more noise, so a
+    bisection finds the largest one. Squares and products are on a grid that depends on the reach, and there each
+    candidate is attempted.
     """
     attempt(CANDIDATES[0])
     low, high = 0, len(CANDIDATES)  # `low` is answered, `high` is not
     while high - low > 1:
         middle = (low + high) // 2
-        try:
-            attempt(CANDIDATES[middle])
-            low = middle
-        except (InvalidError, RefusedError):
-            high = middle
-    reach: int = CANDIDATES[low]
-    return reach
+        low, high = (middle, high) if _passes(attempt, CANDIDATES[middle]) else (low, middle)
+    if not any(aggregate.ask.function in _ON_SQUARES for aggregate in plan.aggregates):
+        return CANDIDATES[: low + 1]
+    return tuple(reach for reach in CANDIDATES if _passes(attempt, reach))
+
+
+def _passes(attempt: Callable[[int], object], reach: int) -> bool:
+    try:
+        attempt(reach)
+    except (InvalidError, RefusedError):
+        return False
+    return True
 
 
 def _leading(plan: Plan) -> tuple[int, Measure | None]:

@@ -36,17 +36,17 @@ def to_text(answer: Release) -> str:
     >>> _key(date(2026, 1, 2))
     {'date': '2026-01-02'}
     """
-    cells, chosen = [_cell(answer, cell) for cell in answer.cells], answer.context.get("limits_chosen")
+    cells, chosen = [_cell(answer, cell) for cell in answer.cells], answer.context.get("settled")
     groups = {"found_groups": answer.found_groups} if answer.plan.open else {}
-    choice = {"reach": answer.plan.table.reach} if chosen is not None else {}
+    choice = {} if chosen is None else {"settled": json.loads(str(chosen))}
     record = {**groups, **choice, "cells": cells} if groups or choice else cells
     return json.dumps(record, separators=(",", ":"))
 
 
-def chosen_reach(text: str) -> int | None:
-    """Return the reach that was chosen for a recorded answer, if one was."""
+def chosen(text: str) -> Mapping[str, Any] | None:
+    """Return the limits that were chosen for a recorded answer, if some were."""
     record = json.loads(text)
-    return record.get("reach") if isinstance(record, dict) else None
+    return record.get("settled") if isinstance(record, dict) else None
 
 
 def from_text(text: str, plan: Plan, price: Price, context: Mapping[str, object]) -> Release:

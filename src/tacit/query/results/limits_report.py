@@ -17,7 +17,7 @@ The second term keeps a reach that is far too large from being taken by chance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf, log, sqrt
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 _CLOSE = 0.5
+_STRICT = 100
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,9 @@ class LimitsReport:
         units = f"about {row['units_above']:,} units ({row['units_above_low']:,} to {row['units_above_high']:,})"
         lost = "lose rows, how many is not known"
         if row["rows_cut"] is not None:
-            lost = f"lose about {row['rows_cut']:,} rows together, {_some(row['cut'])} a group on average"
+            most = SHOWN_EDGES[self._rows.cap]
+            together = f"lose about {row['rows_cut']:,} rows together (up to {most:,} rows a unit)"
+            lost = f"{together}, {_some(row['cut'])} a group on average"
         return (
             f"With reach = {self.reach:,}, {units} have more rows and {lost}; the noise is about {_some(row['noise'])} "
             "a group. A larger reach would probably add more noise than it saves."
@@ -245,9 +248,14 @@ class _Sizes:
 
     @property
     def cap(self) -> int:
-        """The least edge above which all bins may be empty."""
+        """The least edge above which all bins may be empty.
+
+        It is found from the same noise as the intervals, so it is decided at a far smaller β: a row of the report is
+        shown only if there are units above it almost surely, and its interval is hardly affected by that.
+        """
+        strict = replace(self, beta=self.beta / _STRICT)
         edges = range(len(SHOWN_EDGES))
-        return next((j for j in edges if self.interval_above(j)[1] <= 0), len(SHOWN_EDGES) - 1)
+        return next((j for j in edges if strict.interval_above(j)[1] <= 0), len(SHOWN_EDGES) - 1)
 
     def cut(self, j: int) -> tuple[float, float, float]:
         """Return the rows that a reach cuts of units up to the cap, and the ends of its interval."""

@@ -44,7 +44,7 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         **({"not_counted": note} if (note := limits_note(plan)) else {}),
         **({} if plan.cap is None else {"cut": _cut(plan, price)}),
         **({"notes": texts} if (texts := notes(plan, price.noise)) else {}),
-        **context,
+        **{name: value for name, value in context.items() if name != "settled"},
     }
 
 
