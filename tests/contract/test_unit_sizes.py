@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import nan
+from typing import Literal
 
 import pytest
 from hypothesis import assume
@@ -82,7 +83,7 @@ def one_signed(draw: st.DrawFn) -> Measure:
     high = low + draw(st.integers(1, 9))
     ends = draw(st.sampled_from([(low, high), (-high, -low)]))
     absent = draw(st.sampled_from([None, None, 0, ends[0], ends[1]]))
-    sign = draw(st.sampled_from([1, -1]))
+    sign: Literal[1, -1] = 1 if draw(st.booleans()) else -1
     return Measure(
         value=draw(st.sampled_from(NUMBERS)),
         step=Fraction(2) ** draw(st.integers(-3, 3)),
@@ -222,11 +223,9 @@ SHAPES: dict[str, dict[str, Kind]] = {
 }
 TABLES: dict[str, list[dict[str, Value]]] = {
     "v": [
-        *({"u": 1, "k": k, "x": 1.0} for k in "aab"),
-        *({"u": 2, "k": k, "x": 4.0} for k in "bz"),
-        *({"u": 3, "k": k, "x": None} for k in ("z", None)),
-        {"u": None, "k": "a", "x": 1.0},
-        {"u": 4, "k": "a", "x": 2.0},
+        {"u": u, "k": k, "x": x}
+        for u, ks, x in ((1, "aab", 1.0), (2, "bz", 4.0), (3, ["z", None], None), (None, "a", 1.0), (4, "a", 2.0))
+        for k in ks
     ],
     "r": [{"k": k, "name": name} for k, name in (("a", "A"), ("a", "B"), ("b", "B"), ("b", None), ("c", "C"))],
 }
