@@ -48,7 +48,7 @@ A key without listed values is **open**: its groups are discovered in the data, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -234,6 +234,11 @@ class Plan:
     offset: int = 0
     joins: tuple[Join, ...] = ()
     within: tuple[Key, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no `within`."""
+        names = [field.name for field in fields(self) if field.name != "within" or self.within]
+        return f"Plan({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     @property
     def open(self) -> bool:
