@@ -15,7 +15,6 @@ import tacit as tc
 from tacit.database import Database
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.events import ApproxRelease, BoundedRange, PureRelease, ZCDPRelease
-from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Request, Ticket
 from tacit.ledger.memory import MemoryLedger
@@ -345,7 +344,11 @@ def test_found_groups_are_answered_at_a_chosen_reach() -> None:
     with year() as db:
         answer = db.sql(BY_NAME, epsilon=AMPLE, delta=1e-6, reach="auto", max_groups=12)
         assert chosen(answer) == 12
+<<<<<<< HEAD
         assert {name: n for name, n in answer.rows()} == {f"month {m}": PEOPLE for m in MONTHS}  # noqa: C416 - rows are not pairs to mypy
+=======
+        assert set(answer.rows()) == {(f"month {m}", PEOPLE) for m in MONTHS}
+>>>>>>> autotests
         assert answer.cost == tc.ApproxDP(epsilon=AMPLE, delta=1e-6)
         assert db.spent == tc.ApproxDP(epsilon=AMPLE, delta=1e-6)
 
@@ -363,7 +366,11 @@ def test_the_limits_of_the_policy_stay() -> None:
     with year(max_groups=3, max_rows=1) as db:
         answer = db.sql(BY_MONTH, epsilon=AMPLE, reach="auto")
         assert answer.plan.table.max_groups == 3
+<<<<<<< HEAD
         assert sum(n for _, n in answer.rows() if isinstance(n, int)) == 3 * PEOPLE
+=======
+        assert sum(answer.to_pandas()["n"]) == 3 * PEOPLE
+>>>>>>> autotests
 
 
 @pytest.mark.usefixtures("likely")
@@ -386,6 +393,7 @@ def test_the_receipt_has_the_event_of_the_choice() -> None:
         "units_that_it_can_tell": 1,
         "event": '{"epsilon":"10000","event":"BoundedRange","version":1}',
     }
+<<<<<<< HEAD
 
 
 # --- records --------------------------------------------------------------------------------------------------------
@@ -548,3 +556,5 @@ def test_a_choice_for_an_error_is_repeated(options: dict[str, Any]) -> None:
         first, second = (db.sql(COUNT, error=50, reach="auto", request=request) for _ in range(2))
         assert (second.rows(), second.repeated, chosen(second)) == (first.rows(), True, chosen(first))
         assert len(db.ledger.entries()) == 2
+=======
+>>>>>>> autotests

@@ -265,6 +265,11 @@ class Plan:
     joins: tuple[Join, ...] = ()
     within: tuple[Key, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no `within`."""
+        names = [field.name for field in fields(self) if field.name != "within" or self.within]
+        return f"Plan({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
     @property
     def open(self) -> bool:
         """True if the groups are discovered in the data, privately; listed keys then restrict them."""

@@ -30,8 +30,8 @@ from tacit.query.pricing.reach_choice import (
     CANDIDATES,
     GUESSED_GROUPS,
     ReachChoice,
+    answerable,
     epsilon_of_rho,
-    largest_reach,
     noise_a_row,
     reach_choice,
 )
@@ -65,7 +65,12 @@ def choice_for(
     plan = plan_of(
         policy(groups=None, rows=None, reach=1, neighbours=neighbours), SUM if shares else ask_for("count"), keys=KEYS
     )
-    return reach_choice(plan, price(plan, Cost(epsilon=spend)).noise, epsilon, largest, fixed=fixed)
+    return reach_choice(plan, price(plan, Cost(epsilon=spend)).noise, epsilon, upto(largest), fixed=fixed)
+
+
+def upto(largest: int) -> tuple[int, ...]:
+    """Return the candidates up to a reach."""
+    return tuple(candidate for candidate in CANDIDATES if candidate <= largest)
 
 
 def histogram(units: Units, fraction_bits: int) -> list[int]:
@@ -239,7 +244,7 @@ def test_listed_groups_are_counted_and_found_groups_are_guessed() -> None:
     both = parse("SELECT k, g, count(*) AS n FROM t GROUP BY k, g", {"t": table})
     for plan, groups, delta in ((listed, 3, None), (found, GUESSED_GROUPS, 1e-6), (both, GUESSED_GROUPS, 1e-6)):
         noise = price(plan, Cost(epsilon=1, delta=delta)).noise
-        choice = reach_choice(plan, noise, Fraction(1, 10), 8, fixed=False)
+        choice = reach_choice(plan, noise, Fraction(1, 10), upto(8), fixed=False)
         assert set(choice.targets) == {Fraction(groups * noise_a_row(plan, noise))}
         assert choice.candidates == (1, 2, 3, 4, 6, 8)
         assert [one.name for one in choice.plan.within] == [one.name for one in plan.keys if one.values is not None]
@@ -257,7 +262,7 @@ def test_with_a_given_error_the_target_falls_with_the_reach(reach: int) -> None:
     """The noise is the same for every reach, so b is the mean absolute noise itself: T = G·b/R, from any plan."""
     plan = plan_of(policy(groups=None, rows=None, reach=reach), ask_for("count"), keys=KEYS)
     noise = price(plan, Cost(epsilon=Fraction(reach, 5))).noise
-    choice = reach_choice(plan, noise, Fraction(1, 10), 16, fixed=True)
+    choice = reach_choice(plan, noise, Fraction(1, 10), upto(16), fixed=True)
     assert list(map(float, choice.targets)) == pytest.approx([3 * 5 / candidate for candidate in choice.candidates])
 
 
@@ -266,7 +271,7 @@ def test_a_sum_of_one_sign_takes_shares_and_others_count_units() -> None:
 
     def fraction_bits(*asks: object) -> int:
         plan = plan_of(table, *asks)  # type: ignore[arg-type]
-        sized = reach_choice(plan, price(plan, Cost(epsilon=1)).noise, ONE, 16, fixed=False).plan
+        sized = reach_choice(plan, price(plan, Cost(epsilon=1)).noise, ONE, upto(16), fixed=False).plan
         return sized.bundles[0].measures[0].fraction_bits
 
     assert fraction_bits(SUM) == fraction_bits(ask_for("sum", WHOLE, bounds(-4, 0))) == SHARE_BITS
@@ -299,10 +304,26 @@ def test_the_largest_reach_is_the_last_that_is_not_refused(most: int, refusal: E
         if reach > most:
             raise refusal
 
-    found = largest_reach(attempt)
-    assert found == max(candidate for candidate in CANDIDATES if candidate <= most)
+    plan = plan_of(policy(groups=None, rows=None, reach=1), ask_for("count"), keys=KEYS)
+    assert answerable(attempt, plan) == upto(most)
     assert attempts[0] == 1
     assert len(attempts) <= 8
+
+
+def test_each_candidate_is_attempted_for_squares() -> None:
+    """Their grid depends on the reach, so a reach may be refused that is smaller than one that is not."""
+
+    def attempt(reach: int) -> None:
+        if reach in (6, 16) or reach > 100:
+            raise RefusedError("no")
+
+    plan = plan_of(policy(groups=None, rows=None, reach=1), ask_for("var_pop", WHOLE, bounds(0, 4)), keys=KEYS)
+    found = answerable(attempt, plan)
+    assert found == tuple(reach for reach in upto(100) if reach not in (6, 16))
+    choice = reach_choice(plan, price(plan, Cost(epsilon=1)).noise, ONE, found, fixed=False)
+    sizes = [0] * BINS
+    sizes[EDGES.index(8)] = 10**6
+    assert choice.choose(sizes) == 8
 
 
 def test_an_error_at_a_reach_of_one_is_raised() -> None:
@@ -310,7 +331,7 @@ def test_an_error_at_a_reach_of_one_is_raised() -> None:
         raise InvalidError(f"not {reach}", argument="epsilon")
 
     with pytest.raises(InvalidError, match="not 1"):
-        largest_reach(attempt)
+        answerable(attempt, plan_of(policy(groups=None, rows=None, reach=1), ask_for("count"), keys=KEYS))
 
 
 def test_candidates_are_limits_that_can_be_given() -> None:
