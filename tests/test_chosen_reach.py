@@ -144,16 +144,16 @@ def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
     with year(tc.PureDP(epsilon=1)) as db:
         watch = watched(db)
         text = str(db.plan(BY_MONTH, epsilon=1, reach="auto", share=0.2))
-        assert "is chosen privately for ε = 0.2; the rest answers." in text
+        assert "is chosen privately for ε = 0.2. The rest answers." in text
         assert "costs ε = 1." in text
         assert "times the reach with 95% confidence" in text
         assert "14 units more or less above a reach change the choice" in text
         assert watch.seen == []
         assert db.left == tc.PureDP(epsilon=1)
     with year(tc.ZCDP(rho=1)) as db:
-        assert "is chosen privately for ρ = 0.02; the rest answers." in str(db.plan(COUNT, rho=0.2, reach="auto"))
+        assert "is chosen privately for ρ = 0.02. The rest answers." in str(db.plan(COUNT, rho=0.2, reach="auto"))
     with year() as db:
-        assert "the answer is charged after it." in str(db.plan(COUNT, error=50, reach="auto"))
+        assert "The answer is charged after it." in str(db.plan(COUNT, error=50, reach="auto"))
 
 
 # --- the order ------------------------------------------------------------------------------------------------------

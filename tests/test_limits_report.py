@@ -384,6 +384,6 @@ def test_the_command_chooses_a_reach(folder: Path) -> None:
     assert record["receipt"]["limits_chosen"]["reach"] >= 1
     assert record["left"] == {"epsilon": 900}
     planned = tacit(folder, "plan", "policy.toml", BY_MONTH, *options[:-2])
-    assert "is chosen privately for ε = 20; the rest answers." in planned.stdout
+    assert "is chosen privately for ε = 20. The rest answers." in planned.stdout
     wrong = tacit(folder, "query", "policy.toml", BY_MONTH, *options[:4], "--share", "1", "--yes")
     assert (wrong.returncode, "share" in wrong.stderr) == (2, True)

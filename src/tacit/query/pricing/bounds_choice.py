@@ -70,7 +70,9 @@ class BoundsChoice:
         least, most = WIDEST[self.kind]
         low, high = (min(max(end, least), most) for end in found)  # numbers of one kind
         low, high = (0 if 0 < low < high / _NEAR else low), (0 if low / _NEAR < high < 0 else high)  # type: ignore[operator]
-        return (low, high) if low < high else (low - 1, high + 1)  # type: ignore[operator,return-value]  # likewise
+        if low < high:  # type: ignore[operator]  # likewise
+            return low, high  # type: ignore[return-value]  # likewise
+        return (min(low, 0), max(high, 0)) if low else (0, 1)  # type: ignore[return-value]  # all values are equal
 
 
 def bounds_choice(plan: Plan, table: TablePolicy, column: str, cost: Cost) -> BoundsChoice:
