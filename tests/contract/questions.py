@@ -304,11 +304,14 @@ def trials(
     most: int = 3,
     relations: Sequence[Neighbours] = ("add/remove", "change one"),
     found: bool = False,
+    limits: Sequence[int] = (1, 1, 2, 2, 2, 3, 10**6),
 ) -> Trial:
-    """Draw a query, a table, and some neighbours of the table under the relation of its policy."""
+    """Draw a query, a table, and some neighbours of the table under the relation of its policy; max_groups and max_rows
+    are among `limits`.
+    """
     unit = draw(st.sampled_from(units))
     relation: Neighbours = draw(st.sampled_from(relations))
-    reach = st.sampled_from([1, 1, 2, 2, 2, 3, 10**6])
+    reach = st.sampled_from(limits)
     table = policy(unit, relation, draw(reach), draw(reach))
     values = draw(st.lists(st.sampled_from(UNITS[unit]), min_size=1, max_size=3, unique_by=repr))
     rows = draw(some_rows(values, [8, 12, 4, 1]))
