@@ -120,6 +120,7 @@ ON_A_TERMINAL: dict[tuple[str, ...], str] = {
 
 EACH_IN_A_CHILD = """
 import json, os, pty, sys
+import pyspark.sql  # each child would take a second for it
 from tacit.cli import main
 
 shown = []
@@ -134,11 +135,18 @@ for folder, words in json.loads(sys.argv[1]):
         try:
             main()
         finally:
+            sys.stderr.flush()
             os._exit(0)
-    os.waitpid(child, 0)
     os.close(other_end)
-    shown.append(os.read(terminal, 10_000).decode())
+    text = b""
+    try:
+        while part := os.read(terminal, 10_000):
+            text += part
+    except OSError:  # the child has closed the other end
+        pass
+    os.waitpid(child, 0)
     os.close(terminal)
+    shown.append(text.decode())
 print(json.dumps(shown))
 """
 
@@ -151,7 +159,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], str
         [sys.executable, "-c", EACH_IN_A_CHILD, json.dumps(cases)],
         env={**os.environ, "JAVA_HOME": "/no/such/java"},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=240,
         check=True,
