@@ -1,4 +1,8 @@
-"""`sampled(n)`: about every n-th case of a test runs under `make test`, the others under `make test-long`.
+"""Settings of all tests, and the marker `sampled`.
+
+No Hypothesis example has a deadline: the load of the machine must not fail a test.
+
+`sampled(n)`: about every n-th case of a test runs under `make test`, the others under `make test-long`.
 
 Parameters with few values keep all of them: each value is in at least one case that runs, so that no mechanism, model
 or direction is left out because a stride skips it.
@@ -12,6 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("tacit", deadline=None)
+settings.load_profile("tacit")
 
 ON_SPARK = ("test_engines_agree.py", "test_database_engines.py")
 """Files that ask Spark in tests whose names do not say so."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
@@ -198,16 +199,23 @@ def with_and_without() -> Iterator[list[Database]]:
         ]
 
 
+NUMBERS = count()
+
+
 def work(db: Database, sql: str) -> list[int]:
     """Return the numbers of tasks of the stages that Spark runs for a query, sorted, because some run side by side."""
     session = spark()
     if not hasattr(session, "sparkContext"):
         pytest.skip("Spark Connect has no status tracker")
-    tracker, context = session.sparkContext.statusTracker(), session.sparkContext._jsc.sc()
-    before = set(tracker.getJobIdsForGroup())
-    db.sql(sql, epsilon=1)
-    context.listenerBus().waitUntilEmpty()  # the tracker learns of stages a moment later
-    jobs = set(tracker.getJobIdsForGroup()) - before
+    context, group = session.sparkContext, f"query {next(NUMBERS)}"  # jobs that earlier tests left are in other groups
+    tracker = context.statusTracker()
+    context.setJobGroup(group, sql)
+    try:
+        db.sql(sql, epsilon=1)
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
+    context._jsc.sc().listenerBus().waitUntilEmpty()  # the tracker learns of stages a moment later
+    jobs = tracker.getJobIdsForGroup(group)
     stages = [stage for job in jobs if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
     return sorted(run.numTasks for stage in stages if (run := tracker.getStageInfo(stage)))
 
