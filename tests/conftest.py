@@ -6,11 +6,14 @@ No Hypothesis example has a deadline: the load of the machine must not fail a te
 
 Parameters with few values keep all of them: each value is in at least one case that runs, so that no mechanism, model
 or direction is left out because a stride skips it.
+
+Tests on Spark come first. Of parallel processes, then, one runs them all, and Java starts and warms up once.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -18,16 +21,22 @@ from hypothesis import settings
 settings.register_profile("tacit", deadline=None)
 settings.load_profile("tacit")
 
+ON_SPARK = ("test_engines_agree.py", "test_database_engines.py")
+"""Files that ask Spark in tests whose names do not say so."""
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases that are left out as long, before -m selects."""
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
+    """Mark the cases that are left out as long, before -m selects, and put tests on Spark first at the end."""
     cases = defaultdict[str, list[pytest.Function]](list)
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("sampled"):
             cases[item.nodeid.partition("[")[0]].append(item)
     for functions in cases.values():
         _mark_others(functions)
+    result = yield
+    items.sort(key=lambda item: "spark" not in item.nodeid.lower() and item.path.name not in ON_SPARK)
+    return result
 
 
 def _mark_others(functions: list[pytest.Function]) -> None:

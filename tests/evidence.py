@@ -12,17 +12,32 @@ alarm of the whole suite has probability below 1e-10.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import exp, inf, log
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
 from laws import Law
 
 FALSE_ALARM = 1e-13
+
+FIFTH, TENTH = Fraction(1, 5), Fraction(1, 10)
+
+
+def draws(brief: int, thorough: int) -> pytest.MarkDecorator:
+    """Run a test on few draws, which tell a law from one with an ε a fifth off; on many, a tenth off, in a long run.
+
+    Either way the test asserts the bound on its misses, with the number of draws that it has.
+    """
+    return pytest.mark.parametrize(
+        ("size", "off"), [(brief, FIFTH), pytest.param(thorough, TENTH, marks=pytest.mark.long)]
+    )
+
 
 Floats = npt.NDArray[np.float64]
 Sample = npt.NDArray[np.int64]

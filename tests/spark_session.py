@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+"""Options for a Java that lives for minutes on few cores: a quick compiler, and no threads that collect garbage."""
+
+
 @cache
 def spark() -> SparkSession:
     """Return the session; it writes to a temporary directory that is removed when the process ends."""
@@ -38,7 +42,7 @@ def spark() -> SparkSession:
         "spark.local.dir": str(folder / "local"),
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} {LIGHT_JAVA} -Xms1g",
     }
     builder = SparkSession.builder.master(where or "local[2]").appName("tacit")
     for name, value in settings.items():

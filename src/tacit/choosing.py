@@ -153,7 +153,7 @@ def with_loss(guarantee: Guarantee, loss: Fraction, delta: Number | None) -> Gua
 
 
 def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:
-    """Return a cost in the currency of another one."""
+    """Return a cost in the currency of a given one."""
     slack = like.delta if delta else None
     return Cost(rho=Exact(loss), delta=slack) if like.rho is not None else Cost(epsilon=Exact(loss), delta=slack)
 

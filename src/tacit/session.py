@@ -219,7 +219,7 @@ class Session:
             )
 
     def check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
-        """Check that a guarantee has no δ if the budget has none."""
+        """Check that a guarantee has no δ unless the budget has a δ."""
         if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self.ledger.budget).delta == 0:
             raise InvalidError("The budget has no δ, so delta cannot be used.", argument="delta", hint="Remove delta.")
 

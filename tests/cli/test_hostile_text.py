@@ -10,12 +10,15 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
+from command_server import CommandServer
 from hostile_text import KEYS, acting
 from tacit.query.policy.toml_lines import string
 
@@ -37,14 +40,22 @@ k = {{ keys = [{keys}] }}
 """
 
 
-def tacit(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+class Tacit(Protocol):
     """Run a command in a separate process; return stdout and stderr."""
-    command = [sys.executable, "-c", "from tacit.cli import main; main()", *arguments]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False, timeout=300)  # noqa: S603 - our own program
-    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    assert done.returncode == code, err
-    return out, err
+
+    def __call__(self, folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]: ...
+
+
+@pytest.fixture(scope="module")
+def tacit() -> Iterator[Tacit]:
+    with CommandServer() as server:
+
+        def run(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+            done = server.run(folder, *arguments)
+            assert done.returncode == code, done.stderr
+            return done.stdout, done.stderr
+
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_plan_query_and_ledger_show_escapes(folder: Path) -> None:
+def test_plan_query_and_ledger_show_escapes(tacit: Tacit, folder: Path) -> None:
     out, err = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1")
     assert not acting(out + err)
     assert "\\x1b[31m\\u202e\\nLeft: ε = 99 of ε = 99. [red]y[/red] :bomb:" in out
@@ -74,7 +85,7 @@ def test_plan_query_and_ledger_show_escapes(folder: Path) -> None:
     assert "\\x1b[31m\\u202e\\nLeft" in out
 
 
-def test_a_ledger_that_another_program_wrote_to_shows_escapes(folder: Path, tmp_path: Path) -> None:
+def test_a_ledger_that_another_program_wrote_to_shows_escapes(tacit: Tacit, folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     tacit(copy, "query", "policy.toml", "SELECT count(*) AS n FROM rows", "--epsilon", "1", "--yes")
@@ -91,7 +102,7 @@ def test_a_ledger_that_another_program_wrote_to_shows_escapes(folder: Path, tmp_
     assert not acting(out + err)
 
 
-def test_json_reads_back_exactly_and_is_safe_to_show(folder: Path) -> None:
+def test_json_reads_back_exactly_and_is_safe_to_show(tacit: Tacit, folder: Path) -> None:
     out, err = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "1", "--yes", "--json")
     assert not acting(out + err)
     answer = json.loads(out, parse_constant=pytest.fail)
@@ -116,7 +127,7 @@ def test_json_reads_back_exactly_and_is_safe_to_show(folder: Path) -> None:
     ],
     ids=["option", "command", "file", "table", "number", "column"],
 )
-def test_errors_on_stderr_show_escapes(folder: Path, arguments: list[str], as_json: bool) -> None:  # noqa: FBT001 - a parameter
+def test_errors_on_stderr_show_escapes(tacit: Tacit, folder: Path, arguments: list[str], as_json: bool) -> None:  # noqa: FBT001 - a parameter
     out, err = tacit(folder, *arguments, *(["--json"] if as_json else []), code=2)
     assert not acting(out + err)
     assert "\x1b" not in err
@@ -125,7 +136,7 @@ def test_errors_on_stderr_show_escapes(folder: Path, arguments: list[str], as_js
         assert json.loads(err)["error"]["code"] == 2
 
 
-def test_microdata_commands_show_escapes_and_pipe_exact_values(folder: Path) -> None:
+def test_microdata_commands_show_escapes_and_pipe_exact_values(tacit: Tacit, folder: Path) -> None:
     out, err = tacit(folder, "attack", "rows.csv", "--kind", "homogeneity", "--quasi", "k", "--sensitive", "sick")
     assert not acting(out + err)
     out, _ = tacit(
@@ -167,7 +178,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_spreadsheet_is_refused_where_it_does_nothing(folder: Path) -> None:
+def test_spreadsheet_is_refused_where_it_does_nothing(tacit: Tacit, folder: Path) -> None:
     _, err = tacit(folder, *ANONYMIZE, "--spreadsheet", "--out", "out.parquet", code=2)
     assert "--spreadsheet has no effect with the Parquet file 'out.parquet'" in err
     assert not (folder / "out.parquet").exists()

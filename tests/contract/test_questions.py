@@ -262,7 +262,8 @@ TWICE = Error(measured=lambda plan: in_table(plan, max_groups=2 * plan.table.gro
 
 @pytest.mark.parametrize("function", SPELLINGS)
 def test_a_planted_error_is_found_in_each_aggregate(function: str) -> None:
-    find(trials(["text"], of={function}), partial(is_found, TWICE), settings=SEARCH)
+    """Small limits, which rows exceed often, make the search short."""
+    find(trials(["text"], of={function}, limits=st.just((1, 1, None))), partial(is_found, TWICE), settings=SEARCH)
 
 
 def test_what_rows_without_a_unit_move_would_be_found() -> None:

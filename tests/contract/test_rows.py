@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract.examples import drawn
+from contract.examples import drawn, varied
 from contract.tables import Opener, Row
 from engines.expressions import KINDS, LIBRARY, VALUES, calls_of, expressions, kinds_of
 from row_values import Difference, differences, has_nul, random_rows, with_places
@@ -59,8 +59,8 @@ def test_expressions_mean_in_sql_what_they_mean_in_python(source: Source, kind: 
     ("name", "kind"), [(name, kind) for name in sorted(set(FUNCTIONS) - LIBRARY) for kind in kinds_of(name)]
 )
 def test_a_function_means_in_sql_what_it_means_in_python(source: Source, name: str, kind: Kind) -> None:
-    @settings(deadline=None, max_examples=drawn(2))
-    @given(st.lists(st.tuples(calls_of(name, kind, 0), st.booleans()), min_size=6, max_size=6))
+    @settings(deadline=None, max_examples=drawn(1))
+    @given(varied(st.lists(st.tuples(calls_of(name, kind, 0), st.booleans()), min_size=6, max_size=6)))
     def check(several: list[tuple[Expression, bool]]) -> None:
         assert not source.differences(
             *(Call("is_null", (call,), "boolean") if tests_null else call for call, tests_null in several)

@@ -201,7 +201,7 @@ def test_weights_far_apart_leave_the_heaviest_nearly_all() -> None:
     assert light[0].sigma == pytest.approx(1e12 * heavy[0].sigma)
 
 
-@pytest.mark.parametrize("kind", [tc.Laplace, tc.Gaussian])
+@pytest.mark.parametrize("kind", [tc.Laplace, pytest.param(tc.Gaussian, marks=pytest.mark.long)])
 def test_a_thousand_million_uses(kind: Kind) -> None:
     found = tc.calibrate(kind, sensitivity=1.0, uses=10**9, budget=BUDGET)
     assert found.spent.upper <= 1

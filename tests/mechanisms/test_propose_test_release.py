@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles_order
-from evidence import FALSE_ALARM, miss, p_value
+from evidence import FALSE_ALARM, draws, miss, p_value
 from oracles_bad_input import NOT_A_COLUMN, NOT_A_COUNT, NOT_A_SHARE, NOT_POSITIVE, RAGGED, SECRET, refused, short
 from oracles_divergence import MP, Shifted, hockey_stick, real
 from tacit import ApproxDP, ProposeTestRelease
@@ -186,18 +186,18 @@ def tally(values: list[float | None], centre: float, cuts: list[int]) -> list[in
     return [len(values) - noise.size, *(int(count) for count in counts)]
 
 
-def test_releases_fit_the_law() -> None:
+@draws(10_500, 60_000)
+def test_releases_fit_the_law(size: int, off: Fraction) -> None:
     one, distance = made(1, 1e-3, 5), 14
     cuts = [int(cut * 10) for cut in CUTS]
     laws = [
-        chances(Fraction(1) * factor, distance, 10 / factor, 12, cuts)
-        for factor in (Fraction(1), Fraction(11, 10), Fraction(9, 10))
+        chances(Fraction(1) * factor, distance, 10 / factor, 12, cuts) for factor in (Fraction(1), 1 + off, 1 - off)
     ]
     assert one.threshold == 12
-    counts = tally([_number(one.release(337, distance=distance)) for _ in range(60_000)], 337, cuts)
+    counts = tally([_number(one.release(337, distance=distance)) for _ in range(size)], 337, cuts)
     assert p_value(counts, laws[0]) > FALSE_ALARM
     for mutant in laws[1:]:
-        assert miss(mutant, laws[0], 60_000) < 1e-13
+        assert miss(mutant, laws[0], size) < 1e-13
         assert p_value(counts, mutant) < FALSE_ALARM
 
 

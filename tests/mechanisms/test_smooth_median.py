@@ -22,7 +22,7 @@ from scipy.stats import gamma, iqr, spearmanr
 
 import laws
 import oracles_order
-from evidence import FALSE_ALARM, fits
+from evidence import FALSE_ALARM, draws, fits
 from oracles_bad_input import NOT_A_COLUMN, NOT_A_SHARE, NOT_POSITIVE, SECRET, refused, short
 from oracles_divergence import MP, Shifted, hockey_stick, real
 from oracles_order import padded
@@ -219,14 +219,15 @@ def size_miss(size: int, factor: float) -> float:
     return float(gamma.sf(factor * low, size) if factor > 1 else gamma.cdf(factor * high, size))
 
 
-def test_releases_fit_the_law() -> None:
-    """A scale that is a tenth off would pass with a chance below 1e-12."""
+@draws(7_000, 26_000)
+def test_releases_fit_the_law(size: int, off: Fraction) -> None:
+    """A scale of an ε that is so far off would pass with a chance below 1e-12."""
     column, one = [2**24, 2**24 + 40, 2**24 + 90], made(20, 1e-3)
     centre, scale = by_hand(column, 20, one._decay)
-    noise = np.array([int(one.release(column)) - centre for _ in range(26_000)])
+    noise = np.array([int(one.release(column)) - centre for _ in range(size)])
     assert fits(noise, laws.Laplace(Fraction(scale)))
     assert size_p_value(noise, scale) > FALSE_ALARM
-    for factor in (10 / 9, 10 / 11):
+    for factor in (float(1 / (1 - off)), float(1 / (1 + off))):
         assert size_miss(noise.size, factor) < 1e-12
         assert size_p_value(noise, scale * factor) < FALSE_ALARM
 

@@ -14,6 +14,7 @@ from contract.plans import NAME, A, X, added_up, call, cells, is_unit, key, plan
 from contract.tables import KINDS, UNITS, Row, rows
 from postgres_server import Database, database
 from tacit.engines.duckdb.engine import open_duckdb
+from tacit.engines.postgres import engine as postgres
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres
 from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InvalidError
@@ -139,15 +140,22 @@ def test_many_measures_are_answered_in_several_statements_that_agree(clinic: Dat
     one = plan(table(groups=1), UNITS_HERE, *asked, UNITS_HERE, keys=[key(NAME, "a", "b")])
     with pytest.raises(InvalidError, match="too many parts"):
         engine.check(one)  # a bundle is never cut
-    bundles = tuple(Bundle(measures=(each,), contribution=9, nonnegative=False) for each in one.bundles[0].measures)
-    assert len(engine._statements(replace(one, bundles=bundles))) > 1
-    found = engine.measure(replace(one, bundles=bundles))
+    few = (UNITS_HERE, *asked[:220], UNITS_HERE)
+    many = replace(one, bundles=tuple(Bundle(measures=(each,), contribution=9, nonnegative=False) for each in few))
+    found = engine.measure(many)
+    assert len(engine._prepared(many, engine._statements)) > 1
     assert sum(found[0]) == 50
-    assert found == [found[0], *([5 * units for units in found[0]] if i > 5 else [0, 0] for i in range(450)), found[0]]
+    assert found == [found[0], *([5 * units for units in found[0]] if i > 5 else [0, 0] for i in range(220)), found[0]]
 
 
-def test_a_question_of_too_many_parts_is_refused_before_it_is_asked(engine: PostgresEngine) -> None:
-    reals = [call("divide", "real", X, Constant(1.0 + i, "real")) for i in range(900)]
+@pytest.mark.parametrize(("parts", "most"), [(90, 160), pytest.param(900, 1600, marks=pytest.mark.long)])
+def test_a_question_of_too_many_parts_is_refused_before_it_is_asked(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch, parts: int, most: int
+) -> None:
+    """A short run has a tenth of the parts, and of the columns that a statement may have."""
+    assert postgres._MOST_COLUMNS == 1600
+    monkeypatch.setattr(postgres, "_MOST_COLUMNS", most)
+    reals = [call("divide", "real", X, Constant(1.0 + i, "real")) for i in range(parts)]
     value = call("greatest", "real", *(call("divide", "real", one, X) for one in reals))
     with pytest.raises(InvalidError, match="too many parts"):
         engine.check(plan(table(), Measure(value=value, low=0, high=3)))

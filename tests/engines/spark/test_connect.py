@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from time import monotonic, sleep
@@ -18,6 +19,7 @@ import pytest
 
 import tacit as tc
 from contract.plans import key, plan, table
+from spark_session import LIGHT_JAVA
 from tacit.database import Database
 from tacit.engines.source import Source
 from tacit.engines.spark import sessions
@@ -58,7 +60,7 @@ def server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} {LIGHT_JAVA}",
     }
     said = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     main = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]"]
@@ -77,22 +79,42 @@ def server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(STARTED * 5):
+    for _ in range(STARTED * 10):
         assert process.poll() is None, "the server ended"
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:
-            sleep(0.2)
+            sleep(0.1)
         else:
             return
     pytest.fail("the server did not start")
 
 
+@dataclass
+class Servers:
+    """One server for all tests, and another when a test has killed it; each takes ten seconds to start."""
+
+    folders: pytest.TempPathFactory
+    started: ExitStack
+    running: tuple[str, subprocess.Popen[bytes]] | None = None
+
+    def get(self) -> tuple[str, subprocess.Popen[bytes]]:
+        """Return the URL of a server that runs, and its process."""
+        if self.running is None or self.running[1].poll() is not None:
+            self.running = self.started.enter_context(server(self.folders.mktemp("connect")))
+            session_on(self.running[0]).sql(MAKE)
+        return self.running
+
+
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with server(tmp_path_factory.mktemp("connect")) as (where, _):
-        session_on(where).sql(MAKE)
-        yield where
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    with ExitStack() as stack:
+        yield Servers(tmp_path_factory, stack)
+
+
+@pytest.fixture
+def url(servers: Servers) -> str:
+    return servers.get()[0]
 
 
 def session_on(url: str) -> SparkSession:
@@ -158,35 +180,6 @@ def opened_on(source: object, table: str | None = None) -> Database:
 ASKED = "SELECT ward, count(*) AS n FROM visits GROUP BY ward"
 
 
-def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(tmp_path: Path) -> None:
-    with server(tmp_path) as (where, process):
-        session_on(where).sql(MAKE)
-        db = opened_on(where, table="visits")
-        assert [ward for ward, _ in db.sql(ASKED, epsilon=1).rows()] == ["A", "B"]
-        reports = session_on(where).sql("SELECT X'00' AS report, X'00' AS parameters")
-        endless = opened_on(session_on(where).sql("SELECT id, 'A' AS ward FROM range(4000000000000)"))
-        Timer(4, process.kill).start()
-        start = monotonic()
-        with pytest.raises(SourceError) as caught:
-            endless.sql(ASKED, epsilon=1)
-        assert monotonic() - start < PATIENCE
-        assert caught.value.message == SOURCE_FAILED
-        assert endless.spent == tc.PureDP(epsilon=1)
-        process.wait()
-        for gone in (db, endless):
-            with pytest.raises(SourceError) as caught:
-                gone.sql(ASKED, epsilon=1)
-            assert caught.value.message == sessions.NOT_REACHED
-            assert gone.spent == tc.PureDP(epsilon=1)  # the second was not charged: the server was known to be gone
-            gone.close()
-        total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
-        with pytest.raises(SourceError) as caught:
-            total.add_spark(reports)
-        assert caught.value.message == sessions.NOT_REACHED
-        assert (caught.value.__context__, total.n) == (None, 0)
-        assert monotonic() - start < 2 * PATIENCE
-
-
 def test_reports_that_no_query_gives_are_a_failure_that_says_nothing_of_it(url: str) -> None:
     total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
     with pytest.raises(SourceError, match="Nothing was added") as caught:
@@ -230,3 +223,31 @@ def test_without_its_packages_it_is_said_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setattr(sessions, "find_spec", lambda name: None if name == "grpc" else object())
     with pytest.raises(MissingDriverError, match=r"pip install 'pyspark\[connect\]'"):
         open_spark("sc://127.0.0.1:1", table="visits")
+
+
+def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(servers: Servers) -> None:
+    where, process = servers.get()
+    db = opened_on(where, table="visits")
+    assert [ward for ward, _ in db.sql(ASKED, epsilon=1).rows()] == ["A", "B"]
+    reports = session_on(where).sql("SELECT X'00' AS report, X'00' AS parameters")
+    endless = opened_on(session_on(where).sql("SELECT id, 'A' AS ward FROM range(4000000000000)"))
+    Timer(2, process.kill).start()
+    start = monotonic()
+    with pytest.raises(SourceError) as caught:
+        endless.sql(ASKED, epsilon=1)
+    assert monotonic() - start < PATIENCE
+    assert caught.value.message == SOURCE_FAILED
+    assert endless.spent == tc.PureDP(epsilon=1)
+    process.wait()
+    for gone in (db, endless):
+        with pytest.raises(SourceError) as caught:
+            gone.sql(ASKED, epsilon=1)
+        assert caught.value.message == sessions.NOT_REACHED
+        assert gone.spent == tc.PureDP(epsilon=1)  # the second was not charged: the server was known to be gone
+        gone.close()
+    total = tc.local.GRR(domain=range(3), epsilon=1).aggregator()
+    with pytest.raises(SourceError) as caught:
+        total.add_spark(reports)
+    assert caught.value.message == sessions.NOT_REACHED
+    assert (caught.value.__context__, total.n) == (None, 0)
+    assert monotonic() - start < 2 * PATIENCE

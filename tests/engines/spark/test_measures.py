@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from contract.examples import varied
 from contract.homes import ARROW
 from contract.plans import added_up, cells, key, plan, plans, table
 from contract.tables import KINDS, Row, rows
@@ -72,16 +73,19 @@ CORNERS = [
 ]
 
 
-@settings(FEW, max_examples=3)
-@given(st.lists(grids("real"), min_size=20, max_size=20), st.lists(st.floats(), max_size=20))
+@settings(FEW, max_examples=2)
+@given(varied(st.lists(grids("real"), min_size=20, max_size=20)), st.lists(st.floats(), max_size=20))
 def test_doubles_are_put_on_the_grid_exactly(drawn: list[MeasureGrid], more: list[float]) -> None:
     asked = [*drawn, *CORNERS]
     values: list[float | None] = [None, nan, inf, -inf, 0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, *more]
     check(asked, values + [value for grid in asked for value in near(grid)], pa.float64())
 
 
-@settings(FEW, max_examples=2)
-@given(st.lists(grids("integer"), min_size=20, max_size=20), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
+@settings(FEW, max_examples=1)
+@given(
+    varied(st.lists(grids("integer"), min_size=20, max_size=20)),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
+)
 def test_integers_are_put_on_the_grid_exactly(drawn: list[MeasureGrid], more: list[int]) -> None:
     whole = Column("x", "integer")
     asked = [*drawn, MeasureGrid(whole, Fraction(2) ** 1000, 1, 2), MeasureGrid(whole, Fraction(1, 2**130), -5, 5)]
@@ -116,8 +120,8 @@ def opened_on(data: Sequence[Row]) -> tuple[SparkEngine, pa.Table]:
     return open_spark(frame_of(pa.table(columns))), pa.table(columns)
 
 
-@settings(FEW, max_examples=5)
-@given(plans(groups=2**62), rows(40))
+@settings(FEW, max_examples=4)
+@given(plans(groups=2**62), varied(rows(40)))
 def test_plans_measure_what_brute_force_and_duckdb_say(asked: Plan, data: list[Row]) -> None:
     spark, arrow = opened_on(data)
     duckdb = open_duckdb(arrow, threads=1)
@@ -130,8 +134,8 @@ def test_plans_measure_what_brute_force_and_duckdb_say(asked: Plan, data: list[R
         duckdb.close()
 
 
-@settings(FEW, max_examples=3)
-@given(plans(groups=2), rows(40))
+@settings(FEW, max_examples=2)
+@given(plans(groups=2), varied(rows(40)))
 def test_a_unit_keeps_as_many_cells_as_it_may(asked: Plan, data: list[Row]) -> None:
     spark, _ = opened_on(data)
     counted = plan(asked.table, Measure(value=None, per="unit"), keys=asked.keys, where=asked.where)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import tomllib
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spark_session import LIGHT_JAVA
 from tacit.engines.spark import sessions, start
 
 POLICY = """
@@ -37,9 +37,13 @@ UNSAID = ("JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "S
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a table and its policy, and a folder beside it for temporary files."""
-    made = tmp_path / "work"
-    for one in (made, tmp_path / "temporary"):
+    return filled(tmp_path)
+
+
+def filled(place: Path) -> Path:
+    """Make a folder with a table and its policy, and a folder beside it for temporary files."""
+    made = place / "work"
+    for one in (made, place / "temporary"):
         one.mkdir()
     pq.write_table(pa.table({"id": [1, 1, 2, 3], "ward": ["A", "B", "A", None]}), made / "visits.parquet")
     (made / "visits.toml").write_text(POLICY, encoding="utf-8")
@@ -52,7 +56,7 @@ def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedPr
     return subprocess.run(  # noqa: S603 - our own words
         [sys.executable, *words],
         cwd=folder,
-        env={**kept, "TMPDIR": str(folder.parent / "temporary"), **environment},
+        env={**kept, "TMPDIR": str(folder.parent / "temporary"), "SPARK_SUBMIT_OPTS": LIGHT_JAVA, **environment},
         capture_output=True,
         text=True,
         timeout=240,
@@ -104,31 +108,70 @@ def test_a_wrong_java_home_is_told_in_one_object_without_its_value(folder: Path)
     assert left(folder) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "begins"),
-    [
-        (("init", "spark:sales.visits"), "Starting Spark …\r\nError: Spark could not be started"),
-        (
-            ("plan", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\nError: tables.visits: Spark could not be",
-        ),
-        (
-            ("query", "visits.toml", GOOD, "--epsilon", "1"),
-            "Starting Spark …\r\nError: tables.visits: Spark could not be",
-        ),
-        (("query", "visits.toml", GOOD, "--epsilon", "1", "--json"), '{"schema": 1, "error"'),
-        (("init", "sc://127.0.0.1:1", "--table", "visits"), "Error: The Spark Connect server could not be reached"),
-        (("init", "visits.csv"), "Error: "),
-    ],
-)
-def test_a_terminal_is_told_that_spark_is_being_started(words: tuple[str, ...], begins: str, folder: Path) -> None:
+ON_A_TERMINAL: dict[tuple[str, ...], str] = {
+    ("init", "spark:sales.visits"): "Starting Spark …\r\nError: Spark could not be started",
+    ("plan", "visits.toml", GOOD, "--epsilon", "1"): "Starting Spark …\r\nError: tables.visits: Spark could not be",
+    ("query", "visits.toml", GOOD, "--epsilon", "1"): "Starting Spark …\r\nError: tables.visits: Spark could not be",
+    ("query", "visits.toml", GOOD, "--epsilon", "1", "--json"): '{"schema": 1, "error"',
+    ("init", "sc://127.0.0.1:1", "--table", "visits"): "Error: The Spark Connect server could not be reached",
+    ("init", "visits.csv"): "Error: ",
+}
+"""Commands, and what a terminal shows first."""
+
+EACH_IN_A_CHILD = """
+import json, os, pty, sys
+import pyspark.sql  # each child would take a second for it
+from tacit.cli import main
+
+shown = []
+for folder, words in json.loads(sys.argv[1]):
     terminal, other_end = pty.openpty()
-    command = [sys.executable, "-c", "from tacit.cli import main; main()", *words]
-    environment = {**os.environ, "JAVA_HOME": "/no/such/java"}
-    subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=other_end, check=False)  # noqa: S603 - our own words
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(other_end, 2)
+        sys.argv = ["tacit", *words]
+        try:
+            main()
+        finally:
+            sys.stderr.flush()
+            os._exit(0)
     os.close(other_end)
-    said = os.read(terminal, 10_000).decode()
+    text = b""
+    try:
+        while part := os.read(terminal, 10_000):
+            text += part
+    except OSError:  # the child has closed the other end
+        pass
+    os.waitpid(child, 0)
     os.close(terminal)
+    shown.append(text.decode())
+print(json.dumps(shown))
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], str]:
+    """What a terminal shows of each command, where Java is missing; tacit is imported once for all of them."""
+    cases = [(str(filled(tmp_path_factory.mktemp("terminal"))), words) for words in ON_A_TERMINAL]
+    done = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-c", EACH_IN_A_CHILD, json.dumps(cases)],
+        env={**os.environ, "JAVA_HOME": "/no/such/java"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+    return dict(zip(ON_A_TERMINAL, json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize(("words", "begins"), ON_A_TERMINAL.items())
+def test_a_terminal_is_told_that_spark_is_being_started(
+    words: tuple[str, ...], begins: str, shown: dict[tuple[str, ...], str]
+) -> None:
+    said = shown[words]
     assert said.startswith(begins)
     assert said.count("Starting") == begins.count("Starting")
 

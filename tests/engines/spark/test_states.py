@@ -11,7 +11,7 @@ import pytest
 import tacit as tc
 from children import ended, forked
 from contract.plans import plan, table
-from spark_session import spark
+from spark_session import LIGHT_JAVA, spark
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
 from tacit.engines.sql.engine import FAILED, ResultRows, StatementParameters
@@ -102,13 +102,15 @@ def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None
 
 KILLED = """
 import os
+import sys
 from threading import Timer
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 import tacit as tc
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-frame = builder.config("spark.driver.memory", "512m").getOrCreate().sql("SELECT id AS u FROM range(4000000000000)")
+builder = builder.config("spark.driver.memory", "512m").config("spark.driver.extraJavaOptions", sys.argv[1])
+frame = builder.getOrCreate().sql("SELECT id AS u FROM range(4000000000000)")
 db = tc.open(frame, unit="u", max_rows=1, budget=tc.PureDP(epsilon=10))
 Timer(3, os.kill, (SparkContext._gateway.proc.pid, 9)).start()
 for ask in (db.sql, db.sql):
@@ -127,7 +129,7 @@ except tc.SourceError as error:
 
 def test_a_java_that_is_killed_fails_one_question_and_is_told_before_the_next() -> None:
     done = subprocess.run(  # noqa: S603 - our own words
-        [sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", KILLED, LIGHT_JAVA], capture_output=True, text=True, timeout=120, check=True
     )
     spent = str(tc.PureDP(epsilon=1))
     failed, charged, ended, spent_then, refused = done.stdout.splitlines()

@@ -68,9 +68,19 @@ CASES: list[tuple[tuple[Ask, ...], Mapping[str, float] | float, int | None]] = [
 ]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("asks", "wanted", "assume"), CASES)
-@pytest.mark.parametrize("cost", [{}, {"delta": Fraction(1, 10**6)}, {"by_rho": Fraction(1)}])
+DELTA = {"delta": Fraction(1, 10**6)}
+SLOW = [(DELTA, CASES[place]) for place in (0, 2, 3, 5)]
+"""With δ, a case takes seconds."""
+
+
+@pytest.mark.parametrize(
+    ("asks", "wanted", "assume", "cost"),
+    [
+        pytest.param(*case, cost, marks=[pytest.mark.long] * ((cost, case) in SLOW))
+        for cost in ({}, DELTA, {"by_rho": Fraction(1)})
+        for case in CASES
+    ],
+)
 def test_errors_are_met_and_hardly_less_would_do(
     asks: tuple[Ask, ...], wanted: Mapping[str, float] | float, assume: int | None, cost: dict[str, Fraction]
 ) -> None:
