@@ -62,6 +62,7 @@ def measured(opened: object, one: Plan) -> list[int]:
     return list(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("value", [A, X, D, M], ids=lambda value: value.kind)
 def test_every_engine_counts_hostile_values_alike(engine: Opener, value: Column) -> None:
     rows = [{**ROW, "u": place % 7 or None, value.name: one} for place, one in enumerate(HOSTILE[value.name])]

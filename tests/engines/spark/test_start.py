@@ -153,7 +153,7 @@ print(json.dumps(shown))
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], str]:
-    """What a terminal shows of each command, where Java is missing; tacit is imported once for all of them."""
+    """The text that a terminal shows of each command where Java is missing; tacit is imported once for all of them."""
     cases = [(str(filled(tmp_path_factory.mktemp("terminal"))), words) for words in ON_A_TERMINAL]
     done = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-c", EACH_IN_A_CHILD, json.dumps(cases)],

@@ -27,7 +27,7 @@ from tacit.safe_text import as_html, visible
 
 NO_LIMITS = Limits()
 TENTH = Fraction(1, 10)
-"""The part of a query's cost that chooses limits or measures what a reach cuts, unless the query sets a different part."""
+"""The part of a query's cost that chooses limits or measures what a reach cuts, unless it sets another share."""
 
 QueryForm: TypeAlias = Literal["rows", "table", "crosstab"]
 _MANY_UNITS = 10**9
