@@ -14,9 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import limits_data
+import limits_tumult
 import limits_visits
 import numpy as np
-from limits_tacit import EPSILONS, TIMES, Case, cases, errors
+from limits_tacit import EPSILONS, TIMES, Case, Errors, cases, errors
 from query_data import FOLDER
 from query_fresh import PIPELINE_DP, TUMULT, Contestant
 from report import Part, Verdict, machine, table, verdict_table, write_section
@@ -28,6 +29,7 @@ PEERS = {
     "Tumult": (Contestant("tumult_limits", TUMULT.peer), 5),
 }
 CAP = 7200
+COMPUTED = "Tumult, computed"
 MOST_GROUPED, MOST_WHOLE = 1.5, 5.0
 
 INTRODUCTION = """\
@@ -40,10 +42,10 @@ query; a tenth of it chooses the limits."""
 TEXT = """\
 ### Error with limits that are chosen
 
-Tables: `zipf` has {zipf:,} units whose numbers of rows follow Zipf's law with exponent 1.8, up to 100,000, in 50 groups.
-`months` has 50,000 units with a row in each of twelve months. `heavy` has 50,000 units with 1 + Poisson(5) rows, and
-one with a tenth of all rows, in 50 groups. `adult` has a row for each unit, in 70 groups. Sums are of x in [0, 100].
-These bounds are public for all contestants.
+Tables: `zipf` has {zipf:,} units whose numbers of rows follow Zipf's law with exponent 1.8, up to 100,000, in 50
+groups. `months` has 50,000 units with a row in each of twelve months. `heavy` has 50,000 units with 1 + Poisson(5)
+rows, and one with a tenth of all rows, in 50 groups. `adult` has a row for each unit, in 70 groups. Sums are of x in
+[0, 100]. These bounds are public for all contestants.
 
 "Best" is the fixed reach, known with hindsight, whose expected error is least, at all of ε. It is computed: the cut is
 exact and the noise has its law. The other errors are ratios to this error. "auto" is `reach="auto"`: the mean of
@@ -55,7 +57,9 @@ max_contributions_per_partition, for which its choice assumes 1. "Rows known" is
 that limit were known with hindsight; it is computed. The bench draws the rows that count as PipelineDP does; the choice
 and the noise are PipelineDP's own. *Tumult* cannot choose MaxRowsPerID. The bench uses the upper bound that its
 `get_bounds` finds for the number of rows of a unit. For the sum of all rows, each unit's sum is clipped to the bounds
-that `get_bounds` finds for such sums. The releases are {pipelinedp} of PipelineDP and {tumult} of Tumult.
+that `get_bounds` finds for such sums. "Computed" is the expected error of these steps of Tumult, with draws of the
+bound from its law. Verdicts use it where Tumult itself was not run ("–"). The releases are {pipelinedp} of PipelineDP
+and {tumult} of Tumult.
 
 {findings}"""
 
@@ -73,6 +77,8 @@ def main() -> None:
         versions = {"tacit": version("tacit"), "duckdb": version("duckdb")}
         for peer, reply in replies.items():
             versions |= _add(found, peer, reply.result())
+    for case in found:
+        case.others[COMPUTED] = Errors(limits_tumult.expected(case.model, case.epsilon), 0.0, ())
     part = Part(_text(found), _verdicts(found))
     text = "\n\n".join(
         [INTRODUCTION, machine(versions), verdict_table(part.verdicts + visits.verdicts), part.text, visits.text]
@@ -89,8 +95,9 @@ def _replies(peer: str, tables: Mapping[str, Path], *, stored: bool) -> dict[str
         file = FOLDER / f"limits-{peer.lower()}-{name}.json"
         try:
             if not stored:
-                request = {"path": str(path), "keys": limits_data.keys(name, path), "epsilons": EPSILONS}
-                file.write_text(json.dumps(contestant.ask("limits", cap=CAP, times=times, **request)))
+                keys = limits_data.keys(name, path)
+                reply = contestant.ask("limits", cap=CAP, path=str(path), keys=keys, epsilons=EPSILONS, times=times)
+                file.write_text(json.dumps(reply))
             results[name] = json.loads(file.read_text())
         except (Missing, OSError) as error:
             print(f"{peer}, {name}: {error}", flush=True)
@@ -128,6 +135,7 @@ def _text(found: Sequence[Case]) -> str:
         "PipelineDP",
         "rows known",
         "Tumult",
+        "computed",
     ]
     rows = [
         [
@@ -157,7 +165,8 @@ def _others(case: Case) -> list[str]:
     pipeline, tumult = (case.others.get(name) for name in PEERS)
     known = None if pipeline is None else case.with_known_rows(pipeline.limits) / case.best
     ratios = [None if peer is None else peer.mean / case.best for peer in (pipeline, tumult)]
-    return ["–" if ratio is None else short(ratio) for ratio in (ratios[0], known, ratios[1])]
+    computed = case.others[COMPUTED].mean / case.best
+    return ["–" if ratio is None else short(ratio) for ratio in (ratios[0], known, ratios[1], computed)]
 
 
 def _verdicts(found: Sequence[Case]) -> list[Verdict]:
@@ -177,7 +186,8 @@ def _verdicts(found: Sequence[Case]) -> list[Verdict]:
 
 def _beside(label: str, peer: str, part: Sequence[Case]) -> Verdict:
     """Return whether no error is above that of a library by more than two standard errors."""
-    ratios = [(*case.released.ratio(case.others[peer]), case) for case in part if peer in case.others]
+    known = [case.others.get(peer, case.others[COMPUTED] if peer == "Tumult" else None) for case in part]
+    ratios = [(*case.released.ratio(other), case) for case, other in zip(part, known, strict=True) if other]
     target = "≤ 1, or within 2 standard errors"
     if not ratios:
         return Verdict(label, target, "–", None)

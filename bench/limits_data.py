@@ -7,7 +7,8 @@ Each table has the columns unit, key and x. The first three have values x from a
 * Heavy: units have 1 + Poisson(5) rows, and one more unit has a tenth of all rows; rows are in 50 random groups.
 * Adult: the census table that the tests ship; a row is a unit, the groups are occupations by race, x is the age.
 
-A fifth table has the visits of a clinic: 500,000 rows, of which one person has 55,812 and any other at most 64.
+A fifth table has the visits of a clinic: 500,000 rows. One person has 55,812 of them, and no other
+person has more than 64.
 """
 
 from __future__ import annotations

@@ -57,12 +57,12 @@ class Model:
     @cached_property
     def size(self) -> Reals:
         """The number of rows of each unit."""
-        return np.bincount(self.unit, self.rows)
+        return np.bincount(self.unit, self.rows).astype(float)
 
     @cached_property
     def truth(self) -> Reals:
         """The true answer of each group."""
-        return np.bincount(self.group, self.amount, self.groups)
+        return np.bincount(self.group, self.amount, self.groups).astype(float)
 
     def error(self, reach: int, epsilon: float) -> float:
         """Return the expected error, averaged over groups, of tacit with a fixed reach."""
@@ -76,21 +76,20 @@ class Model:
         index = int(np.argmin(errors))
         return ladder[index], errors[index]
 
-    def chosen(self, choice: Choice, epsilon: float) -> dict[int, float]:
+    def chosen(self, choice: Choice) -> dict[int, float]:
         """Return the probability of each reach that tacit can choose."""
-        del epsilon
         exponents = np.array([float(x) for x in choice.exponents(self._sizes(shares=self.statistic == "sum"))])
         weights = np.exp(exponents - exponents.max())
         return dict(zip(choice.candidates, (weights / weights.sum()).tolist(), strict=True))
 
     def automatic(self, choice: Choice, epsilon: float) -> float:
         """Return the expected error of tacit with a reach that it chooses, over the law of the choice."""
-        chances = self.chosen(choice, epsilon)
+        chances = self.chosen(choice)
         rest = (1 - SHARE) * epsilon
         return sum(chance * self.error(reach, rest) for reach, chance in chances.items() if chance)
 
     def box(self, max_groups: int, max_rows: int, epsilon: float) -> float:
-        """Return the expected error with at most so many groups of a unit, and rows in each, chosen at random.
+        """Return the expected error with `max_groups` groups of a unit and `max_rows` rows in each, chosen at random.
 
         The cut is taken at its expectation.
         """
@@ -122,8 +121,8 @@ def models(path: Path, keys: list[str]) -> dict[tuple[Statistic, bool], Model]:
         cells = frame.assign(key=frame["key"] if grouped else 0).groupby(["unit", "key"])["x"].agg(["size", "sum"])
         unit, group = (cells.index.get_level_values(level).to_numpy(np.int64) for level in (0, 1))
         rows, total = cells["size"].to_numpy(float), cells["sum"].to_numpy(float)
-        for statistic, amount in (("count", rows), ("sum", total)):
-            results[statistic, grouped] = Model(  # type: ignore[index]  # mypy widens the words to str
-                statistic, len(keys) if grouped else 1, unit, group, rows, amount
-            )
+        amounts: dict[Statistic, Reals] = {"count": rows, "sum": total}
+        for statistic, amount in amounts.items():
+            groups = len(keys) if grouped else 1
+            results[statistic, grouped] = Model(statistic, groups, unit, group, rows, amount)
     return results

@@ -76,6 +76,7 @@ def _answer(
     """Ask once for each limit that was chosen, for the copies that chose it."""
     values: dict[int, list[float]] = {}
     for limit in sorted(set(limits)):
+        _progress(f"{statistic} with the limit {limit:g}, ε = {epsilon:g}")
         values |= ask([copy for copy, chosen in enumerate(limits) if chosen == limit], limit)
     ordered = [values[copy] for copy in range(len(limits))]
     return Answer(statistic=statistic, grouped=True, epsilon=epsilon, limits=limits, values=ordered)
@@ -88,9 +89,14 @@ def _sum(groups: Any) -> Any:  # noqa: ANN401 - the library has no types
 def _bounds(session: Any, column: str, copies: list[int], budget: Any) -> list[float]:  # noqa: ANN401 - the library has no types
     """Return the upper bound of a column of units, for each copy."""
     groups = QueryBuilder("t").enforce(MaxRowsPerID(1)).groupby(KeySet.from_dict({"copy": copies}))
+    _progress(f"bounds of {column}")
     found = session.evaluate(groups.get_bounds(column, upper_bound_column="high"), budget).collect()
     bounds = {row["copy"]: row["high"] for row in found}
     return [bounds[copy] for copy in copies]
+
+
+def _progress(text: str) -> None:
+    print(f"Tumult: {text} …", file=sys.stderr, flush=True)
 
 
 def _session(frame: DataFrame) -> Any:  # noqa: ANN401 - the library has no types
@@ -108,7 +114,7 @@ def _spark() -> SparkSession:
     folder = mkdtemp()
     atexit.register(rmtree, folder, ignore_errors=True)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.showConsoleProgress", "false")
     spark = builder.config("spark.sql.warehouse.dir", folder).config("spark.driver.memory", "5g").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
