@@ -71,12 +71,14 @@ def main() -> None:
     stored = parser.parse_args().stored
     tables = limits_data.tables()
     with ThreadPoolExecutor(len(PEERS)) as pool:  # errors are measured, not times, so all may run at once
-        replies = {name: pool.submit(_replies, name, tables, stored=stored) for name in PEERS}
+        runs = [] if stored else [pool.submit(_run, name, tables) for name in PEERS]
         found = [case for name, path in tables.items() for case in cases(name, path, limits_data.keys(name, path))]
         visits = limits_visits.measure()
-        versions = {"tacit": version("tacit"), "duckdb": version("duckdb")}
-        for peer, reply in replies.items():
-            versions |= _add(found, peer, reply.result())
+        for run in runs:
+            run.result()
+    versions = {"tacit": version("tacit"), "duckdb": version("duckdb")}
+    for peer in PEERS:
+        versions |= _add(found, peer)
     for case in found:
         case.others[COMPUTED] = Errors(limits_tumult.expected(case.model, case.epsilon), 0.0, ())
     part = Part(_text(found), _verdicts(found))
@@ -87,37 +89,34 @@ def main() -> None:
     write_section("limits", text)
 
 
-def _replies(peer: str, tables: Mapping[str, Path], *, stored: bool) -> dict[str, object]:
-    """Return the reply of a library for each table; leave out the tables on which it failed."""
+def _run(peer: str, tables: Mapping[str, Path]) -> None:
+    """Run a library on all tables and store its replies."""
     contestant, times = PEERS[peer]
-    results: dict[str, object] = {}
     for name, path in tables.items():
-        file = FOLDER / f"limits-{peer.lower()}-{name}.json"
+        file, keys = _file(peer, name), limits_data.keys(name, path)
+        file.unlink(missing_ok=True)
         try:
-            if not stored:
-                keys = limits_data.keys(name, path)
-                reply = contestant.ask("limits", cap=CAP, path=str(path), keys=keys, epsilons=EPSILONS, times=times)
-                file.write_text(json.dumps(reply))
-            results[name] = json.loads(file.read_text())
-        except (Missing, OSError) as error:
+            reply = contestant.ask("limits", cap=CAP, path=str(path), keys=keys, epsilons=EPSILONS, times=times)
+        except Missing as error:
             print(f"{peer}, {name}: {error}", flush=True)
-    return results
+        else:
+            file.write_text(json.dumps(reply))
 
 
-def _add(found: Iterable[Case], peer: str, replies: Mapping[str, object]) -> dict[str, str]:
-    """Add the errors of a library to all cases, and return its versions."""
+def _file(peer: str, table_name: str) -> Path:
+    return FOLDER / f"limits-{peer.lower()}-{table_name}.json"
+
+
+def _add(found: Iterable[Case], peer: str) -> dict[str, str]:
+    """Add the stored errors of a library to all cases that it answered, and return its versions."""
     versions: dict[str, str] = {}
     for case in found:
-        reply = replies.get(case.table)
-        if not isinstance(reply, dict):
-            continue
+        file = _file(peer, case.table)
+        reply = json.loads(file.read_text()) if file.exists() else {"versions": {}, "answers": []}
         versions |= reply["versions"]
         for answer in reply["answers"]:
-            if (answer["statistic"], answer["grouped"], answer["epsilon"]) == (
-                case.statistic,
-                case.grouped,
-                case.epsilon,
-            ):
+            question = answer["statistic"], answer["grouped"], answer["epsilon"]
+            if question == (case.statistic, case.grouped, case.epsilon):
                 case.others[peer] = errors(answer["values"], case.model.truth, answer["limits"])
     return versions
 

@@ -1,6 +1,6 @@
 """Compute the expected error of Tumult Analytics with limits from its `get_bounds`, without Spark.
 
-The steps are those of tmlt.core 0.18 (`create_bounds_measurement`, `SparseVectorPrefixSums`). Values are counted by
+The steps are those of tmlt.core 0.19 (`create_bounds_measurement`, `SparseVectorPrefixSums`). Values are counted by
 their power of two. The bound is the first power whose noisy prefix sum reaches a noisy threshold, 95 % of all values.
 The noise is two-sided geometric, of scale 4/ε for a prefix sum and 2/ε for the threshold. The worker `tumult_limits`
 runs the library itself, which takes minutes for each query on a busy machine.

@@ -15,12 +15,13 @@ import atexit
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, get_args
 
-from limits_serve import HIGH, LOW, SHARE, Answer, Request, serve
+from limits_serve import HIGH, LOW, SHARE, Answer, Request, Statistic, serve
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tmlt.analytics import (  # type: ignore[import-not-found]  # installed in the library's environment only
@@ -44,34 +45,21 @@ def answers(request: Request) -> Iterator[Answer]:
     by_row, by_unit = _session(rows), _session(units)
     for epsilon in request.epsilons:
         first, rest = PureDPBudget(SHARE * epsilon), PureDPBudget((1 - SHARE) * epsilon)
-        limits = {column: _bounds(by_unit, column, copies, first) for column in ("n", "s")}
-
-        def totals(column: str, chosen: list[int], limit: float, rest: Any = rest) -> dict[int, list[float]]:  # noqa: ANN401 - the library has no types
-            groups = QueryBuilder("t").enforce(MaxRowsPerID(1)).groupby(KeySet.from_dict({"copy": chosen}))
-            found = by_unit.evaluate(groups.sum(column, 0, limit, name="answer"), rest).collect()
-            return {row["copy"]: [float(row["answer"])] for row in found}
-
-        def groups(statistic: str, chosen: list[int], limit: float, rest: Any = rest) -> dict[int, list[float]]:  # noqa: ANN401 - the library has no types
-            keys = KeySet.from_dict({"copy": chosen, "key": request.keys})
-            bounded = QueryBuilder("t").enforce(MaxRowsPerID(int(limit))).groupby(keys)
-            query = bounded.count(name="answer") if statistic == "count" else _sum(bounded)
-            found = {(row["copy"], row["key"]): float(row["answer"]) for row in by_row.evaluate(query, rest).collect()}
-            return {copy: [found[copy, key] for key in request.keys] for copy in chosen}
-
-        n, s = limits["n"], limits["s"]
-        for statistic, sizes, column in (("count", n, "n"), ("sum", s, "s")):
-            yield _answer(statistic, epsilon, n, lambda chosen, limit, name=statistic: groups(name, chosen, limit))
-            whole = _answer(statistic, epsilon, sizes, lambda chosen, limit, name=column: totals(name, chosen, limit))
-            yield Answer(
-                statistic=whole.statistic, grouped=False, epsilon=epsilon, limits=whole.limits, values=whole.values
-            )
+        most_rows, most_sum = (_bounds(by_unit, column, copies, first) for column in ("n", "s"))
+        for statistic in get_args(Statistic):
+            groups = partial(_by_group, by_row, rest, statistic, request.keys)
+            yield _answer(statistic, epsilon, most_rows, groups, grouped=True)
+            whole = partial(_whole, by_unit, rest, "n" if statistic == "count" else "s")
+            yield _answer(statistic, epsilon, most_rows if statistic == "count" else most_sum, whole, grouped=False)
 
 
 def _answer(
-    statistic: Any,  # noqa: ANN401 - one of two words
+    statistic: Statistic,
     epsilon: float,
     limits: list[float],
     ask: Callable[[list[int], float], dict[int, list[float]]],
+    *,
+    grouped: bool,
 ) -> Answer:
     """Ask once for each limit that was chosen, for the copies that chose it."""
     values: dict[int, list[float]] = {}
@@ -79,7 +67,36 @@ def _answer(
         _progress(f"{statistic} with the limit {limit:g}, ε = {epsilon:g}")
         values |= ask([copy for copy, chosen in enumerate(limits) if chosen == limit], limit)
     ordered = [values[copy] for copy in range(len(limits))]
-    return Answer(statistic=statistic, grouped=True, epsilon=epsilon, limits=limits, values=ordered)
+    return Answer(statistic=statistic, grouped=grouped, epsilon=epsilon, limits=limits, values=ordered)
+
+
+def _by_group(
+    session: Any,  # noqa: ANN401 - the library has no types
+    budget: Any,  # noqa: ANN401 - the library has no types
+    statistic: Statistic,
+    keys: list[str],
+    copies: list[int],
+    limit: float,
+) -> dict[int, list[float]]:
+    """Return the answers by group, with at most `limit` rows of a unit."""
+    bounded = QueryBuilder("t").enforce(MaxRowsPerID(int(limit)))
+    groups = bounded.groupby(KeySet.from_dict({"copy": copies, "key": keys}))
+    query = groups.count(name="answer") if statistic == "count" else _sum(groups)
+    found = {(row["copy"], row["key"]): float(row["answer"]) for row in session.evaluate(query, budget).collect()}
+    return {copy: [found[copy, key] for key in keys] for copy in copies}
+
+
+def _whole(
+    session: Any,  # noqa: ANN401 - the library has no types
+    budget: Any,  # noqa: ANN401 - the library has no types
+    column: str,
+    copies: list[int],
+    limit: float,
+) -> dict[int, list[float]]:
+    """Return the sums of a column of units, each clipped to a limit."""
+    groups = QueryBuilder("t").enforce(MaxRowsPerID(1)).groupby(KeySet.from_dict({"copy": copies}))
+    found = session.evaluate(groups.sum(column, 0, limit, name="answer"), budget).collect()
+    return {row["copy"]: [float(row["answer"])] for row in found}
 
 
 def _sum(groups: Any) -> Any:  # noqa: ANN401 - the library has no types
