@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import hypot
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from tacit.database import Database
 from tacit.quotes import ChoosingQuote
 
 EPSILONS = (0.1, 1.0)
-TIMES = {True: 20, False: 20}  # releases by group, and of the whole table
+TIMES = 20
 _LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
 
@@ -27,11 +26,6 @@ class Errors:
     mean: float
     deviation: float
     limits: Sequence[float]
-
-    def ratio(self, other: Errors) -> tuple[float, float]:
-        """Return the ratio of this mean to another, and its standard error."""
-        value = self.mean / other.mean
-        return value, value * hypot(self.deviation / self.mean, other.deviation / other.mean)
 
 
 def errors(values: Sequence[Sequence[float]], truth: Reals, limits: Sequence[float]) -> Errors:
@@ -54,6 +48,7 @@ class Case:
     released: Errors
     expected: float
     others: dict[str, Errors] = field(default_factory=dict)
+    computed: dict[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
@@ -62,8 +57,12 @@ class Case:
 
     def with_known_rows(self, max_groups: Sequence[float]) -> float:
         """Return the least expected error of max_groups that were drawn, if the best max_rows were known."""
+        return min(self.with_rows(max_groups, max_rows) for max_rows in _LADDER)
+
+    def with_rows(self, max_groups: Sequence[float], max_rows: int) -> float:
+        """Return the expected error of max_groups that were drawn, and a given max_rows."""
         rest = (1 - SHARE) * self.epsilon
-        return min(float(np.mean([self.model.box(int(g), m, rest) for g in max_groups])) for m in _LADDER)
+        return float(np.mean([self.model.box(int(limit), max_rows, rest) for limit in max_groups]))
 
 
 def sql(statistic: Statistic, *, grouped: bool) -> str:
@@ -101,7 +100,7 @@ def cases(table: str, path: Path, keys: list[str]) -> Iterator[Case]:
         query = sql(statistic, grouped=grouped)
         for epsilon in EPSILONS:
             print(f"tacit: {table}, {query}, ε = {epsilon:g} …", flush=True)
-            releases = [release(db, query, keys, epsilon) for _ in range(TIMES[grouped])]
+            releases = [release(db, query, keys, epsilon) for _ in range(TIMES)]
             quote = db.plan(query, epsilon=epsilon, reach="auto")
             if not isinstance(quote, ChoosingQuote):
                 raise TypeError("a reach is chosen for a table with units")
