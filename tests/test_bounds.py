@@ -308,7 +308,7 @@ def test_the_bounds_are_in_the_receipt_and_in_the_digest() -> None:
         ({"day": (date(2026, 1, 2), date(2026, 1, 1))}, "two dates"),
         ({3: (0, 1)}, "bounds must be a mapping from columns"),
         ([("cost", (0, 1))], "bounds must be a mapping from columns"),
-        ({"cost": "auto"}, r"bounds\['cost'\] must be two numbers or two dates here, not 'auto'"),
+        ("auto", "bounds must be a mapping from columns"),
     ],
 )
 def test_wrong_bounds_are_refused_before_the_charge(bounds: Any, says: str) -> None:  # noqa: ANN401 - wrong on purpose

@@ -147,13 +147,13 @@ def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
         assert "is chosen privately for ε = 0.2. The rest answers." in text
         assert "costs ε = 1." in text
         assert "times the reach with 95% confidence" in text
-        assert "14 units more or less above a reach change the choice" in text
+        assert "The choice is accurate to about 48 units." in text
         assert watch.seen == []
         assert db.left == tc.PureDP(epsilon=1)
     with year(tc.ZCDP(rho=1)) as db:
         assert "is chosen privately for ρ = 0.02. The rest answers." in str(db.plan(COUNT, rho=0.2, reach="auto"))
     with year() as db:
-        assert "The answer is charged after it." in str(db.plan(COUNT, error=50, reach="auto"))
+        assert "The answer is charged after it: about ε = " in str(db.plan(COUNT, error=50, reach="auto"))
 
 
 # --- the order ------------------------------------------------------------------------------------------------------

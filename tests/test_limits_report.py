@@ -151,7 +151,7 @@ def test_twelve_rows_of_each_need_a_reach_of_twelve() -> None:
         for query in (None, BY_MONTH):
             report = db.limits(query, epsilon=EXACT, spend=1)
             assert report.reach == 12
-            assert "With reach = 12, about 0 units (0 to 1) have more rows" in report.why
+            assert "Use reach = 12. About 0 units (0 to 1) have more rows" in report.why
         assert report.groups == 12
         assert report.noise_a_row == pytest.approx(1)
 
@@ -331,7 +331,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_prints_a_report_and_spends(folder: Path) -> None:
     done = tacit(folder, "limits", "policy.toml", "--epsilon", "400", "--spend", "1", "--yes")
     assert done.returncode == 0
-    assert "With reach = 12, about 0 units" in done.stdout
+    assert "Use reach = 12. About 0 units" in done.stdout
     assert "Spent ε = 400; left ε = 600." in done.stderr
     grouped = tacit(folder, "limits", "policy.toml", BY_MONTH, "--epsilon", "400", "--yes", "--json")
     record = json.loads(grouped.stdout)

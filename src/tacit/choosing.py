@@ -15,10 +15,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from tacit.errors import InvalidError, TacitError
+from tacit.errors import InvalidError, TacitError, UnusedOptionError
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED
+from tacit.query.expressions import columns as names
 from tacit.query.formatting import spell
 from tacit.query.plan import Plan
 from tacit.query.policy.limits import column_kind
@@ -27,13 +28,12 @@ from tacit.query.pricing.price import Cost, Price, price, whole_event
 from tacit.query.pricing.reach_choice import ReachChoice, answerable, epsilon_of_rho, reach_choice
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release
-from tacit.quotes import ChoosingQuote, SessionQuote, Settled, at_reach
+from tacit.quotes import USUAL_REACH, ChoosingQuote, SessionQuote, Settled, at_reach
 
 if TYPE_CHECKING:
     from tacit.session import Session
 
 Guarantee = PureDP | ApproxDP | ZCDP
-_USUAL_REACH = 10
 
 
 def quote(session: Session, question: Question) -> SessionQuote:
@@ -44,6 +44,7 @@ def quote(session: Session, question: Question) -> SessionQuote:
     chooses_reach = question.limits.automatic and plan.table.unit is not None
     if not chooses_reach and not columns:
         return session.priced(plan, question)
+    _check_used(plan, columns)
     session.check_currency(question.cost)
     if question.cost.error is not None:
         return _quote_for_error(session, plan, probe, question, chooses_reach=chooses_reach)
@@ -81,7 +82,7 @@ def _quote_for_error(
             argument="bounds",
             hint="Give epsilon or rho instead of error, or find bounds with db.bounds.",
         )
-    usual = session.priced(session.plan_of(at_reach(probe, _USUAL_REACH)), at_reach(probe, _USUAL_REACH))
+    usual = session.priced(session.plan_of(at_reach(probe, USUAL_REACH)), at_reach(probe, USUAL_REACH))
     guarantee = usual.price.guarantee
     in_rho = isinstance(guarantee, ZCDP)
     cost = to_fraction(guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon, "cost") * question.share
@@ -150,6 +151,16 @@ def with_loss(guarantee: Guarantee, loss: Fraction, delta: Number | None) -> Gua
         return ZCDP(rho=Exact(loss))
     slack = to_fraction(0 if delta is None else delta, "delta")
     return ApproxDP(epsilon=Exact(loss), delta=Exact(slack)) if slack else PureDP(epsilon=Exact(loss))
+
+
+def _check_used(plan: Plan, columns: tuple[str, ...]) -> None:
+    """Raise InvalidError if bounds are to be chosen of a column whose values the query does not aggregate."""
+    used = {name for each in plan.aggregates if each.ask.bounds for value in each.ask.values for name in names(value)}
+    for column in columns:
+        if column not in used:
+            raise UnusedOptionError(
+                f"bounds[{column!r}]", "in this query, which aggregates no values of it", hint="Leave it out."
+            )
 
 
 def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:

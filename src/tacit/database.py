@@ -459,11 +459,11 @@ class Database:
 def _question(query: str, options: Options) -> Question:
     """Return a query with its cost and options, checked."""
     keys, share, measure_cut = options.get("keys"), options.get("share"), options.get("measure_cut")
-    chooses = options.get("reach") == AUTO or AUTO in (options.get("bounds") or {}).values()
+    bounds: object = options.get("bounds")
+    chooses = options.get("reach") == AUTO or (isinstance(bounds, Mapping) and AUTO in bounds.values())
     if share is not None and measure_cut is None and not chooses:
-        raise UnusedOptionError(
-            "share", 'without reach="auto" or measure_cut', hint="Add one of them, or leave it out."
-        )
+        when = 'without reach="auto", bounds that are "auto", or measure_cut'
+        raise UnusedOptionError("share", when, hint="Add one of them, or leave out share.")
     return Question(
         query=query,
         cost=Cost(

@@ -19,6 +19,9 @@ from tacit.query.results.quote import Question, Quote
 if TYPE_CHECKING:
     from tacit.session import Session
 
+USUAL_REACH = 10
+"""The reach at which the cost of a choice for an error is computed."""
+
 _TOTALS = ("count", "count_units", "count_distinct", "sum", "table_count")
 
 
@@ -82,6 +85,7 @@ class ChoosingQuote(SessionQuote):
             each.column: {
                 "bounds": [str(end) for end in settled.bounds[each.column]],
                 "law": "the outermost bins of a noisy histogram",
+                "found": settled.bounds[each.column] != each.default,
                 "units_that_a_bin_needs": each.needed,
                 "event": to_json(each.event),
             }
@@ -92,7 +96,10 @@ class ChoosingQuote(SessionQuote):
     def _errors(self) -> list[tuple[str, str]]:
         """Return the error of each noisy output for each row of the reach, if it grows with the reach."""
         if self.question.cost.error is not None:
-            return [(name, "the error that is asked for") for name in self.unknown]
+            asked = self.question.cost.error
+            errors = asked if isinstance(asked, Mapping) else dict.fromkeys(self.unknown, asked)
+            texts = {name: f"off by at most {plain(float(error))}" for name, error in errors.items()}
+            return [(name, texts.get(name, "the answer will have an interval")) for name in self.unknown]
         share = percent(self.confidence)
         at_one = super(ChoosingQuote, self).error
         return [
@@ -101,6 +108,14 @@ class ChoosingQuote(SessionQuote):
             else (name, "the error is not known before; the answer will have an interval")
             for name in self.unknown
         ]
+
+    def _cost_after(self) -> str:
+        """Return what the answer costs after the choice, if an error is given."""
+        if isinstance(self.price.guarantee, ZCDP):
+            return "The answer is charged after it, by as much as the error needs at that reach."
+        each = float((self.price.chosen or 0) / self.question.share) / USUAL_REACH
+        example = f"such as {48 * each:.3g} at reach 48"
+        return f"The answer is charged after it: about ε = {each:.3g} times the reach, {example}."
 
     def _is_total(self, name: str) -> bool:
         """Return whether an output is a count or a sum whose noise is a multiple of the reach."""
@@ -113,7 +128,7 @@ class ChoosingQuote(SessionQuote):
         """Return what is chosen, and at which cost."""
         chosen = float(self.price.chosen or 0)
         part = f"{'ρ' if isinstance(self.price.guarantee, ZCDP) else 'ε'} = {chosen:.4g}"
-        rest = "The answer is charged after it." if self.question.cost.error is not None else "The rest answers."
+        rest = "The rest answers." if self.question.cost.error is None else self._cost_after()
         columns = [repr(each.column) for each in self.bounds_choices]
         names = [
             *(["the reach"] if self.choice is not None else []),
@@ -124,7 +139,7 @@ class ChoosingQuote(SessionQuote):
         if self.choice is not None:
             lines.append(
                 f"The reach is the number of rows as which each unit (column {self.plan.table.unit!r}) counts at most. "
-                f"{self.choice.resolution:,} units more or less above a reach change the choice; fewer hardly do."
+                f"The choice is accurate to about {self.choice.resolution:,} units."
             )
         lines += [
             f"Bounds of {each.column!r} can be found if a bin holds the values of {each.needed:,} units or more."

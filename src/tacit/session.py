@@ -58,6 +58,7 @@ from tacit.version import VERSION
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
 SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+_MOST_UNITS = 10**7
 T = TypeVar("T")
 
 
@@ -184,6 +185,12 @@ class Session:
             sizes = shown_plan(plan)
             terms = price(sizes, question.cost)
             self.check_delta(terms.guarantee)
+            if terms.noise[0].scale > _MOST_UNITS:
+                raise InvalidError(
+                    f"The cost is too small for a report: its noise would be about {terms.noise[0].scale:,.0f} units.",
+                    argument="epsilon or rho",
+                    hint="Use a larger cost.",
+                )
             return SessionQuote(sizes, terms, question.confidence, None, self, question)
 
     def limits(self, question: Question, spend: Cost) -> LimitsReport:

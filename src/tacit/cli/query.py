@@ -300,7 +300,7 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "assume": quote.assume,
         "limits": _limits_json(quote),
         "bounds": quote.question.limits.record() if isinstance(quote, SessionQuote) else {},
-        "not_counted": limits_note(quote.plan),
+        "not_counted": None if isinstance(quote, ChoosingQuote) else limits_note(quote.plan),
         "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }

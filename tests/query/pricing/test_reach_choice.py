@@ -210,7 +210,7 @@ def test_the_exponents_are_those_of_the_module() -> None:
         assert exponent == choice.epsilon * score / 2 - module._PENALTIES[j]
     assert module._PENALTIES[0] == 0
     assert all(
-        abs(float(cost) - 2 * np.log(reach)) < 1e-3 for cost, reach in zip(module._PENALTIES, CANDIDATES, strict=True)
+        abs(float(cost) - 2.5 * np.log(reach)) < 1e-3 for cost, reach in zip(module._PENALTIES, CANDIDATES, strict=True)
     )
 
 
@@ -245,7 +245,7 @@ def test_listed_groups_are_counted_and_found_groups_are_guessed() -> None:
     for plan, groups, delta in ((listed, 3, None), (found, GUESSED_GROUPS, 1e-6), (both, GUESSED_GROUPS, 1e-6)):
         noise = price(plan, Cost(epsilon=1, delta=delta)).noise
         choice = reach_choice(plan, noise, Fraction(1, 10), upto(8), fixed=False)
-        assert set(choice.targets) == {Fraction(groups * noise_a_row(plan, noise))}
+        assert set(choice.targets) == {Fraction(groups * noise_a_row(plan, noise)) + 60}
         assert choice.candidates == (1, 2, 3, 4, 6, 8)
         assert [one.name for one in choice.plan.within] == [one.name for one in plan.keys if one.values is not None]
         assert choice.plan.keys == ()
@@ -253,8 +253,10 @@ def test_listed_groups_are_counted_and_found_groups_are_guessed() -> None:
 
 def test_the_target_for_a_count_is_groups_over_epsilon() -> None:
     """The mean absolute noise of a count at a reach of 1 is 1/ε: exactly, since Laplace noise has the scale 1/ε."""
-    assert set(map(float, choice_for(spend=Fraction(2)).targets)) == {3 / 2}
-    assert set(map(float, choice_for(spend=Fraction(2), neighbours="change one").targets)) == {3.0}
+    choice = choice_for(spend=Fraction(2))
+    assert set(map(float, choice.targets)) == {3 / 2 + 6 / choice.epsilon}
+    changed = choice_for(spend=Fraction(2), neighbours="change one")
+    assert set(map(float, changed.targets)) == {3 + 6 / changed.epsilon}
 
 
 @pytest.mark.parametrize("reach", [1, 10])
@@ -263,7 +265,9 @@ def test_with_a_given_error_the_target_falls_with_the_reach(reach: int) -> None:
     plan = plan_of(policy(groups=None, rows=None, reach=reach), ask_for("count"), keys=KEYS)
     noise = price(plan, Cost(epsilon=Fraction(reach, 5))).noise
     choice = reach_choice(plan, noise, Fraction(1, 10), upto(16), fixed=True)
-    assert list(map(float, choice.targets)) == pytest.approx([3 * 5 / candidate for candidate in choice.candidates])
+    assert list(map(float, choice.targets)) == pytest.approx(
+        [3 * 5 / candidate + 60 for candidate in choice.candidates]
+    )
 
 
 def test_a_sum_of_one_sign_takes_shares_and_others_count_units() -> None:
@@ -341,8 +345,8 @@ def test_candidates_are_limits_that_can_be_given() -> None:
 
 
 def test_an_epsilon_that_is_too_small_is_refused() -> None:
-    assert choice_for(Fraction(1, 10)).resolution == 28
-    with pytest.raises(InvalidError, match="is too small: it could tell") as caught:
+    assert choice_for(Fraction(1, 10)).resolution == 95
+    with pytest.raises(InvalidError, match="is too small: the choice would be pure chance") as caught:
         choice_for(Fraction(1, 10**8))
     assert caught.value.argument == "reach"
     assert caught.value.hint == "Use a larger cost or a larger share, or give reach as a number."

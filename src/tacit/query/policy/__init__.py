@@ -114,5 +114,6 @@ def _unlimited(other: str) -> InvalidError:
     return InvalidError(
         f"This query needs a limit: reach, the largest number of rows of one unit that count in an answer; {other}",
         argument="reach",
-        hint="Pass reach= to the query or to tacit.open, or add it to the policy.",
+        hint="Pass reach= (--reach) to the query or to tacit.open, or add it to the policy. "
+        'With reach="auto" the query chooses it privately; db.limits (tacit limits) reports what each reach would cut.',
     )

@@ -58,8 +58,9 @@ class Limits:
                 raise bad_value(name, value, _REQUIREMENT + (', or "auto"' if name == "reach" else ""))
         bounds: object = _NO_BOUNDS if self.bounds is None else self.bounds
         if not isinstance(bounds, Mapping) or not all(isinstance(name, str) for name in bounds):
-            raise bad_value("bounds", bounds, "a mapping from columns to pairs, such as {'cost': (0, 500)}")
-        object.__setattr__(self, "bounds", MappingProxyType(dict(bounds)))
+            raise bad_value("bounds", bounds, "a mapping from columns to pairs or \"auto\", such as {'cost': (0, 500)}")
+        pairs = {name: (pair.low, pair.high) if hasattr(pair, "low") else pair for name, pair in bounds.items()}
+        object.__setattr__(self, "bounds", MappingProxyType(pairs))  # a result of `db.bounds` is a pair as well
 
     @property
     def automatic(self) -> bool:

@@ -10,7 +10,9 @@ N ≤ T, and else minus the number of units that would have to change for that; 
 in place of ε, the noise is the same for every reach, and Tⱼ = G·b/Rⱼ: the reach that is best at the ε that it costs.
 
 **The law.** Rⱼ is chosen with probability proportional to exp(ε·sⱼ/2 - cⱼ), where cⱼ ≥ 0 is a public constant, close to
-2·ln Rⱼ. The constants keep a reach that is far too large unlikely, whose noise would be worse than any cut.
+2.5·ln Rⱼ. The constants keep a reach that is far too large unlikely, whose noise would be worse than any cut. For the
+same reason 6/ε is added to each Tⱼ: a number of units below that looks like none, and without it an empty tail of
+candidates would score almost as well as the best one. Both numbers were chosen on made-up tables (`bench/limits.py`).
 
 **Privacy.** One unit that comes, goes or changes its rows moves every N(R) by at most 1, so every score moves by at
 most 1: it is a maximum of functions that do. For two neighbouring tables ln(pⱼ/pⱼ') = ε(sⱼ - sⱼ')/2 - ln(Z/Z'), and the
@@ -51,7 +53,9 @@ GUESSED_GROUPS: Final = 50
 """The number of groups that the rule assumes if groups are found in the data."""
 
 _SHARP = 1024
-_PENALTIES: Final = tuple(Fraction(round(2 * log(reach) * _SHARP), _SHARP) for reach in CANDIDATES)
+_STEEP = 2.5
+_PENALTIES: Final = tuple(Fraction(round(_STEEP * log(reach) * _SHARP), _SHARP) for reach in CANDIDATES)
+_MARGIN = 6
 _MOST_UNITS = 10**7
 _ON_SQUARES = ("var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "corr")
 
@@ -76,8 +80,8 @@ class ReachChoice:
 
     @property
     def resolution(self) -> int:
-        """The number of units above 1 row at which a reach of 2 becomes as likely as a reach of 1."""
-        return ceil(2 * _PENALTIES[1] / self.epsilon)
+        """The number of units above 1 row, more than T, at which a reach of 2 becomes as likely as a reach of 1."""
+        return ceil((_MARGIN + 2 * _PENALTIES[1]) / self.epsilon)
 
     def record(self, reach: int) -> dict[str, object]:
         """Return the choice and its result, for a receipt."""
@@ -124,12 +128,13 @@ def reach_choice(
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
     target = Fraction(groups * noise_a_row(plan, noise))
     own = plan.table.reach or 1  # `target` is G·b/own if the noise b is fixed
-    targets = tuple(target * own / reach if fixed else target for reach in candidates)
+    margin = _MARGIN / epsilon
+    targets = tuple((target * own / reach if fixed else target) + margin for reach in candidates)
     choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
     if choice.resolution > _MOST_UNITS:
         raise InvalidError(
-            f"The part of the cost that chooses the reach is too small: it could tell {choice.resolution:,} units or "
-            "more from none.",
+            "The part of the cost that chooses the reach is too small: the choice would be pure chance, accurate to "
+            f"about {choice.resolution:,} units.",
             argument="reach",
             hint="Use a larger cost or a larger share, or give reach as a number.",
         )

@@ -6,6 +6,8 @@ answers, in HTML and charts, in JSON and in receipts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tacit.query.aggregates.cut import cut_share
 from tacit.query.expressions import columns
 from tacit.query.formatting import listed, plain
@@ -27,6 +29,24 @@ def limits_note(plan: Plan) -> str | None:
     text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
     left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them"
     return visible(f"{text[0].upper()}{text[1:]}; {left_out}.")
+
+
+def choice_notes(context: Mapping[str, object]) -> list[str]:
+    """Return what was chosen privately for an answer, and a warning about bounds that were not found."""
+    chosen = context.get("limits_chosen")
+    if not isinstance(chosen, Mapping):
+        return []
+    lines = [f"reach = {chosen['reach']:,} was chosen privately."] if "reach" in chosen else []
+    for name, found in chosen.get("bounds", {}).items():
+        low, high = found["bounds"]
+        if found["found"]:
+            lines.append(f"The bounds {low} … {high} of {name} were chosen privately.")
+        else:
+            lines.append(
+                f"Careful: no bounds of {name} were found at this cost, so {low} … {high} were used. Values beyond "
+                "them are clipped, and the result may be far from the truth."
+            )
+    return [visible(line) for line in lines]
 
 
 def cut_notes(plan: Plan) -> list[str]:

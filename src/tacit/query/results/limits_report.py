@@ -120,15 +120,15 @@ class LimitsReport:
     def why(self) -> str:
         """The reason for the recommended reach, in one sentence."""
         row = self.table.dicts()[SHOWN_EDGES.index(self.reach)]
-        units = f"about {row['units_above']:,} units ({row['units_above_low']:,} to {row['units_above_high']:,})"
-        lost = "lose rows, how many is not known"
+        units = f"{row['units_above']:,} units ({row['units_above_low']:,} to {row['units_above_high']:,})"
+        lost = "how many rows they lose is not known and may be many"
         if row["rows_cut"] is not None:
             most = SHOWN_EDGES[self._rows.cap]
             together = f"lose about {row['rows_cut']:,} rows together (up to {most:,} rows a unit)"
-            lost = f"{together}, {_some(row['cut'])} a group on average"
+            lost = f"they {together}, {_some(row['cut'])} a group on average"
         return (
-            f"With reach = {self.reach:,}, {units} have more rows and {lost}; the noise is about {_some(row['noise'])} "
-            "a group. A larger reach would probably add more noise than it saves."
+            f"Use reach = {self.reach:,}. About {units} have more rows; {lost}. The mean noise is "
+            f"{_some(row['noise'])} a group. A larger reach would probably add more noise than it saves."
         )
 
     @property
@@ -169,7 +169,7 @@ class LimitsReport:
 
     def _shown(self) -> str:
         share = percent(self.confidence)
-        return f"{self._printed()}\nIntervals hold with {share} confidence each; noise, cut and error are of one group."
+        return f"{self._printed()}\nIntervals hold with {share} confidence each; noise and cut are means of one group."
 
     def _printed(self) -> Table:
         """Return the table with its intervals in words."""
@@ -180,7 +180,9 @@ class LimitsReport:
             tuple(_with_interval(row, "rows_cut") for row in rows),
             *(tuple(_some(row[name]) for row in rows) for name in ("noise", "cut", "error")),
         )
-        return Table(("reach", "units above", "rows cut", "noise", "cut", "error"), ("text",) * 6, columns)
+        most = SHOWN_EDGES[self._rows.cap]
+        cut = f"rows cut (up to {most:,} a unit)"
+        return Table(("reach", "units above", cut, "mean noise", "cut", "both"), ("text",) * 6, columns)
 
     def __repr__(self) -> str:
         """Return the recommended reach and the cost in one line."""

@@ -30,7 +30,7 @@ from tacit.query.pricing.partition_selection import Find, GroupIndices, Selected
 from tacit.query.pricing.price import Price
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.intervals import interval, read_confidence
-from tacit.query.results.limits_note import cut_notes, limits_note
+from tacit.query.results.limits_note import choice_notes, cut_notes, limits_note
 from tacit.query.results.margin_table import margin_table
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
@@ -143,7 +143,8 @@ class Release:
     @property
     def notes(self) -> list[str]:
         """Sentences that belong under the answer: on its intervals, and on what the limits leave out."""
-        return [note for note in (self.interval_note, limits_note(self.plan)) if note is not None]
+        notes = (self.interval_note, *choice_notes(self.context), limits_note(self.plan))
+        return [note for note in notes if note is not None]
 
     @property
     def cut(self) -> Table | None:
@@ -208,7 +209,11 @@ class Release:
             [ends for *_, ends in bars],
             confidence=confidence,
             note=interval_note(self.plan, self.found_groups, confidence),
-            caption=[note for note in (limits_note(self.plan), *cut_notes(self.plan)) if note is not None],
+            caption=[
+                note
+                for note in (*choice_notes(self.context), limits_note(self.plan), *cut_notes(self.plan))
+                if note is not None
+            ],
         )
 
     def _label(self, cell: Cell) -> str:

@@ -176,7 +176,8 @@ class OutputBuilder:
         x = getattr(value.expression, "name", "x")
         raise refused(
             f"{function} needs bounds, and {lack if bare else f'the range of a value {inputs} cannot be proved'}",
-            f"Write {function}(clamp({x}, low, high)) with public bounds, or ask the data's steward to declare bounds.",
+            f"Write {function}(clamp({x}, low, high)) with public bounds, give bounds (--bounds) to the query, or add "
+            "them to the policy. db.bounds (tacit bounds) finds them privately.",
         )
 
     def _measured(self, node: exp.Expr, ask: Ask) -> TypedExpression:
