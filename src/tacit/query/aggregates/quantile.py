@@ -55,7 +55,7 @@ from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 _MOST_BINS = 4096
-_FINE, _MOST_BITS, _EXACT = 20, 62, 2**53
+_FINE, _MOST_BITS, _EXACT = 20, 62, 2**51
 _HALF = Fraction(1, 2)
 _RANK = 3.0
 _FEW = 4
