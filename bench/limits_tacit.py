@@ -102,7 +102,7 @@ def cases(table: str, path: Path, keys: list[str]) -> Iterator[Case]:
             print(f"tacit: {table}, {query}, ε = {epsilon:g} …", flush=True)
             releases = [release(db, query, keys, epsilon) for _ in range(TIMES)]
             quote = db.plan(query, epsilon=epsilon, reach="auto")
-            if not isinstance(quote, ChoosingQuote):
+            if not isinstance(quote, ChoosingQuote) or quote.choice is None:
                 raise TypeError("a reach is chosen for a table with units")
             expected = model.automatic(quote.choice, epsilon)
             reach, best = model.best(epsilon)
