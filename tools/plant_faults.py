@@ -81,7 +81,20 @@ def copy_tree(target: Path) -> Path:
 def run(mutant: Mutant, tree: Path) -> Outcome:
     """Plant a fault in a copy, run its tests until the first failure, and restore the copy."""
     start, original = time.monotonic(), mutant.plant(tree)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-p", "no:cacheprovider", *mutant.tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-m",
+        "not long",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "faulthandler_timeout=0",
+        *mutant.tests,
+    ]
     try:
         done = subprocess.run(
             command,
