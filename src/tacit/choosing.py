@@ -38,7 +38,7 @@ Guarantee = PureDP | ApproxDP | ZCDP
 
 def quote(session: Session, question: Question) -> SessionQuote:
     """Quote a query with limits that are chosen; if each row is a unit, a reach is not needed and not chosen."""
-    probe = _with_bounds(session, question, _widest(session, question))
+    probe = _with_bounds(question, _widest(session, question))
     plan = session.plan_of(at_reach(probe, 1) if question.limits.automatic else probe)
     columns = question.limits.automatic_bounds
     chooses_reach = question.limits.automatic and plan.table.unit is not None
@@ -179,8 +179,7 @@ def _widest(session: Session, question: Question) -> dict[str, tuple[float, floa
     return {column: WIDEST.get(kind, (0, 1)) for column, kind in kinds.items()}
 
 
-def _with_bounds(session: Session, question: Question, bounds: dict[str, tuple[float, float]]) -> Question:
-    del session
+def _with_bounds(question: Question, bounds: dict[str, tuple[float, float]]) -> Question:
     given = {**question.limits.column_bounds, **bounds}
     return replace(question, limits=replace(question.limits, bounds=given))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tacit.cli import output_files
 from tacit.cli.output import STOPPED, put, put_json, say, working
-from tacit.cli.query import Access, ask_consent, check_ledger
+from tacit.cli.query import Access, ask_consent, check_ledger, new_ledger_announced
 from tacit.database import Database
 from tacit.errors import NOTHING_SPENT
 from tacit.query.formatting import amounts, spell
@@ -48,7 +48,7 @@ class ReportOptions:
 def run(access: Access, options: ReportOptions, *, json: bool, yes: bool, chart: str | None) -> int:
     """Print what the report costs, ask for consent, charge it, and print it."""
     output_files.check_chart(chart)
-    with access.open(json=json) as db:
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
         with unspent():
             check_ledger(db)
         quote = options.plan(db)
@@ -57,8 +57,12 @@ def run(access: Access, options: ReportOptions, *, json: bool, yes: bool, chart:
             if not consent:
                 say(NOTHING_SPENT)
                 return STOPPED if consent is None else 0
-        with working("Reading the data …"):
-            report = options.release(db)
+        try:
+            with working("Reading the data …"):
+                report = options.release(db)
+        except KeyboardInterrupt:
+            say("Interrupted. If the report was already charged, the charge stays.")
+            return STOPPED
         if json:
             put_json({**report.to_dict(), "cost": amounts(report.cost), "left": amounts(db.left)})
         else:

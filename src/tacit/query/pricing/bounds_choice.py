@@ -100,5 +100,6 @@ def bounds_choice(plan: Plan, table: TablePolicy, column: str, cost: Cost) -> Bo
 
 
 def _numbers(bounds: tuple[Fraction, Fraction], kind: Kind) -> NumberPair:
-    low, high = bounds
+    least, most = (Fraction(end) for end in WIDEST[kind])
+    low, high = (min(max(end, least), most) for end in bounds)
     return (int(low), int(high)) if kind == "integer" else (float(low), float(high))
