@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from query_data import truth
 from query_fresh import OPENDP, PIPELINE_DP, SMARTNOISE, TACIT, TUMULT, Contestant
-from query_serve import EVERY, HIGHEST, KEYS, STATISTICS, Query
+from query_serve import EVERY, KEYS, STATISTICS, Query
 from report import Part, Verdict, table
 from rounds import short
 from serve import Missing
@@ -18,19 +18,19 @@ from serve import Missing
 EPSILON = 1.0
 LONGEST = 100_000
 CHANCE = 1.05  # two to three standard errors of the ratio of two such quantiles
-ALONE = [(name,) for name in EVERY]
+SINGLE = {"median", "quantile"}  # see `query_single`
+ALONE = [(name,) for name in EVERY if name not in SINGLE]
 QUERIES = [*ALONE, tuple(STATISTICS)]
 KNOWN = {"mean", "units", "variance", "deviation"}  # the tuned query differs for these
-SLOW = {"median", "quantile"}
 
 TEXT = """\
 ### Error at equal ε
 
-The 95 % quantile of |released − true| over 50 groups of about 2,400 rows. The number of releases is in the header; for
-quantiles it is half of that. ε = {epsilon:g} for the whole query, without δ. Each statistic is first queried alone;
+The 95 % quantile of |released − true| over 50 groups of about 2,400 rows. The number of releases is in the header.
+ε = {epsilon:g} for the whole query, without δ. Each statistic is first queried alone;
 then count, sum and mean are queried together ("of all"). x is in [0, 100], with mean 40. Every unit of this table is
 within every bound: it has two groups of at most five rows, and the bounds allow and charge for 3 × 5. All errors are
-therefore noise. A ratio above {chance:g} is unlikely to be chance. The quantile is at {highest:g}. "Units" and
+therefore noise. A ratio above {chance:g} is unlikely to be chance. "Units" and
 "different" count distinct units and values. Variance and deviation are those of the population. "Tuned" is opendp with
 the queries of an expert: for a mean, a count and a sum of x − 50, which also give the sum; for variance and deviation,
 a sum of squares as well; for units, one row per unit.
@@ -73,7 +73,6 @@ def measure(path: Path, *, everyone: bool) -> Part:
     text = TEXT.format(
         epsilon=EPSILON,
         chance=CHANCE,
-        highest=HIGHEST,
         findings=table(header, rows),
         notes=NOTES.format(epsilon=EPSILON) if everyone else "",
     )
@@ -89,8 +88,7 @@ def _errors(name: str, entry: Entry, path: Path, true_values: Mapping[str, np.nd
             results |= {f"{statistic} {suffix}": "–" for statistic in statistics}
             continue
         print(f"errors of {name}: {', '.join(statistics)} …", flush=True)
-        times = entry.times // (2 if SLOW & set(statistics) else 1)
-        query = Query(str(path), "unit", statistics, EPSILON, times, entry.tuned, LONGEST)
+        query = Query(str(path), "unit", statistics, EPSILON, entry.times, entry.tuned, LONGEST)
         try:
             values = entry.contestant.ask("errors", query)["values"]
         except Missing as missing:

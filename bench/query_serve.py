@@ -26,6 +26,7 @@ from serve import Missing
 KEYS = [f"region {i:02}" for i in range(50)]
 LOW, HIGH = 0, 100
 MAX_GROUPS, MAX_ROWS = 3, 5
+REACH = MAX_GROUPS * MAX_ROWS
 LONGEST = 10_000_000  # maximum number of rows in a group, for libraries that need it
 STATISTICS = {"count": "count(*)", "sum": "sum(x)", "mean": "avg(x)"}  # the statistics of one query
 HIGHEST = 0.9

@@ -10,9 +10,9 @@ from hashlib import sha256
 from itertools import product
 from math import floor, inf, isnan, trunc
 
+from row_evaluator import evaluate
 from tacit.guarantees.events import Neighbours
 from tacit.query.aggregates import STATISTICS, bundles_of
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Expression, Value
 from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Measure, Noisy, Order, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy

@@ -7,11 +7,15 @@ No Hypothesis example has a deadline: the load of the machine must not fail a te
 Parameters with few values keep all of them: each value is in at least one case that runs, so that no mechanism, model
 or direction is left out because a stride skips it.
 
+Python's collector of garbage leaves out what exists when the tests begin: 13,000 tests and their modules, which it
+would search again and again.
+
 Tests on Spark come first. Of parallel processes, then, one runs them all, and Java starts and warms up once.
 """
 
 from __future__ import annotations
 
+import gc
 from collections import Counter, defaultdict
 from collections.abc import Generator
 
@@ -37,6 +41,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, o
     result = yield
     items.sort(key=lambda item: "spark" not in item.nodeid.lower() and item.path.name not in ON_SPARK)
     return result
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # DuckDB's module prints what was not collected at the end
 
 
 def _mark_others(functions: list[pytest.Function]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from contract.tables import Opener, Row
 from engines.expressions import KINDS, VALUES
+from row_evaluator import evaluate
 from tacit.engines.sql.engine import StatementEngine
 from tacit.engines.sql.layers import Layers
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Constant, Expression, Kind, Value, walk
 
 PLACE = Column("place", "integer")

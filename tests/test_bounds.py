@@ -100,7 +100,7 @@ def test_values_beyond_are_counted_with_an_interval() -> None:
     assert found.above.low <= 50 <= found.above.high < 400
     assert "All values that show are in one bin, so they may be equal." in str(found)
     assert "Values above 6: about 50 " in str(found)
-    assert "units' worth (95% interval " in str(found)
+    assert " units (95% interval " in str(found)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_answer_shows_the_line_of_the_policy_and_warns() -> None:
         found = db.bounds("cost", epsilon=LARGE)
         assert found.suggest == "cost = { bounds = [0.5, 112] }"
         assert db.bounds("time", epsilon=LARGE).suggest == "time = { bounds = [2026-01-01, 2026-05-31] }"
-    assert "write into the policy: cost = { bounds = [0.5, 112] }" in str(found)
+    assert "write cost = { bounds = [0.5, 112] }" in str(found)
     assert "Everybody who sees the policy then knows the bounds." in str(found)
     assert repr(found) == "<PrivateBounds: cost: 0.5 … 112; cost ε = 1000>"
 
@@ -212,7 +212,7 @@ def test_the_plan_says_how_many_units_a_bin_needs() -> None:
     with visits() as db:
         plan = db.plan_bounds("cost", epsilon=0.1)
         assert "a bin is found with 95% confidence if it holds all values of at least 132 units" in str(plan)
-        assert "Each unit (column 'person') counts as at most 1 row in the whole answer" in str(plan)
+        assert "All values of a unit (column 'person') weigh 1 together, whatever their number." in str(plan)
         assert repr(plan) == "<Quote: costs ε = 0.1>"
         assert "at least 13,157,730,522 units" in str(db.plan_bounds("cost", epsilon=1e-9))
         assert not db.ledger.entries()
@@ -247,6 +247,43 @@ def test_other_values_are_refused_before_the_charge(name: str, error: type[Excep
 def test_a_wrong_cost_is_refused(cost: dict[str, Any]) -> None:
     with visits() as db, pytest.raises(InvalidError, match="Nothing was spent"):
         db.bounds("cost", **cost)
+
+
+@pytest.mark.parametrize(
+    ("terms", "line"),
+    [
+        (
+            {},
+            (
+                "To use these bounds in every query, add bounds = [1, 4] to the line of x under [tables.t.columns] of "
+                "the policy; if it has no such line, write x = { bounds = [1, 4] }"
+            ),
+        ),
+        (
+            {"bounds": {"x": (0, 0.5)}},
+            (
+                "To use these bounds in every query, change bounds = [0, 0.5] to bounds = [1, 4] in the line of x "
+                "under [tables.t.columns] of the policy."
+            ),
+        ),
+        ({"bounds": {"x": (1, 4)}}, "The policy has these bounds already."),
+    ],
+)
+def test_the_line_of_the_policy_to_change_is_named(terms: dict[str, Any], line: str) -> None:
+    rows = pd.DataFrame({"u": range(400), "x": [1, 2, 3, 4] * 100})
+    with tc.open(rows, name="t", unit="u", budget=tc.PureDP(epsilon=10**6), **terms) as db:
+        found = db.bounds("x", epsilon=LARGE)
+        assert (found.policy_line, found.to_dict()["policy"]) == (line, line)
+        assert line in str(found)
+        assert db.bounds("x + 1", epsilon=LARGE).policy_line is None
+
+
+def test_the_days_of_the_policy_are_named() -> None:
+    rows = pd.DataFrame({"u": range(400), "day": [date(2026, 1, 5)] * 400})
+    days = {"day": (date(2025, 1, 1), date(2025, 2, 1))}
+    with tc.open(rows, name="t", unit="u", bounds=days, budget=tc.PureDP(epsilon=10**6)) as db:
+        line = str(db.bounds("day", epsilon=LARGE).policy_line)
+        assert "change bounds = [2025-01-01, 2025-02-01] to bounds = [2026-01-01, 2026-01-31] in the line" in line
 
 
 # --- bounds of one query ----------------------------------------------------------------------------------------------
@@ -346,7 +383,7 @@ def test_tacit_bounds_prints_the_bounds_and_the_policy(clinic: Path) -> None:
     done = tacit(clinic, "bounds", "clinic.toml", "cost", "--epsilon", "1000", "--where", "cost >= 16", "--yes")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("cost: 16 … 320\n")
-    assert "cost = { bounds = [16, 320] }" in done.stdout
+    assert "to bounds = [16, 320] in the line of cost under [tables.visits.columns] of the policy." in done.stdout
     assert "Spent ε = 1000" in done.stderr
 
 

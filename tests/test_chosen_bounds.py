@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from cli_runs import run as tacit
 from tacit.database import Database
 from tacit.errors import BudgetError, ColumnNotFoundError, InvalidError
 from tacit.query.noise_law import NoiseLaw
@@ -76,7 +79,7 @@ def test_the_parts_of_the_cost_add_up_and_the_plan_names_them() -> None:
         assert Fraction(bounds.law.sensitivity) / bounds.law.amount == Fraction(1, 10)
         text = str(quote)
         assert "The reach and the bounds of 'cost' are chosen privately for ε = 0.2. The rest answers." in text
-        assert "Bounds of 'cost' can be found if a bin holds the values of" in text
+        assert "Bounds of 'cost' are found if one of 1,036 fixed bins holds all values of" in text
         assert not db.ledger.entries()
 
 
@@ -91,10 +94,78 @@ def test_a_column_without_values_keeps_the_bounds_of_the_policy() -> None:
     with tc.open(
         empty, name="visits", unit="person", reach=2, bounds={"cost": (0, 7)}, budget=tc.PureDP(epsilon=10**6)
     ) as db:
-        answer = db.sql(SUM, epsilon=AMPLE, **AUTO)
+        with pytest.warns(UserWarning, match="No bounds of cost were found"):
+            answer = db.sql(SUM, epsilon=AMPLE, **AUTO)
         assert abs(float(str(answer.rows()[0][0]))) < 1
+        assert answer.warnings == [
+            f"{NOT_FOUND} The answer uses those of the policy, 0 … 7; values beyond them are clipped."
+        ]
         chosen: Any = answer.receipt["limits_chosen"]
-        assert chosen["bounds"]["cost"]["bounds"] == ["0.0", "7.0"]
+        assert chosen["bounds"]["cost"]["bounds"] == ["0", "7"]
+        assert not chosen["bounds"]["cost"]["found"]
+
+
+POLICY = """
+budget = { epsilon = 100.0 }
+ledger = "visits.ledger"
+
+[tables.visits]
+source = "visits.parquet"
+unit = "person"
+reach = 2
+"""
+NOT_FOUND = "No bounds of cost were found at this cost."
+ADVICE = "Spend more on the query, or give bounds of cost."
+
+
+def test_bounds_that_are_not_found_are_announced_wherever_the_answer_is_shown(tmp_path: Path) -> None:
+    VISITS.to_parquet(tmp_path / "visits.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    opened = tc.open(tmp_path / "policy.toml", ledger=tmp_path / "other.ledger")
+    with opened as db:
+        answers = (db.sql(SUM, epsilon=0.01 + number / 1e4, **AUTO) for number in range(12))
+        with pytest.warns(UserWarning, match=NOT_FOUND):
+            answer = next(each for each in answers if each.warnings)  # noise finds bounds in at most 1 of 20 queries
+    (warning,) = answer.warnings
+    assert warning.startswith(f"{NOT_FOUND} The answer uses 0 … 1, which has nothing to do with the data")
+    assert warning.endswith(ADVICE)
+    assert str(answer).startswith(f"WARNING: {warning}")
+    assert answer._repr_html_().startswith(f"<p><strong>WARNING: {warning}</strong></p><table>")
+    title = answer.plot().to_dict()["title"]
+    assert title["text"][0] == "Released values"
+    assert " ".join(title["text"][1:]) == f"WARNING: {warning}"
+    assert title["color"] == "#B00020"
+    assert answer.receipt["warnings"] == [warning]
+    costs = [str(0.01 + number / 1e4) for number in range(12)]
+    runs = ((["policy.toml", SUM, "--epsilon", cost, "--bounds", "cost=auto", "--yes"]) for cost in costs)
+    asked = ((options, tacit(tmp_path, "query", *options)) for options in runs)
+    options, done = next(each for each in asked if "WARNING" in each[1].stdout)
+    assert done.stdout.startswith(f"WARNING: {warning}")
+    assert "Warning" not in done.stderr
+    printed = tacit(tmp_path, "query", *options, "--json")
+    assert (json.loads(printed.stdout)["warnings"], printed.stderr) == ([warning], "")
+
+
+def test_other_answers_have_no_warnings() -> None:
+    with visits() as db:
+        for answer in (db.sql(SUM, epsilon=AMPLE, **AUTO), db.count(epsilon=1)):
+            assert answer.warnings == []
+            assert "WARNING" not in str(answer) + answer._repr_html_()
+            assert "warnings" not in answer.receipt
+            assert "color" not in answer.plot().to_dict()["title"]
+
+
+def test_bounds_that_are_found_and_equal_the_default_are_shown_as_found() -> None:
+    binary = VISITS.assign(age=np.arange(len(VISITS)) % 2)
+    with tc.open(
+        binary, name="visits", unit="person", reach=2, budget=tc.PureDP(epsilon=10**6), data_version="2026"
+    ) as db:
+        for _ in range(2):
+            answer = db.sql("SELECT sum(age) AS s FROM visits", epsilon=AMPLE, bounds={"age": "auto"})
+            chosen: Any = answer.receipt["limits_chosen"]
+            assert (chosen["bounds"]["age"]["bounds"], chosen["bounds"]["age"]["found"]) == (["0", "1"], True)
+            assert "The bounds 0 … 1 of age were chosen privately." in str(answer)
+        assert answer.repeated
 
 
 def test_recorded_answers_keep_their_bounds() -> None:
@@ -131,7 +202,8 @@ def choice(kind: Any, default: Any = (0, 1)) -> BoundsChoice:  # noqa: ANN401 - 
         quote = db.plan(SUM, epsilon=AMPLE, **AUTO)
         assert isinstance(quote, ChoosingQuote)
         law = NoiseLaw(law="laplace", amount=Fraction(1, 10**6), sensitivity=1, moving=1)
-        return BoundsChoice(column="x", kind=kind, plan=quote.bounds_choices[0].plan, law=law, default=default)
+        plan, widest = quote.bounds_choices[0].plan, WIDEST[kind]
+        return BoundsChoice(column="x", kind=kind, plan=plan, law=law, default=default, declared=False, widest=widest)
 
 
 @pytest.mark.parametrize("kind", ["integer", "real"])
@@ -143,8 +215,9 @@ def test_chosen_bounds_are_increasing_and_within_the_widest(kind: Any) -> None: 
         for last in range(first, bins.count, 97):
             integers = [0] * bins.count
             integers[first] = integers[last] = 10**6
-            low, high = choice_cached(kind).choose(integers)
-            assert WIDEST[kind][0] <= low < high <= WIDEST[kind][1]
+            pair = choice_cached(kind).choose(integers)
+            assert pair is not None
+            assert WIDEST[kind][0] <= pair[0] < pair[1] <= WIDEST[kind][1]
 
 
 _CHOICES: dict[str, BoundsChoice] = {}

@@ -80,6 +80,41 @@ def choosing(db: Database, query: str, **options: Any) -> ChoosingQuote:  # noqa
     return planned
 
 
+# --- what is chosen -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("likely")
+def test_a_query_that_counts_units_chooses_by_their_groups() -> None:
+    few = pd.DataFrame({"person": [p for p in range(5000) for _ in range(40)], "month": [3, 4] * 100_000})
+    query = "SELECT month, count(DISTINCT person) AS n FROM year GROUP BY month"
+    with tc.open(few, name="year", unit="person", keys={"month": MONTHS}, budget=tc.PureDP(epsilon=100)) as db:
+        quote = choosing(db, query, epsilon=1)
+        assert quote.choice is not None
+        assert (quote.choice.by_rows, quote.choice.candidates) == (False, (1, 2, 3, 4, 5, 6, 7, 8, 10, 12))
+        assert "The reach is the number of groups in which each unit (column 'person') counts at most." in str(quote)
+        answer = db.sql(query, epsilon=1, reach="auto")
+        assert chosen(answer) == 2
+        assert [n for month, n in answer.rows() if month in (3, 4)] == pytest.approx([5000] * 2, abs=100)
+        receipt: Any = answer.receipt
+        assert receipt["limits_chosen"]["law"] == "exponential mechanism on the number of units in more groups"
+        assert chosen(db.sql(query.replace("count", "count(*) AS rows, count"), epsilon=1, reach="auto")) > 12
+
+
+def test_no_reach_is_chosen_if_it_changes_nothing() -> None:
+    with year() as db:
+        answer = db.sql("SELECT count(DISTINCT person) AS n FROM year", epsilon=AMPLE, reach="auto")
+        assert answer.rows() == [(PEOPLE,)]
+        assert "limits_chosen" not in answer.receipt
+        found = db.sql(
+            "SELECT name, count(DISTINCT person) AS n FROM year GROUP BY name",
+            epsilon=AMPLE,
+            delta=1e-6,
+            max_groups=12,
+            reach="auto",
+        )
+        assert {n for _, n in found.rows()} == {PEOPLE}
+
+
 # --- the cost -------------------------------------------------------------------------------------------------------
 
 SHARES = [Fraction(1, 10), Fraction(1, 3), 0.25]
@@ -147,7 +182,7 @@ def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
         assert "is chosen privately for ε = 0.2. The rest answers." in text
         assert "costs ε = 1." in text
         assert "times the reach with 95% confidence" in text
-        assert "The choice is accurate to about 48 units." in text
+        assert "The choice cannot tell fewer than about 53 units with more rows from none." in text
         assert watch.seen == []
         assert db.left == tc.PureDP(epsilon=1)
     with year(tc.ZCDP(rho=1)) as db:

@@ -93,8 +93,8 @@ def test_choices_are_composed_as_guarantees_and_never_by_their_noise() -> None:
         declared = tc.declare([db.plan(COUNT, epsilon=0.1, reach="auto")] * 60)
         noise = tc.declare([db.plan(COUNT, epsilon=0.1, reach=1)] * 60)
         pure = tc.compose([(PureRelease(epsilon=Fraction(1, 10)), 60)]).epsilon(delta=1e-5).upper
-        assert float(declared.cost.epsilon) == pytest.approx(pure)
-        assert noise.cost.epsilon < declared.cost.epsilon < 6
+        assert float(declared.together.loss) == pytest.approx(pure)
+        assert noise.together.loss < declared.together.loss < 6
         assert len(declared.ask()) == 60
         assert db.spent == declared.cost
 

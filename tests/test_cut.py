@@ -17,7 +17,7 @@ from cli_runs import run as tacit
 from hostile_text import acting
 from tacit.database import Database
 from tacit.errors import InvalidError
-from tacit.query.results.limits_note import limits_note
+from tacit.query.results.limits_note import keys_note, limits_note, not_counted
 
 VISITS = pd.DataFrame(
     {
@@ -69,17 +69,17 @@ def visits(**changes: object) -> Database:
         (
             {"max_groups": 1},
             "SELECT ward, count(DISTINCT person) AS n FROM visits GROUP BY ward",
-            f"Each person counts in at most 1 group; rows beyond that {ENDS}",
+            f"Each person counts in at most 1 group; groups beyond that {ENDS}",
         ),
         (
             {"reach": 1},
             "SELECT ward, count(DISTINCT person) AS n FROM visits GROUP BY ward",
-            f"Each person counts as at most 1 unit in all groups together; rows beyond that {ENDS}",
+            f"Each person counts as at most 1 in all groups together; groups beyond that {ENDS}",
         ),
         (
             {"reach": 2},
             "SELECT count(DISTINCT note) AS n FROM visits",
-            f"Each person counts as at most 2 different values; rows beyond that {ENDS}",
+            f"Each person counts as at most 2 different values; values beyond that {ENDS}",
         ),
         ({"max_groups": 2}, "SELECT count(DISTINCT person) AS n FROM visits", None),
         ({"unit": tc.ROW}, BY_WARD, None),
@@ -90,7 +90,9 @@ def test_one_sentence_says_what_limits_leave_out(limits: dict[str, Any], query: 
         answer = db.sql(query, epsilon=1)
         assert limits_note(answer.plan) == note
         receipt: Any = answer.receipt
-        assert receipt.get("not_counted") == note
+        keys = "Rows with another ward, and rows where ward is NULL, are not counted." if "GROUP BY" in query else None
+        assert not_counted(answer.plan) == [each for each in (keys, note) if each]
+        assert receipt.get("not_counted") == (" ".join(not_counted(answer.plan)) or None)
         for shown in (str(answer), answer._repr_html_()):
             assert (note or ENDS) in shown if note else ENDS not in shown
         subtitle = answer.plot().to_dict()["title"]["subtitle"]
@@ -121,6 +123,29 @@ def test_a_recorded_answer_has_the_sentence_and_its_cut() -> None:
     assert (again.repeated, other.repeated) == (True, False)
     assert str(first) == str(again)
     assert first.cut == again.cut
+
+
+@pytest.mark.parametrize(
+    ("keys", "query", "note"),
+    [
+        ({"ward": ["A", None]}, "GROUP BY ward", "Rows with another ward are not counted."),
+        ({"old": [True, False]}, "GROUP BY old", "Rows where old is NULL are not counted."),
+        ({"old": [True, False, None]}, "GROUP BY old", None),
+        ({"old": [True]}, "GROUP BY old", "Rows with another old, and rows where old is NULL, are not counted."),
+        (
+            {"ward": ["A"], "n": [0, 1]},
+            "GROUP BY ward, n",
+            "Rows with another ward or n, and rows where ward or n is NULL, are not counted.",
+        ),
+        ({}, "", None),
+    ],
+)
+def test_rows_in_no_listed_group_are_named(keys: dict[str, list[Any]], query: str, note: str | None) -> None:
+    rows = pd.DataFrame({"person": [1, 2], "ward": ["A", "B"], "old": [True, False], "n": [0, 1]})
+    columns = "".join(f"{name}, " for name in keys)
+    with tc.open(rows, name="t", unit="person", reach=1, keys=keys, budget=tc.PureDP(epsilon=1)) as db:
+        plan = db.plan(f"SELECT {columns}count(*) AS c FROM t {query}", epsilon=1).plan  # noqa: S608 - fixed text
+    assert keys_note(plan) == note
 
 
 # --- the measured cut -----------------------------------------------------------------------------------------------
@@ -160,8 +185,8 @@ def test_it_is_shown_wherever_the_answer_is() -> None:
     with visits(reach=20) as db:
         answer = db.sql(sql, epsilon=LARGE, measure_cut=1000, share=0.25)
     measured = (
-        "Measured with 0.25 of the cost: up to 980 more rows of each person (not_counted), and the answer with them "
-        "(up_to_1000)."
+        "Columns that end in not_counted estimate what rows 21 to 1,000 of each person would add. Those that end in "
+        "up_to_1000 are the answer with them. This takes 0.25 of the cost."
     )
     others = "The cut of mean cannot be measured: only a count or a sum of rows can be corrected."
     for text in (str(answer), answer._repr_html_()):
@@ -184,8 +209,8 @@ def test_it_is_shown_wherever_the_answer_is() -> None:
 
 def test_a_query_that_chooses_groups_has_intervals_for_all_of_them() -> None:
     with visits(reach=20) as db:
-        plain = db.sql(BY_WARD, epsilon=1, measure_cut=100)
-        chosen = db.sql(f"{BY_WARD} HAVING n > -1000000", epsilon=1, measure_cut=100)
+        plain = db.sql(BY_WARD, epsilon=100, measure_cut=100)
+        chosen = db.sql(f"{BY_WARD} HAVING n > -1000000", epsilon=100, measure_cut=100)
     widths: list[Any] = []
     for answer in (plain, chosen):
         assert answer.cut is not None
@@ -222,9 +247,7 @@ def test_a_plan_shows_the_width_with_the_cut_and_that_of_a_larger_reach(cost: di
         answer = db.sql(BY_WARD, **cost, measure_cut=1000)
         assert answer.cut is not None
         row: Any = answer.cut.dicts()[0]
-        assert (row["n_up_to_1000_high"] - row["n_up_to_1000_low"]) / 2 == pytest.approx(
-            plan.uncut_error["n"], rel=0.01
-        )
+        assert row["n_up_to_1000_high"] - row["n_up_to_1000"] == pytest.approx(plan.uncut_error["n"], rel=0.01)
         assert db.plan(BY_WARD, **cost).uncut_error == db.plan(BY_WARD, **cost).error_at_once == {}
 
 
@@ -339,12 +362,12 @@ def test_the_command_line_measures_the_cut(tmp_path: Path) -> None:
     assert planned["cut"]["up_to_rows"] == 300
     assert planned["cut"]["share"] == 0.2
     assert set(planned["cut"]["error_up_to_rows"]) == set(planned["cut"]["error_at_once"]) == {"n", "cost"}
-    assert planned["not_counted"].startswith("Each person counts as at most 20 rows, and cost")
+    assert "are not counted. Each person counts as at most 20 rows, and cost" in planned["not_counted"]
     assert "asked with reach=300 at once" in tacit(tmp_path, "plan", *options).stdout
     done = tacit(tmp_path, "query", *options, "--yes")
     assert done.returncode == 0
     assert "Each person counts as at most 20 rows" in done.stdout
-    assert "Measured with 0.1 of the cost" in " ".join(done.stdout.split())
+    assert "This takes 0.1 of the cost." in " ".join(done.stdout.split())
     answer = json.loads(tacit(tmp_path, "query", *options, "--yes", "--json").stdout)
     assert answer["not_counted"] == planned["not_counted"]
     assert [row["n_up_to_300"] for row in answer["cut"]["rows"]] == [270, 170]

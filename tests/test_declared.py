@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -30,8 +32,8 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
     declared = tc.declare([db.plan(COUNT, epsilon=0.1) for _ in range(40)])
     noise = compose([(declared.questions[0].price.noise[0].event, 40)])
-    assert declared.cost.epsilon == pytest.approx(noise.epsilon(delta=1e-6).upper)
-    assert declared.cost.delta == 1e-6
+    assert declared.together.loss == pytest.approx(noise.epsilon(delta=1e-6).upper)
+    assert declared.together.delta == Fraction(1, 10**6)
     assert 0.25 < declared.saves < 0.4
     answers = declared.ask()
     assert len(answers) == 40
@@ -41,7 +43,7 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     receipt = answers[0].receipt
     assert receipt["declared_plan"] == {
         "questions": 40,
-        "promise": {"epsilon": float(declared.cost.epsilon), "delta": 1e-6},
+        "promise": {"epsilon": float(declared.together.loss), "delta": 1e-6},
     }
     with pytest.raises(BudgetError):
         declared.ask()
@@ -55,7 +57,7 @@ def test_questions_of_several_kinds_are_composed_together() -> None:
         db.plan("SELECT count(DISTINCT u) AS n FROM data", epsilon=0.3),
     ]
     declared = tc.declare(planned * 10, delta=1e-5)
-    assert float(declared.cost.epsilon) < 10.0 == float(declared.apart.loss)
+    assert declared.together.loss < 10 == declared.apart.loss
     assert [len(answer.rows()) for answer in declared.ask()] == [2, 2, 1] * 10
 
 
@@ -86,6 +88,10 @@ class Failing:
     def ready(self) -> None:
         """Know of nothing."""
 
+    def one_state(self) -> AbstractContextManager[None]:
+        """Read the state that there is."""
+        return nullcontext()
+
     def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
         self.asked += 1
         if self.asked > 1:
@@ -97,9 +103,11 @@ def test_a_failure_in_the_middle_stays_charged_and_shows_no_answer() -> None:
     db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
     declared = tc.declare([db.plan(COUNT, epsilon=0.1) for _ in range(3)])
     policy, engine = db._tables["data"]
-    db._tables["data"] = policy, Failing(engine)  # type: ignore[assignment]
+    failing = Failing(engine)
+    db._tables["data"] = policy, failing  # type: ignore[assignment]
     with pytest.raises(SourceError) as caught:
         declared.ask()
+    assert failing.asked == 2
     assert "secret" not in str(caught.value)
     assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
     assert db.spent == declared.cost
@@ -113,7 +121,7 @@ def test_a_plan_with_more_questions_is_priced_for_all_of_them() -> None:
     few = tc.declare([db.plan(COUNT, epsilon=0.1)] * 4)
     many = replace(few, questions=few.questions * 10)
     assert many.cost == tc.declare(few.questions * 10).cost
-    assert many.cost.epsilon > few.cost.epsilon
+    assert many.together.loss > few.together.loss
     assert len(many.ask()) == 40
     assert db.spent == many.cost
 

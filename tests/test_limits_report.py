@@ -22,6 +22,7 @@ from tacit.database import Database
 from tacit.errors import BudgetError, InvalidError, SourceError, TacitError
 from tacit.guarantees.filters import Budget
 from tacit.query.results.limits_report import LimitsReport
+from tacit.query.results.limits_subject import LimitsSubject
 from tacit.query.results.release import release
 from tacit.query.unit_sizes import SHOWN_BINS, SHOWN_EDGES
 from tacit.session import SOURCE_FAILED
@@ -73,7 +74,7 @@ def reports(law: str, confidence: float) -> Iterator[LimitsReport]:
     assert quote.price.noise[0].law == law
     for _ in range(DRAWS):
         released = release(quote.plan, quote.price, [exact], {})
-        yield LimitsReport(released, 1.0, 1, tc.PureDP(epsilon=1), confidence)
+        yield LimitsReport(released, 1.0, 1, tc.PureDP(epsilon=1), confidence, LimitsSubject())
 
 
 def missed_lines(report: LimitsReport) -> Iterator[tuple[str, int]]:
@@ -151,7 +152,10 @@ def test_twelve_rows_of_each_need_a_reach_of_twelve() -> None:
         for query in (None, BY_MONTH):
             report = db.limits(query, epsilon=EXACT, spend=1)
             assert report.reach == 12
-            assert "Use reach = 12. About 0 units (0 to 1) have more rows" in report.why
+            assert (
+                "Use reach = 12 for an answer that costs ε = 1. Units with more rows: about 0 (95% interval 0 to 1)."
+                in (report.why)
+            )
         assert report.groups == 12
         assert report.noise_a_row == pytest.approx(1)
 
@@ -186,11 +190,12 @@ def test_units_are_counted_by_their_groups() -> None:
 def test_a_report_costs_what_is_given_and_is_for_nine_times_as_much() -> None:
     with opened(budget=tc.PureDP(epsilon=1)) as db:
         assert db.limits_plan(epsilon=0.25).cost == tc.PureDP(epsilon=0.25)
+        assert "number of units above a reach: off by at most 70 with" in str(db.limits_plan(epsilon=0.25))
         assert db.left == tc.PureDP(epsilon=1)
         report = db.limits(epsilon=0.25)
         assert report.cost == db.spent == tc.PureDP(epsilon=0.25)
         assert float(report.spend.epsilon) == 2.25  # type: ignore[union-attr]
-        assert "This is for an answer that costs ε = 2.25." in str(report)
+        assert "for an answer that costs ε = 2.25." in str(report)
         with pytest.raises(BudgetError) as caught:
             db.limits(epsilon=0.8)
         assert caught.value.unspent
@@ -235,7 +240,8 @@ def test_a_report_can_be_printed_drawn_and_written() -> None:
             report = db.limits(BY_MONTH, epsilon=1)
         record = json.loads(json.dumps(report.to_dict(), allow_nan=False))
         assert record["reach"] == report.reach
-        assert set(record) == {"reach", "why", "caution", "confidence", "table", "groups", "receipt"}
+        names = ["reach", "why", "remark", "limited", "suggest", "policy", "caution", "confidence"]
+        assert list(record) == [*names, "table", "groups", "receipt"]
         assert report.plot().to_dict()["title"]["text"] == "Error against the reach"
         assert report.why in str(report)
         assert report.caution in str(report)
@@ -244,6 +250,94 @@ def test_a_report_can_be_printed_drawn_and_written() -> None:
         reaches = [line["reach"] for line in report.table.dicts()]
         assert report.reach in reaches
         assert all(a < b for a, b in pairwise(reaches))  # type: ignore[operator]
+
+
+# --- queries that are not about rows --------------------------------------------------------------------------------
+
+BY_GROUP = "SELECT month, count(DISTINCT person) AS n FROM year GROUP BY month"
+
+
+def test_a_query_that_counts_units_is_limited_by_their_groups() -> None:
+    few = pd.DataFrame({"person": [p for p in range(900) for _ in range(20)], "month": [1, 2] * 9000})
+    with opened(pd.concat([few, YEAR.assign(person=YEAR.person + 1000)])) as db:
+        report = db.limits(BY_GROUP, epsilon=EXACT, spend=1)
+    assert [line["units_above"] for line in report.table.dicts()][:3] == [1300, 400, 400]
+    assert (report.reach, report.groups_table) == (12, None)
+    assert report.why == (
+        "Use reach = 12 for an answer that costs ε = 1. No unit is in more than 12 groups. "
+        "The mean noise in a group is 12 units."
+    )
+    text = str(report)
+    assert "count(DISTINCT person) counts a unit once in each group, so a reach limits the groups of a unit" in text
+    assert "units in more groups" in text
+    assert "There are 12 groups, so no unit is in more." in text
+    axes = [layer["encoding"] for layer in report.plot().to_dict()["layer"]]
+    assert axes[0]["x"]["axis"]["title"] == "reach: groups in which a unit counts at most"
+    assert axes[0]["y"]["axis"]["title"] == "mean error of a group, in units"
+
+
+def test_units_above_a_number_of_groups_end_with_the_groups() -> None:
+    """Intervals of the last bins have no noise of bins that cannot hold a unit."""
+    with opened() as db:
+        report = db.limits(BY_GROUP, epsilon=1, spend=1)
+    last = report.table.dicts()[-1]
+    assert (last["reach"], last["units_above"], last["units_above_high"], last["rows_cut"]) == (12, 0, 0, 0)
+
+
+def test_a_query_that_counts_each_unit_once_needs_no_limit() -> None:
+    with opened() as db:
+        with pytest.raises(InvalidError, match="A unit counts once in this query") as caught:
+            db.limits("SELECT count(DISTINCT person) AS n FROM year", epsilon=1)
+        assert caught.value.unspent
+
+
+@pytest.mark.parametrize(
+    ("aggregates", "remark"),
+    [
+        ("count(*)", None),
+        ("sum(cost)", "The noise of sum(cost) is in rows of the largest absolute value that the bounds allow."),
+        ("avg(cost)", "avg(cost) is computed from weighted rows: noise and cut are in rows, not in its own unit"),
+        ("median(cost)", "is computed from weighted rows: noise and cut are in rows"),
+        ("count(DISTINCT name)", "count(DISTINCT name) counts different values."),
+        ("avg(cost) AS a, count(*) AS n", "The reach is recommended for count(*)."),
+        ("sum(cost) AS s, avg(cost) AS a", "The reach is recommended for sum(cost). The noise of"),
+    ],
+)
+def test_a_report_says_what_its_errors_are_of(aggregates: str, remark: str | None) -> None:
+    with opened(YEAR.assign(cost=1.0), bounds={"cost": (0, 5)}) as db:
+        report = db.limits(f"SELECT {aggregates} FROM year", epsilon=1)  # noqa: S608 - fixed text
+    shown = report.to_dict()["remark"]
+    assert shown is None if remark is None else remark in str(shown)
+    assert (remark or "") in str(report)
+    assert (remark or "") in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("terms", "line"),
+    [
+        ({}, "To use it in every query, write reach = 12 under [tables.year] of the policy, or open with reach=12;"),
+        ({"reach": 5}, "To use it in every query, change reach = 5 to reach = 12 under [tables.year] of the policy"),
+        ({"reach": 12}, "The policy has this reach already."),
+    ],
+)
+def test_a_report_names_the_line_of_the_policy(terms: dict[str, Any], line: str) -> None:
+    with opened(**terms) as db:
+        report = db.limits(epsilon=EXACT, spend=1)
+    assert line in str(report)
+    assert str(report.to_dict()["policy"]).startswith(line)
+    assert report.suggest == "reach = 12"
+
+
+def test_the_recommended_reach_is_marked_in_the_chart() -> None:
+    for sizes, align in (([12] * 400, "right"), ([1] * 400 + [40] * 30, "left")):
+        with opened(of_sizes(sizes)) as db:
+            report = db.limits(epsilon=EXACT, spend=0.01)
+        chart = report.plot().to_dict()
+        rule, text = chart["layer"][-2:]
+        assert (rule["mark"]["type"], text["mark"]["type"], text["mark"]["align"]) == ("rule", "text", align)
+        for layer in (rule, text):
+            (row,) = chart["datasets"][layer["data"]["name"]]
+            assert row == {"reach": float(report.reach), "label": f"recommended: {report.reach}"}
 
 
 # --- refusals and failures ------------------------------------------------------------------------------------------
@@ -331,7 +425,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_prints_a_report_and_spends(folder: Path) -> None:
     done = tacit(folder, "limits", "policy.toml", "--epsilon", "400", "--spend", "1", "--yes")
     assert done.returncode == 0
-    assert "Use reach = 12. About 0 units" in done.stdout
+    assert "Use reach = 12 for an answer that costs ε = 1." in done.stdout
     assert "Spent ε = 400; left ε = 600." in done.stderr
     grouped = tacit(folder, "limits", "policy.toml", BY_MONTH, "--epsilon", "400", "--yes", "--json")
     record = json.loads(grouped.stdout)

@@ -14,14 +14,13 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, STATISTICS
+from query_serve import HIGH, KEYS, LOW, MAX_GROUPS, MAX_ROWS, REACH, STATISTICS
 
 import tacit as tc
 
-COLUMNS = {
-    "tacit": ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items()),
-    "count": "count(*) AS count_",
-}
+ALL = ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items())
+BOX, BALL = {"max_groups": MAX_GROUPS, "max_rows": MAX_ROWS}, {"reach": REACH}
+QUERIES = {"tacit": (ALL, BOX), "reach": (ALL, BALL), "count": ("count(*) AS count_", BOX)}
 GROUPED = "SELECT unit, key, count(*) AS n, sum(x) AS s FROM {table} GROUP BY unit, key"
 FOLDED = "SELECT count(*), sum(n), sum(s) FROM ({grouped}) AS g"
 ROLE, PASSWORD = "tacit_reader", "bench"
@@ -32,13 +31,14 @@ Ask = Callable[[], object]
 def private(source: object, table: str | None) -> dict[str, Ask]:
     """Return the queries. Each opens the database, plans and answers, with a new budget."""
 
-    def ask(columns: str) -> object:
+    def ask(columns: str, limits: dict[str, int]) -> object:
         db = tc.open(
             source,
             table=table,
             unit="unit",
-            max_groups=MAX_GROUPS,
-            max_rows=MAX_ROWS,
+            max_groups=limits.get("max_groups"),
+            max_rows=limits.get("max_rows"),
+            reach=limits.get("reach"),
             bounds={"x": (LOW, HIGH)},
             keys={"key": KEYS},
             budget=tc.PureDP(epsilon=1),
@@ -47,7 +47,7 @@ def private(source: object, table: str | None) -> dict[str, Ask]:
         with db:
             return db.sql(f"SELECT key, {columns} FROM t GROUP BY key", epsilon=1).rows()  # noqa: S608 - fixed text
 
-    return {name: partial(ask, columns) for name, columns in COLUMNS.items()}
+    return {name: partial(ask, *query) for name, query in QUERIES.items()}
 
 
 @contextmanager

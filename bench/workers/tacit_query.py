@@ -11,7 +11,7 @@ import tacit as tc
 
 
 def make(query: Query) -> Callable[[], Columns]:
-    """Return a function that runs the query; `tuned` has no effect."""
+    """Return a function that runs the query; if `tuned`, quantiles have no intervals."""
     db = tc.open(
         query.path,
         unit=query.unit or tc.ROW,
@@ -26,7 +26,8 @@ def make(query: Query) -> Callable[[], Columns]:
     sql = f"SELECT key, {columns} FROM t GROUP BY key"  # noqa: S608 - fixed text
 
     def ask() -> Columns:
-        results = {key: values for key, *values in db.sql(sql, epsilon=query.epsilon).rows()}
+        answer = db.sql(sql, epsilon=query.epsilon, intervals=not query.tuned)
+        results = {key: values for key, *values in answer.rows()}
         numbers = [[float(value) for value in results[key]] for key in KEYS]  # type: ignore[arg-type]  # they are numbers
         return dict(zip(query.statistics, map(list, zip(*numbers, strict=True)), strict=True))
 

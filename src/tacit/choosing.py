@@ -6,16 +6,25 @@
 
 The whole charge is fixed before the first read. If an error is given in place of a cost, the cost of the answer depends
 on the choice: then the choices are charged alone, and the answer after them (`answer_for_error`).
+
+**No choice makes a charged query fail.** A query can be refused for its reach and its bounds: its integers must fit the
+engine, and its noise 64 bits. Before the charge, `quote` plans and prices the query at a reach of 1, or at the reach
+that is given, and at the widest bounds. After the charge, `settle` draws a reach and bounds, and returns the first of
+`alternatives` at which planning and pricing the query are not refused. The first of them is what was drawn. The last is
+what `quote` planned and priced. Both steps depend on the query, the policy and the cost alone, so they are not refused
+the second time. The list is a function of what was drawn, so going through it is post-processing.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tacit.errors import InvalidError, TacitError, UnusedOptionError
+from tacit.errors import InvalidError, RefusedError, TacitError, UnusedOptionError
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED
@@ -23,11 +32,13 @@ from tacit.query.expressions import columns as names
 from tacit.query.formatting import spell
 from tacit.query.plan import Plan
 from tacit.query.policy.limits import column_kind
-from tacit.query.pricing.bounds_choice import WIDEST, BoundsChoice, bounds_choice
+from tacit.query.pricing.bounds_choice import WIDEST, BoundsChoice, NumberPair, bounds_choice
 from tacit.query.pricing.price import Cost, Price, price, whole_event
+from tacit.query.pricing.public_size import with_public_size
 from tacit.query.pricing.reach_choice import ReachChoice, answerable, epsilon_of_rho, reach_choice
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release
+from tacit.query.unit_sizes import limited_by
 from tacit.quotes import USUAL_REACH, ChoosingQuote, SessionQuote, Settled, at_reach
 
 if TYPE_CHECKING:
@@ -37,11 +48,16 @@ Guarantee = PureDP | ApproxDP | ZCDP
 
 
 def quote(session: Session, question: Question) -> SessionQuote:
-    """Quote a query with limits that are chosen; if each row is a unit, a reach is not needed and not chosen."""
-    probe = _with_bounds(question, _widest(session, question))
+    """Quote a query with limits that are chosen; if a reach changes nothing, it is not chosen.
+
+    That is so if each row is a unit, and if a unit counts once.
+    """
+    widest = _widest(session, question)
+    probe = _with_bounds(question, widest)
     plan = session.plan_of(at_reach(probe, 1) if question.limits.automatic else probe)
     columns = question.limits.automatic_bounds
-    chooses_reach = question.limits.automatic and plan.table.unit is not None
+    chooses_reach = question.limits.automatic and plan.table.unit is not None and limited_by(plan) is not None
+    plan = plan if chooses_reach else session.sized_plan_of(probe)
     if not chooses_reach and not columns:
         return session.priced(plan, question)
     _check_used(plan, columns)
@@ -53,12 +69,11 @@ def quote(session: Session, question: Question) -> SessionQuote:
     parts = loss * question.share / (len(columns) + chooses_reach)
     rest = _cost(loss * (1 - question.share), question.cost)
     answer = price(plan, rest)
-    bounds = tuple(
-        _bounds_choice(session, plan, column, _cost(parts, question.cost, delta=False)) for column in columns
-    )
+    part, table = _cost(parts, question.cost, delta=False), session.tables[plan.table.name]
+    bounds = tuple(bounds_choice(plan, table, column, part, widest[column]) for column in columns)
     reach = None
     if chooses_reach:
-        candidates = answerable(lambda r: price(session.plan_of(at_reach(probe, r)), rest), plan)
+        candidates = answerable(lambda r: price(session.plan_of(at_reach(probe, r)), rest))
         epsilon = parts if whole is None else epsilon_of_rho(parts)
         reach = reach_choice(plan, answer.noise, epsilon, candidates, fixed=False)
     _check_statements(session, plan, reach, bounds)
@@ -86,7 +101,7 @@ def _quote_for_error(
     guarantee = usual.price.guarantee
     in_rho = isinstance(guarantee, ZCDP)
     cost = to_fraction(guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon, "cost") * question.share
-    candidates = answerable(lambda r: session.plan_of(at_reach(probe, r)), plan)
+    candidates = answerable(lambda r: session.plan_of(at_reach(probe, r)))
     epsilon = epsilon_of_rho(cost) if in_rho else cost
     reach = reach_choice(usual.plan, usual.price.noise, epsilon, candidates, fixed=True)
     _check_statements(session, plan, reach, ())
@@ -96,18 +111,49 @@ def _quote_for_error(
 
 
 def settle(session: Session, quote: ChoosingQuote) -> Settled:
-    """Read the histograms of a charged query, and draw each choice."""
+    """Read the histograms of a charged query, draw each choice, and return limits that the query can be answered at."""
     engine = session.engine_of(quote.plan)
-    bounds = {each.column: each.choose(engine.measure(each.plan)[0]) for each in quote.bounds_choices}
-    if quote.choice is None:
-        return Settled(None, bounds)
-    (sizes,) = engine.measure(quote.choice.plan)
-    return Settled(quote.choice.choose(sizes), bounds)
+    found = {each.column: each.choose(engine.measure(each.plan)[0]) for each in quote.bounds_choices}
+    reach = None if quote.choice is None else quote.choice.choose(engine.measure(quote.choice.plan)[0])
+    drawn = Settled(
+        reach,
+        {each.column: found[each.column] or each.default for each in quote.bounds_choices},
+        tuple(column for column, pair in found.items() if pair is not None),
+    )
+    if quote.question.cost.error is not None:
+        return drawn  # the answer is planned, priced and charged after this choice
+    return next(settled for settled in alternatives(quote, drawn) if _is_answerable(session, quote, settled))
+
+
+def alternatives(quote: ChoosingQuote, drawn: Settled) -> Iterator[Settled]:
+    """Yield the limits that were drawn, then others that come ever closer to those that were priced before the charge.
+
+    For each reach from the drawn one down to the smallest candidate, bounds are as drawn first, and then ever wider.
+    """
+    reaches: list[int | None] = [None]
+    if quote.choice is not None and drawn.reach is not None:
+        reaches = [reach for reach in reversed(quote.choice.candidates) if reach <= drawn.reach]
+    for reach in reaches:
+        yield replace(drawn, reach=reach)
+        chains = [each.wider(drawn.bounds[each.column]) for each in quote.bounds_choices]
+        for pairs in zip_longest(*chains):  # a chain that has ended stays at its widest bounds
+            bounds = {each.column: pair or each.widest for each, pair in zip(quote.bounds_choices, pairs, strict=True)}
+            yield replace(drawn, reach=reach, bounds=bounds)
+
+
+def _is_answerable(session: Session, quote: ChoosingQuote, settled: Settled) -> bool:
+    try:
+        at(session, quote, settled)
+    except (InvalidError, RefusedError):
+        return False
+    return True
 
 
 def at(session: Session, quote: ChoosingQuote, settled: Settled) -> Quote:
     """Return the plan and the price of the answer with what was chosen."""
     plan, charged = session.plan_of(settled.apply(quote.question)), quote.price
+    if quote.plan.size is not None and plan.size is None:
+        plan = with_public_size(plan, quote.plan.size)
     terms = price(plan, quote.rest)
     terms = replace(terms, guarantee=charged.guarantee, events=charged.events, chosen=charged.chosen)
     return Quote(plan, terms, quote.confidence, quote.assume)
@@ -169,17 +215,13 @@ def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:
     return Cost(rho=Exact(loss), delta=slack) if like.rho is not None else Cost(epsilon=Exact(loss), delta=slack)
 
 
-def _bounds_choice(session: Session, plan: Plan, column: str, cost: Cost) -> BoundsChoice:
-    return bounds_choice(plan, session.tables[plan.table.name], column, cost)
-
-
-def _widest(session: Session, question: Question) -> dict[str, tuple[float, float]]:
-    """Return the widest bounds of the columns whose bounds are chosen: what is answered with them is with any."""
+def _widest(session: Session, question: Question) -> dict[str, NumberPair]:
+    """Return the widest bounds of the columns whose bounds are chosen."""
     kinds = {column: column_kind(session.tables, column) for column in question.limits.automatic_bounds}
     return {column: WIDEST.get(kind, (0, 1)) for column, kind in kinds.items()}
 
 
-def _with_bounds(question: Question, bounds: dict[str, tuple[float, float]]) -> Question:
+def _with_bounds(question: Question, bounds: Mapping[str, NumberPair]) -> Question:
     given = {**question.limits.column_bounds, **bounds}
     return replace(question, limits=replace(question.limits, bounds=given))
 

@@ -1,6 +1,6 @@
 """A database that answers privately, which `tc.open` returns.
 
-    db.plan(...)   parse and price: reads no data, spends nothing
+    db.plan(...)   parse and price: reads no data but a public number of rows, spends nothing
     db.sql(...)    parse, price, check the source, charge (committed), read exact integers, add noise
 
 See `session` for the order of these steps. Verbs such as `db.mean(...)` write the SELECT that they stand for (`verbs`)
@@ -9,6 +9,7 @@ and run it, so a verb and its SQL have the same plan, price and receipt.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, Self, TypedDict, Unpack
@@ -20,6 +21,7 @@ from tacit.guarantees.exact import Number, fraction_between, positive
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger
 from tacit.ledger.records import budget_like, left_of
+from tacit.outside_release import Chargeable, OutsideRelease, charge
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
 from tacit.query.policy import TablePolicy
@@ -30,6 +32,7 @@ from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.private_bounds import PrivateBounds
 from tacit.query.results.quote import TENTH, QueryForm, Question, Quote
 from tacit.query.results.release import Release
+from tacit.query.sql.parameters import ParameterValue, bind
 from tacit.quotes import SessionQuote
 from tacit.safe_text import visible
 from tacit.session import Session, unspent
@@ -55,6 +58,8 @@ class Options(TypedDict, total=False):
     bounds: QueryBounds | None
     measure_cut: int | None
     share: Number | None
+    intervals: bool
+    params: Mapping[str, ParameterValue] | None
 
 
 class Database:
@@ -62,7 +67,8 @@ class Database:
 
     In the verbs, `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several
     tables. A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`,
-    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`.
+    `delta=`, `rho=` or `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`,
+    `intervals=`, `params=`.
     """
 
     def __init__(
@@ -95,8 +101,10 @@ class Database:
         bounds: QueryBounds | None = None,
         measure_cut: int | None = None,
         share: Number | None = None,
+        intervals: bool = True,
+        params: Mapping[str, ParameterValue] | None = None,
     ) -> SessionQuote:
-        """Return the cost of a query and the expected error of its answer; read no data and spend nothing.
+        """Return the cost of a query and the expected error of its answer; read nothing private and spend nothing.
 
         Args:
             query: the query, in SQL.
@@ -107,7 +115,7 @@ class Database:
                 its name. tacit finds the cheapest noise that meets it.
             keys: public values of group keys that the policy does not list, by the name in the answer.
             confidence: the probability that the errors are not larger.
-            assume: the number of units that a group is assumed to have, for the error of averages.
+            assume: the number of units that a group is assumed to have, for the errors of averages and ratios.
             reach: the largest number of rows as which a unit counts in this answer, in place of the policy's. Limits
                 change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
@@ -118,6 +126,10 @@ class Database:
                 every count and sum, up to so many rows a unit; see `Release.cut`.
             share: the part of the cost that chooses what is "auto", and the same part again for measure_cut; a tenth
                 by default.
+            intervals: with False, single quantiles have no interval and a smaller error. It changes nothing else: the
+                intervals of other aggregates, and those of many quantiles of one column, cost nothing.
+            params: the values of the query's parameters, by their names: {"since": date(2026, 1, 1)} for $since. A
+                value is a typed constant; it cannot change the query.
         """
         return self._quote(
             query,
@@ -134,6 +146,8 @@ class Database:
             bounds=bounds,
             measure_cut=measure_cut,
             share=share,
+            intervals=intervals,
+            params=params,
         )
 
     def sql(  # noqa: PLR0913 - as `plan`, and a name
@@ -153,6 +167,8 @@ class Database:
         bounds: QueryBounds | None = None,
         measure_cut: int | None = None,
         share: Number | None = None,
+        intervals: bool = True,
+        params: Mapping[str, ParameterValue] | None = None,
         request: str | None = None,
     ) -> Release:
         """Run a query and charge it; the arguments are those of `plan`.
@@ -176,8 +192,10 @@ class Database:
             bounds=bounds,
             measure_cut=measure_cut,
             share=share,
+            intervals=intervals,
+            params=params,
         )
-        return self._session.answer(quote, request)
+        return _with_warnings(self._session.answer(quote, request))
 
     def _quote(self, query: str, **options: Unpack[Options]) -> SessionQuote:
         with unspent():
@@ -293,8 +311,24 @@ class Database:
         table: str | None = None,
         **options: Unpack[Options],
     ) -> Release:
-        """Return one quantile of a column, or several, which together cost the same as one."""
+        """Return one quantile of a column, or several, which share the cost; see "Quantiles" in the SQL reference."""
         return self._run(lambda: verbs.quantiles(column, q, self._target(by, where, table)), options)
+
+    def choose(
+        self,
+        column: str,
+        *,
+        by: ColumnNames = (),
+        where: str | None = None,
+        table: str | None = None,
+        **options: Unpack[Options],
+    ) -> Release:
+        """Draw the most frequent of a column's public values; `keys=` lists them if the policy does not.
+
+        The answer is a category and has no interval. Its plan and its notes state how many rows it may be short of the
+        most frequent value.
+        """
+        return self._run(lambda: verbs.aggregate("MODE", column, "choice", self._target(by, where, table)), options)
 
     def histogram(
         self,
@@ -402,9 +436,22 @@ class Database:
         """Run a count as a table that adds up."""
         with unspent():
             question = replace(_question(query, options), form=form)
-        return self._session.answer(self._session.quote(question))
+        return _with_warnings(self._session.answer(self._session.quote(question)))
 
     # --- the budget and the tables ----------------------------------------------------------------------------------
+
+    def charge(self, mechanism: Chargeable, *, note: str) -> OutsideRelease:
+        """Charge a release that you compute outside SQL; read nothing.
+
+        Charge first, then release. tacit cannot check the release: you answer for it that it has the charged guarantee
+        for the unit of this database under its neighbour relation. The sensitivity of a mechanism must cover all rows
+        of one unit.
+
+        Args:
+            mechanism: a mechanism, a guarantee or an event. Every release is charged separately.
+            note: a line that states what is released; everybody who reads the ledger sees it.
+        """
+        return charge(self._session, mechanism, note)
 
     @property
     def ledger(self) -> Ledger:
@@ -456,6 +503,13 @@ class Database:
         self.close()
 
 
+def _with_warnings(answer: Release) -> Release:
+    """Return an answer, and issue its warnings."""
+    for text in answer.warnings:
+        warnings.warn(text, stacklevel=3)
+    return answer
+
+
 def _question(query: str, options: Options) -> Question:
     """Return a query with its cost and options, checked."""
     keys, share, measure_cut = options.get("keys"), options.get("share"), options.get("measure_cut")
@@ -465,7 +519,7 @@ def _question(query: str, options: Options) -> Question:
         when = 'without reach="auto", bounds that are "auto", or measure_cut'
         raise UnusedOptionError("share", when, hint="Add one of them, or leave out share.")
     return Question(
-        query=query,
+        query=bind(query, options.get("params")),
         cost=Cost(
             epsilon=options.get("epsilon"),
             delta=options.get("delta"),
@@ -478,6 +532,7 @@ def _question(query: str, options: Options) -> Question:
         limits=_limits(options),
         measure_cut=measure_cut,
         share=TENTH if share is None else fraction_between(share, "share", 0, 1),
+        intervals=options.get("intervals", True),
     )
 
 

@@ -2,7 +2,8 @@
 
 Queries that are asked in turn may depend on earlier answers, and only a filter is sound: their ε add up. A list that is
 fixed before any answer is one mechanism: the independent composition of all its noise, whose privacy-loss law gives the
-least ε at δ. That is the cost of a declared list (`pricing.price.joint_price`); the noise and the answers are the same.
+least ε at δ. Queries about disjoint rows cost as much as one of them, if each row is a unit. The cost of a declared
+list is the least of these prices (`pricing.joint_price`); the noise and the answers are the same.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from fractions import Fraction
 
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
-from tacit.guarantees.exact import Exact, Number, to_fraction
+from tacit.guarantees.exact import Number, to_fraction
 from tacit.guarantees.filters import Spent, limit
-from tacit.guarantees.values import ApproxDP
-from tacit.query.formatting import spell
-from tacit.query.pricing.price import JointPrice, joint_price
+from tacit.query.formatting import listed, spell
+from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of, joint_price
 from tacit.query.results.release import Release
 from tacit.quotes import ChoosingQuote, SessionQuote
 from tacit.session import Session, unspent
@@ -45,8 +45,8 @@ class Declared:
     def __post_init__(self) -> None:
         """Price the queries; refuse those whose price is known only after a choice."""
         _check_known(self.questions)
-        prices = [quote.price for quote in self.questions]
-        object.__setattr__(self, "price", joint_price(prices, self._session.ledger.budget, self.delta, self.worth))
+        queries = [(quote.plan, quote.price) for quote in self.questions]
+        object.__setattr__(self, "price", joint_price(queries, self._session.ledger.budget, self.delta, self.worth))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -64,13 +64,18 @@ class Declared:
         return self.price.apart
 
     @property
-    def cost(self) -> ApproxDP:
+    def cost(self) -> JointGuarantee:
         """The cost of all queries together."""
-        return ApproxDP(epsilon=Exact(self.together.loss), delta=Exact(self.together.delta))
+        return self.price.guarantee
+
+    @property
+    def disjoint(self) -> tuple[tuple[int, ...], ...]:
+        """The queries that are proved to be about disjoint rows, if that lowers the cost: their indices, by family."""
+        return self.price.families
 
     @property
     def saves(self) -> float:
-        """The share of ε that is saved, compared with asking one by one."""
+        """The share of ε, or of ρ, that is saved, compared with asking one by one."""
         return 1 - float(self.together.loss / self.apart.loss) if self.apart.loss else 0.0
 
     def ask(self) -> list[Release]:
@@ -78,16 +83,30 @@ class Declared:
         return self._session.answer_together(self.questions, self.delta, self.worth, self.price)
 
     def __str__(self) -> str:
-        """Return the cost, and how much the plan saves."""
-        one_by_one = ApproxDP(epsilon=Exact(self.apart.loss), delta=Exact(self.apart.delta))
+        """Return the cost, how much the plan saves, and which queries are about disjoint rows."""
+        symbol = "ε" if self.apart.currency == "basic" else "ρ"
         return (
             f"{len(self.questions)} questions as one declared plan cost {spell(self.cost)}; one by one "
-            f"{spell(one_by_one)}. That saves {self.saves:.0%} of ε. All are asked together, or none."
+            f"{spell(guarantee_of(self.apart))}. That saves {self.saves:.0%} of {symbol}. All are asked together, or "
+            f"none.{self._disjoint_rows()}"
+        )
+
+    def _disjoint_rows(self) -> str:
+        """Return which queries are about disjoint rows, and what they would cost otherwise."""
+        if self.price.overlapping is None:
+            return ""
+        families = "; ".join(listed([f"{index + 1}" for index in family]) for family in self.disjoint)
+        return (
+            f" No row is in two of the questions {families}; if their rows could overlap, the plan would cost "
+            f"{spell(guarantee_of(self.price.overlapping))}."
         )
 
 
 def declare(questions: object, *, delta: Number | None = None) -> Declared:
     """Price queries as one plan that is fixed before any is answered.
+
+    If each row is a unit, tacit recognises conditions that no row can satisfy together. Such queries cost as much as
+    the dearest of them; under "change one" as much as the two dearest, if that is more. `print` shows which they are.
 
     Args:
         questions: plans from `db.plan(...)`, all of one database.

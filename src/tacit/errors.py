@@ -15,8 +15,9 @@
     ├── RefusedError             there is no private answer to the query
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
-    │   └── LedgerError              the ledger cannot be read or written, or is corrupt
-    │       └── CommitError              a commit failed: the last record may or may not be stored
+    │   ├── LedgerError              the ledger cannot be read or written, or is corrupt
+    │   │   └── CommitError              a commit failed: the last record may or may not be stored
+    │   └── SizeChangedError         the public number of rows or units changed after the charge
     └── InternalError            a bug in tacit
 
 A message is a fact; a hint says what to do next. Messages repeat parameters that the caller chose, never a value of
@@ -248,6 +249,21 @@ class SourceError(TacitError):
 
 class LedgerError(SourceError):
     """The ledger cannot be read or written, or is corrupt; no query was answered."""
+
+
+class NoLedgerError(LedgerError):
+    """There is no ledger at a location yet."""
+
+
+class SizeChangedError(SourceError):
+    """The number of rows or units, which is public, is not the one that a charged query was priced with."""
+
+    def __init__(self) -> None:
+        """Store the constant message."""
+        super().__init__(
+            "Rows were added or removed after the query was charged, so it could not be answered. The charge stands.",
+            hint="Run the query again when the table does not change.",
+        )
 
 
 class MissingDriverError(MissingPackageError, SourceError):

@@ -23,7 +23,7 @@ from tacit.engines import Engine
 from tacit.engines.source import Source, declared_at
 from tacit.engines.sources import open_sources
 from tacit.engines.sql.engine import StatementEngine
-from tacit.errors import InvalidError, bad_value
+from tacit.errors import InvalidError, NoLedgerError, bad_value
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number
 from tacit.guarantees.filters import Budget, limit
@@ -52,9 +52,11 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
     keys: Mapping[str, Sequence[Value]] | None = None,
     hidden: Collection[str] = (),
+    required: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
     public: Mapping[str, object] | None = None,
     neighbours: Neighbours | None = None,
+    timezone: str | None = None,
     budget: Budget | None = None,
     ledger: Ledger | str | PathLike[str] | None = None,
     name: str | None = None,
@@ -77,9 +79,13 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         bounds: the smallest and largest value of numbers, the first and last day of dates; never read from the data.
         keys: the public values of columns to group by.
         hidden: columns that a query must not use.
+        required: columns without missing values; a missing value is read as a public constant (the first key, FALSE, or
+            0 clipped to the bounds). With neighbours="change one" their averages and variances have less noise.
         types: kinds that replace those of the source.
         public: public tables to join, by their names in SQL: sources, or pairs of a source and a table there.
         neighbours: "add/remove" (the default) or "change one".
+        timezone: the time zone in which timestamps with a time zone are read, such as "Europe/Zurich". Without it a
+            query cannot use such columns.
         budget: the budget for all queries: PureDP, ApproxDP or ZCDP.
         ledger: a file, a PostgreSQL URL or a ledger that records spending; by default the memory of this process.
         name: the table's name in SQL; by default its name in the source.
@@ -94,6 +100,23 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     return _open(policy, ledger, analyst or "", accept=accept)
 
 
+def open_to_plan(source: str, *, ledger: str | None = None, analyst: str | None = None) -> tuple[Database, bool]:
+    """Open a policy file as `open` does, but create no ledger; return whether its ledger exists.
+
+    If it does not exist yet, the whole budget is left, and what is planned stays in memory.
+    """
+    policy = load(source)
+    location = policy.ledger_location() if ledger is None else ledger
+    try:
+        if location is not None:
+            from tacit.ledger.open_ledger import require_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+
+            require_ledger(location)
+    except NoLedgerError:
+        return _open(replace(policy, ledger=None), None, analyst or "", accept=False), False
+    return _open(policy, ledger, analyst or "", accept=False), True
+
+
 def _is_policy_file(source: object) -> bool:
     """Return whether a source is a policy file by its suffix; a scheme such as spark: makes it another source."""
     return (
@@ -101,9 +124,12 @@ def _is_policy_file(source: object) -> bool:
     )
 
 
-def _load(source: str | PathLike[str], *, hidden: Collection[str], **others: object) -> Policy:
+def _load(
+    source: str | PathLike[str], *, hidden: Collection[str], required: Collection[str], **others: object
+) -> Policy:
     """Read a policy file, or raise InvalidError if other arguments declare something too."""
-    names = [name for name, value in others.items() if value is not None] + ["hidden"] * bool(tuple(hidden))
+    names = [name for name, value in others.items() if value is not None]
+    names += ["hidden"] * bool(tuple(hidden)) + ["required"] * bool(tuple(required))
     if names:
         raise InvalidError(
             f"A policy file cannot be combined with other declarations: {', '.join(names)}.",
@@ -163,8 +189,8 @@ def _build_tables(
         if key is None:
             check_names(policy.public, name)
         with declared_at(declaration.where):
-            schema, unusable = engine.schema(name), engine.unusable(name)
-        tables[name] = build(replace(declaration, name=declaration.name or name), schema, unusable), engine
+            schema, unusable, zoned = engine.schema(name), engine.unusable(name), engine.zoned(name)
+        tables[name] = build(replace(declaration, name=declaration.name or name), schema, unusable, zoned), engine
     neighbours = next(iter(tables.values()))[0].neighbours
     for name, declaration in policy.public.items():
         engine = engines[name]
@@ -172,8 +198,9 @@ def _build_tables(
             kinds, unusable = engine.schema(name), engine.unusable(name)
         if declaration.types is not None:  # a file declares types of public tables, arguments do not
             kinds = {column: facts.kind for column, facts in build(declaration, kinds, unusable).columns.items()}
+        zone = declaration.timezone if isinstance(declaration.timezone, str) else None
         with declared_at(declaration.where):
-            tables[name] = engine.public(name, kinds, neighbours), engine
+            tables[name] = engine.public(name, kinds, neighbours, timezone=zone), engine
     return tables
 
 
@@ -227,5 +254,6 @@ def _promise(policy: TablePolicy) -> Promise:
         unit=policy.unit,
         neighbours=policy.neighbours,
         bounds={name: f"{low} to {high}" for name, (low, high) in bounded.items()},
+        timezone=next((column.timezone for column in policy.columns.values() if column.timezone), None),
         columns=frozenset(policy.columns) | policy.unusable,
     )

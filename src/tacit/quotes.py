@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
-from tacit.query.formatting import listed, percent, plain
+from tacit.query.formatting import exact, listed, percent, plain, spell
 from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
 from tacit.query.pricing.reach_choice import ReachChoice
+from tacit.query.results.limits_report import units_error
 from tacit.query.results.quote import Question, Quote
+from tacit.query.results.size_note import unused_notes
 
 if TYPE_CHECKING:
     from tacit.session import Session
@@ -38,13 +41,30 @@ class SessionQuote(Quote):
         cost = self.question.cost
         return cost if cost.error is None else super(SessionQuote, self).offered
 
+    def _sizes(self) -> list[str]:
+        """Return which public number of rows or units is used, or could be."""
+        engine, name = self.session.engine_of(self.plan), self.plan.table.name
+        return [*super(SessionQuote, self)._sizes(), *unused_notes(self.plan, lambda: engine.reads_every_row(name))]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportQuote(SessionQuote):
+    """The quote of a report on limits, whose plan counts units."""
+
+    def _errors(self) -> list[tuple[str, str]]:
+        """Return the largest error of a number of units."""
+        error = ceil(units_error(self.price.noise[0], self.confidence))
+        text = f"off by at most {error:,} with {percent(self.confidence)} confidence"
+        return [("number of units above a reach", text)]
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The reach and the bounds that were chosen for one query."""
+    """The reach and the bounds that were chosen for one query; `found` has the columns whose bounds were found."""
 
     reach: int | None
     bounds: Mapping[str, NumberPair]
+    found: tuple[str, ...] = ()
 
     def apply(self, question: Question) -> Question:
         """Return a query with what was chosen."""
@@ -53,12 +73,14 @@ class Settled:
 
     def text(self) -> str:
         """Return this as JSON."""
-        return json.dumps({"reach": self.reach, "bounds": {name: list(pair) for name, pair in self.bounds.items()}})
+        bounds = {name: list(pair) for name, pair in self.bounds.items()}
+        return json.dumps({"reach": self.reach, "bounds": bounds, "found": self.found})
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Settled:
         """Return what `text` wrote."""
-        return cls(record["reach"], {name: (pair[0], pair[1]) for name, pair in record["bounds"].items()})
+        bounds = {name: (pair[0], pair[1]) for name, pair in record["bounds"].items()}
+        return cls(record["reach"], bounds, tuple(record["found"]))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,9 +105,10 @@ class ChoosingQuote(SessionQuote):
         chosen = {} if self.choice is None or settled.reach is None else self.choice.record(settled.reach)
         bounds = {
             each.column: {
-                "bounds": [str(end) for end in settled.bounds[each.column]],
+                "bounds": [exact(end) for end in settled.bounds[each.column]],
                 "law": "the outermost bins of a noisy histogram",
-                "found": settled.bounds[each.column] != each.default,
+                "found": each.column in settled.found,
+                "declared": each.declared,
                 "units_that_a_bin_needs": each.needed,
                 "event": to_json(each.event),
             }
@@ -108,6 +131,12 @@ class ChoosingQuote(SessionQuote):
             else (name, "the error is not known before; the answer will have an interval")
             for name in self.unknown
         ]
+
+    def _price_line(self) -> str:
+        """Return the cost of the query; if an error is given, that of the choice, which is charged first."""
+        if self.question.cost.error is None:
+            return super(ChoosingQuote, self)._price_line()
+        return f"costs {spell(self.cost)} for the choice of the reach, and after it what the answer needs. {self.why}"
 
     def _cost_after(self) -> str:
         """Return what the answer costs after the choice, if an error is given."""
@@ -137,12 +166,14 @@ class ChoosingQuote(SessionQuote):
         subject = listed(names)
         lines = [f"{subject[0].upper()}{subject[1:]} {'are' if columns else 'is'} chosen privately for {part}. {rest}"]
         if self.choice is not None:
+            whole, more = ("rows as", "with more rows") if self.choice.by_rows else ("groups in", "in more groups")
             lines.append(
-                f"The reach is the number of rows as which each unit (column {self.plan.table.unit!r}) counts at most. "
-                f"The choice is accurate to about {self.choice.resolution:,} units."
+                f"The reach is the number of {whole} which each unit (column {self.plan.table.unit!r}) counts at most. "
+                f"The choice cannot tell fewer than about {self.choice.resolution:,} units {more} from none."
             )
         lines += [
-            f"Bounds of {each.column!r} can be found if a bin holds the values of {each.needed:,} units or more."
+            f"Bounds of {each.column!r} are found if one of {each.plan.bundles[0].width:,} fixed bins holds all values "
+            f"of {each.needed:,} units or more."
             for each in self.bounds_choices
         ]
         return lines

@@ -1,6 +1,6 @@
 """Quotes, charges and releases: the path of a query through one open database.
 
-    quote     parse and price: reads no data, spends nothing
+    quote     parse and price: reads no data but a public number of rows, spends nothing
     answer    quote, check the source, charge (committed), read exact integers, add noise
 
 tacit refuses a query before it charges. If an engine knows without reading a row that its source is gone or has
@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeVar
 
-from tacit import choosing
+from tacit import choosing, sizing
 from tacit.engines import Engine
 from tacit.errors import (
     BudgetError,
     InvalidError,
     LedgerError,
     RefusedError,
+    SizeChangedError,
     SourceError,
     TacitError,
     TooMuchNoiseError,
@@ -41,18 +42,22 @@ from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
 from tacit.query.policy.limits import Limits
-from tacit.query.pricing.price import Cost, JointPrice, joint_price, price
+from tacit.query.pricing.joint_price import JointPrice, joint_price
+from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
+from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
 from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
-from tacit.query.pricing.solve import solve
+from tacit.query.pricing.solve import read_errors, solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
+from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.bounds_plan import bounds_plan
+from tacit.query.sql.key_values import own_column
 from tacit.query.sql.parse import parse
-from tacit.query.unit_sizes import shown_plan
-from tacit.quotes import ChoosingQuote, SessionQuote, Settled, at_reach
+from tacit.query.unit_sizes import limited_by, shown_plan
+from tacit.quotes import ChoosingQuote, ReportQuote, SessionQuote, Settled, at_reach
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -94,6 +99,7 @@ class Session:
         self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
+        ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
         self.closed = False
 
     @property
@@ -110,11 +116,16 @@ class Session:
     # --- quotes ---------------------------------------------------------------------------------------------------
 
     def quote(self, question: Question) -> SessionQuote:
-        """Parse and price a query; read no data and spend nothing."""
+        """Parse and price a query; read nothing private and spend nothing."""
         with unspent():
             if question.limits.automatic or question.limits.automatic_bounds:
                 return choosing.quote(self, question)
-            return self.priced(self.plan_of(question), question)
+            return self.priced(self.sized_plan_of(question), question)
+
+    def sized_plan_of(self, question: Question) -> Plan:
+        """Return the plan of a query, which uses the number of rows or units where that is public."""
+        plan = self.plan_of(question)
+        return plan if question.form != "rows" else sizing.sized(self, plan)
 
     def plan_of(self, question: Question) -> Plan:
         """Return the plan of a query; of a table that adds up if its form asks for one."""
@@ -128,7 +139,7 @@ class Session:
         if question.form == "rows":
             return plan
         _check_one_count(plan)
-        plan = as_table_count(plan)
+        plan = sizing.sized(self, as_table_count(plan))
         gaussian = question.cost.rho is not None or self._is_zcdp
         return with_margins(plan, "gaussian" if gaussian else "laplace") if question.form == "crosstab" else plan
 
@@ -152,6 +163,7 @@ class Session:
                 "Tables of different engines cannot be joined",
                 "Copy the public table to the engine of the private one.",
             )
+        plan = choose_method(plan, question.cost, self._draws(question), question.assume)
         if question.measure_cut is not None:
             plan = with_cut(plan, int(question.measure_cut), question.share)
         self._tables[plan.table.name][1].check(plan)
@@ -160,18 +172,38 @@ class Session:
     def priced(self, plan: Plan, question: Question) -> SessionQuote:
         """Price a plan by the offered cost, or by the largest error."""
         cost, confidence, assume = question.cost, question.confidence, question.assume
+        if is_free(plan):
+            return SessionQuote(plan, self._free(plan, cost), confidence, assume, self, question)
         self.check_currency(cost)
         try:
             if cost.error is None:
                 terms = price(plan, cost)
                 self.check_delta(terms.guarantee)
             else:
-                plan, terms = solve(plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp)
+                columns = quantile_columns(plan)
+                others = [with_draws(plan, columns, self._draws(question))] if columns else []
+                plan, terms = solve(
+                    plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp, others=others
+                )
         except TooMuchNoiseError as error:
             if plan.cap is not None:
                 error.add_hint("Or use a smaller measure_cut.")
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    def _free(self, plan: Plan, cost: Cost) -> Price:
+        """Return the price of a plan without noise; a cost or an error may be given, and must be valid."""
+        if (cost.epsilon, cost.rho, cost.error) != (None, None, None):
+            self.check_currency(cost)
+        if cost.error is not None:
+            read_errors(plan, cost.error)
+        return free_price(by_rho=self._is_zcdp)
+
+    def _draws(self, question: Question) -> DrawOptions:
+        """Return what the draws of quantiles depend on besides the plan."""
+        in_rho = question.cost.rho is not None or (question.cost.error is not None and self._is_zcdp)
+        basic = limit(self.ledger.budget).currency == "basic"
+        return DrawOptions(confidence=question.confidence, intervals=question.intervals, rho=in_rho, flips=basic)
 
     def limits_quote(self, question: Question) -> SessionQuote:
         """Quote the histograms of units by rows and by groups; see `db.limits`."""
@@ -180,6 +212,12 @@ class Session:
             if plan.table.unit is None:
                 raise InvalidError(
                     "Each row is a unit, so a unit has one row.", argument="question", hint="No limit is needed."
+                )
+            if limited_by(plan) is None:
+                raise InvalidError(
+                    "A unit counts once in this query, so no reach changes the answer.",
+                    argument="question",
+                    hint="No limit is needed.",
                 )
             self.check_currency(question.cost)
             sizes = shown_plan(plan)
@@ -191,7 +229,7 @@ class Session:
                     argument="epsilon or rho",
                     hint="Use a larger cost.",
                 )
-            return SessionQuote(sizes, terms, question.confidence, None, self, question)
+            return ReportQuote(sizes, terms, question.confidence, None, self, question)
 
     def limits(self, question: Question, spend: Cost) -> LimitsReport:
         """Release these histograms, and report on the limits of an answer at the cost `spend`."""
@@ -200,7 +238,8 @@ class Session:
             plan = self.plan_of(at_reach(question, 1))
             answer = price(plan, spend)
         slope, groups = noise_a_row(plan, answer.noise), GUESSED_GROUPS if plan.cells is None else plan.cells
-        return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence)
+        subject = limits_subject(plan, self.tables[plan.table.name].reach)
+        return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence, subject)
 
     @property
     def _is_zcdp(self) -> bool:
@@ -246,7 +285,7 @@ class Session:
         if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
             return choosing.answer_for_error(self, quote, request)
         with unspent():
-            self._check_open()
+            self.check_open()
             try:
                 ticket = self._charge(self._request(quote, request), [quote])
             except BudgetError as refusal:
@@ -279,33 +318,47 @@ class Session:
         raise RefusedError.
         """
         with unspent():
-            self._check_open()
+            self.check_open()
             fresh = {id(quote): self.quote(quote.question) for quote in quotes}
             again = [fresh[id(quote)] for quote in quotes]
-            joint = joint_price([quote.price for quote in again], self.ledger.budget, delta, worth)
+            joint = joint_price([(quote.plan, quote.price) for quote in again], self.ledger.budget, delta, worth)
             if (joint.events, joint.together) != (shown.events, shown.together):
                 raise RefusedError(
                     "The declared plan was changed after it was priced.", hint="Declare its queries again."
                 )
             text = ";\n".join(quote.plan.sql for quote in again)
             try:
-                ticket = self._charge(Request(question=text, events=joint.events, analyst=self._analyst), again)
+                sizes = sizing.sizes_of(self, [quote.plan for quote in again])
+                request = Request(question=text, events=joint.events, analyst=self._analyst, sizes=sizes)
+                ticket = self._charge(request, again)
             except BudgetError as refusal:
                 raise self._joint_shortage(joint.together, len(again)) or refusal from None
-        cost = ApproxDP(epsilon=Exact(joint.together.loss), delta=Exact(joint.together.delta))
-        more = {"declared_plan": {"questions": len(again), "promise": amounts(cost)}}
+        disjoint = {"disjoint": [[index + 1 for index in family] for family in joint.families]}
+        more = {
+            "declared_plan": {
+                "questions": len(again),
+                "promise": amounts(joint.guarantee),
+                **(disjoint if joint.families else {}),
+            }
+        }
         answers = self._release(again, ticket, more)
         self.finish(ticket, ANSWERED)
         return answers
 
-    def _check_open(self) -> None:
+    @property
+    def analyst(self) -> str:
+        """The name of the analyst; empty without one."""
+        return self._analyst
+
+    def check_open(self) -> None:
+        """Raise RefusedError if the database is closed."""
         if self.closed:
             raise RefusedError("The database is closed.", hint="Open it again to run queries.")
 
     def charged(self, quote: SessionQuote, key: str | None) -> Ticket:
         """Charge a quote, or return the recorded answer; every error says that nothing was spent."""
         with unspent():
-            self._check_open()
+            self.check_open()
             return self._charge(self._request(quote, key), [quote])
 
     def engine_of(self, plan: Plan) -> Engine:
@@ -323,21 +376,36 @@ class Session:
         return self.ledger.charge(request)
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
-        """Read the data and add noise for charged queries; after a failure the charge stands."""
-        return self.guarded(
-            ticket,
-            lambda: [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes],
-        )
+        """Read the data and add noise for charged queries; after a failure the charge stands.
+
+        Several queries read one state of the data of each engine: a row that changes in between could otherwise be in
+        the answers of two queries about disjoint rows.
+        """
+
+        def read() -> list[Release]:
+            with ExitStack() as states:
+                engines = [self.engine_of(quote.plan) for quote in quotes]
+                for engine in {id(engine): engine for engine in engines}.values() if len(quotes) > 1 else ():
+                    states.enter_context(engine.one_state())
+                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+
+        return self.guarded(ticket, read)
 
     def guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
         """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
+        changed = False
         try:
             with suppress(Exception):  # its text could quote the data, also that of a TacitError
-                return read()
+                try:
+                    return read()
+                except SizeChangedError:
+                    changed = True
         except BaseException:
             self.finish(ticket, FAILED)
             raise
         self.finish(ticket, FAILED)
+        if changed:
+            raise SizeChangedError  # its text is constant, and the size is public
         raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
@@ -361,6 +429,7 @@ class Session:
             digest=answer_codec.digest(quote.plan, quote.price, self.data_version, *_choices(quote)),
             key=key,
             repeats=bool(self.data_version) and not self._has_public_join(quote.plan),
+            sizes=sizing.sizes_of(self, [quote.plan]),
         )
 
     def _has_public_join(self, plan: Plan) -> bool:
@@ -380,6 +449,12 @@ class Session:
         return {
             **({"bounds_of_this_query": bounds} if bounds else {}),
             "policy": policy_build.version(quote.plan.table),
+            **self.facts(ticket),
+        }
+
+    def facts(self, ticket: Ticket) -> dict[str, object]:
+        """Return the facts about the policy, the ledger and the software that every receipt has."""
+        return {
             "policy_file": self._version,
             "data_version": self.data_version or None,
             "ledger_entry": ticket.number,
@@ -450,7 +525,7 @@ def _counted_value(plan: Plan) -> Expression:
     ask = plan.aggregates[0].ask
     if ask.function != "count_distinct":
         raise refused("The unit column cannot have bounds", "Name another column.")
-    return ask.values[0]
+    return own_column(ask.values[0], plan.table) or ask.values[0]
 
 
 def _check_one_count(plan: Plan) -> None:

@@ -79,7 +79,7 @@ def test_plan_query_and_ledger_show_escapes(tacit: Tacit, folder: Path) -> None:
     assert [line for line in (out + err).splitlines() if line.startswith("Left:")] == ["Left: ε = 100 of ε = 100."]
     out, err = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "1", "--yes")
     assert not acting(out + err)
-    assert out.count("\n") == len(KEPT) + 4 + 1  # the last line says what limits leave out
+    assert out.count("\n") == len(KEPT) + 1 + 2  # the last lines say what is not counted
     out, err = tacit(folder, "ledger", "policy.toml", "show")
     assert not acting(out + err)
     assert "\\x1b[31m\\u202e\\nLeft" in out

@@ -43,7 +43,7 @@ def test_the_page_lists_exactly_the_commands() -> None:
         ("anonymize", "x.csv", "--k", "five"),
         ("local", "choose", "--epsilon", "big"),
         ("local", "guess"),
-        ("plan", "policy.toml"),
+        ("plan",),
     ],
     ids=" ".join,
 )

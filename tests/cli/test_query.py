@@ -52,6 +52,7 @@ def test_init_lists_every_column_and_guesses_nothing(folder: Path) -> None:
 def test_a_plan_costs_nothing_and_a_query_spends_across_runs(folder: Path) -> None:
     planned = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "0.6", "--assume", "1000", "--json")
     assert json.loads(planned.stdout)["cost"] == {"epsilon": 0.6}
+    assert sum(part["epsilon"] for part in json.loads(planned.stdout)["shares"]) == pytest.approx(0.6)
     first = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.6", "--yes", "--json")
     assert [row["region"] for row in json.loads(first.stdout)["rows"]] == list(REGIONS)
     second = tacit(folder, "query", "policy.toml", QUESTION, "--epsilon", "0.6", "--yes")

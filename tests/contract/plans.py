@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bounded import contributions
 from contract.tables import KINDS, Row
-from tacit.query.evaluate import evaluate
+from row_evaluator import evaluate
 from tacit.query.expressions import Call, Case, Column, Constant, Expression, Kind, Value
 from tacit.query.plan import Bundle, Key, Measure, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy

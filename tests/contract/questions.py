@@ -83,6 +83,13 @@ SPELLINGS: dict[str, list[str]] = {
     "var_samp": ["variance({number})", "var_samp({number})"],
     "max": ["max({number})", "quantile_cont({number}, 1)"],
     "min": ["min({number})", "quantile({number}, 0)"],
+    "mode": [
+        "mode(n)",
+        "mode(p)",
+        "mode(floor(x / 5) * 5)",
+        "mode() WITHIN GROUP (ORDER BY w % 3)",
+        "mode(quarter(d))",
+    ],
     "quantile": [
         *("median({number})", "quantile_cont({number}, 0.1)", "quantile_cont({number}, 1 / 4)"),
         "percentile_cont(0.9) WITHIN GROUP (ORDER BY {number} DESC)",

@@ -33,10 +33,10 @@ from contract.plans import (
 from contract.questions import SPELLINGS, Trial, trials
 from contract.tables import KINDS, Opener, Row, rows
 from contract.test_questions import BRIEF, SEARCH, SECRET, arrow, asked, engine_of, in_table
+from row_evaluator import evaluate
 from tacit.arrays import Ints
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Expression, Value
 from tacit.query.histograms import Counts, Histograms, in_blocks
 from tacit.query.noise_law import sensitivity

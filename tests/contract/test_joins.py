@@ -27,13 +27,13 @@ from contract.plans import added_up, cells
 from contract.tables import Row
 from contract.test_questions import oversteps
 from policies import table_policy
+from row_evaluator import evaluate
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb_tables
 from tacit.engines.source import Source
 from tacit.engines.sql.builder import SQL, cast
 from tacit.engines.sql.engine import StatementEngine
 from tacit.guarantees.events import Neighbours
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.plan import Plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from math import inf, nan
@@ -165,6 +166,26 @@ def test_nulls_and_nans_count_for_nothing_and_infinities_are_clamped(engine: Ope
     halves = Measure(value=X, step=Fraction(1, 2), low=-4, high=8)
     asked = plan(table(), COUNT, Measure(value=present(X)), halves)
     assert answer(engine, asked, data) == [[6], [4], [8 - 4 + 8 + 1]]
+
+
+CLAMPED_REALS = [None, nan, inf, -inf, -1e308, 0.0, 0.24999, 0.25, 0.75, 9.7499, 9.75, 10.0, 10.26, 10.5, -0.2501, 3.1]
+CLAMPED_WHOLE = [None, -(2**63), -3, -2, -1, 0, 1, 8, 9, 10, 11, 2**63 - 1]
+
+
+@pytest.mark.parametrize("low", [0, 1, -3], ids=["equal ends", "narrow grid", "wide grid"])
+def test_a_column_clamped_to_its_bounds_has_the_steps_of_the_clamped_values(engine: Opener, low: int) -> None:
+    """The statement leaves out the clamp if the grid has the same ends; it must not if the grid is wider."""
+    halves = call("clamp", "real", X, Constant(0.0, "real"), Constant(10.0, "real"))
+    whole = call("clamp", "integer", A, Constant(0, "integer"), Constant(9, "integer"))
+    asked = [
+        Measure(value=halves, step=Fraction(1, 2), low=low, high=20 - low),
+        Measure(value=whole, low=low, high=9 - low),
+    ]
+    data = [row(u=u, x=x, a=None) for u, x in enumerate(CLAMPED_REALS)]
+    data += [row(u=100 + u, x=None, a=a) for u, a in enumerate(CLAMPED_WHOLE)]
+    each = plan(table(), *asked, keys=[key(U, *(each["u"] for each in data))])
+    assert answer(engine, each, data) == added_up(each, cells(each, data))
+    assert answer(engine, replace(each, table=table(rows=None, reach=1)), data) == added_up(each, cells(each, data))
 
 
 def test_halves_round_up_in_exact_arithmetic(engine: Opener) -> None:

@@ -9,13 +9,13 @@ from time import perf_counter
 import pytest
 
 from contract.tables import Opener
+from row_evaluator import evaluate
 from row_values import row_values
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Layers
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.expressions.functions import FUNCTIONS
 

@@ -32,6 +32,7 @@ from tacit.query.unit_sizes import (
     SHOWN_BINS,
     SHOWN_EDGES,
     edges_of,
+    limited_by,
     shown_plan,
     size_plan,
 )
@@ -69,11 +70,19 @@ def by_rows(units: Cells, edges: Sequence[int], measure: Measure | None = None) 
     return sizes
 
 
-def by_groups(units: Cells) -> list[int]:
-    sizes = [0] * SHOWN_BINS
+def by_groups(units: Cells, edges: Sequence[int] = SHOWN_EDGES) -> list[int]:
+    sizes = [0] * (len(edges) + 1)
     for own in units.values():
-        sizes[bisect_left(SHOWN_EDGES, len(own))] += 1
+        sizes[bisect_left(edges, len(own))] += 1
     return sizes
+
+
+def by_limit(asked: Plan, data: Sequence[Row]) -> list[int]:
+    """Return the histogram from which a reach is chosen: by groups if the plan counts units in several groups."""
+    units, measured = cells(asked, data), [one for bundle in asked.bundles for one in bundle.measures]
+    if asked.cells != 1 and all(one.per == "unit" for one in measured):
+        return by_groups(units, EDGES)
+    return by_rows(units, EDGES)
 
 
 @st.composite
@@ -103,7 +112,7 @@ NUMBERS: list[Expression] = [X, A, call("abs", "real", X), call("modulo", "integ
 
 @examples(40, plans(reach=True), rows(40))
 def test_units_by_rows_are_what_python_counts(engine: Opener, asked: Plan, data: list[Row]) -> None:
-    assert answer(engine, size_plan(asked), data) == [by_rows(cells(asked, data), EDGES)]
+    assert answer(engine, size_plan(asked), data) == [by_limit(asked, data)]
 
 
 @examples(40, plans(), rows(40), one_signed())
@@ -114,14 +123,15 @@ def test_shares_are_what_python_computes(engine: Opener, asked: Plan, data: list
 @examples(40, plans(), rows(40))
 def test_units_by_groups_are_what_python_counts(engine: Opener, asked: Plan, data: list[Row]) -> None:
     assume(asked.listed > 1)
-    units = cells(asked, data)
-    assert answer(engine, shown_plan(asked), data) == [by_rows(units, SHOWN_EDGES), by_groups(units)]
+    units, found = cells(asked, data), answer(engine, shown_plan(asked), data)
+    assert found[-1] == by_groups(units)
+    assert found[:-1] == ([] if limited_by(asked) == "groups" else [by_rows(units, SHOWN_EDGES)])
 
 
 @examples(24, plans(unit="name"), rows(40), one_signed())
 def test_units_that_are_named_by_text(engine: Opener, asked: Plan, data: list[Row], measure: Measure) -> None:
     units = cells(asked, data)
-    assert answer(engine, size_plan(asked), data) == [by_rows(units, EDGES)]
+    assert answer(engine, size_plan(asked), data) == [by_limit(asked, data)]
     assert answer(engine, size_plan(asked, measure), data) == [by_rows(units, EDGES, measure)]
 
 
@@ -148,7 +158,7 @@ def test_a_unit_adds_at_most_one_to_one_bin(
 def test_every_size_is_in_the_bin_of_the_least_edge_that_reaches_it(engine: Opener) -> None:
     data = [row(u=size) for size in range(1, 71) for _ in range(size)]
     (found,) = answer(engine, size_plan(plan(table(), COUNT)), data)
-    assert found[:14] == [1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 6, 0]
+    assert found[:22] == [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 6, 0]
     assert (sum(found), len(found)) == (70, BINS)
 
 
@@ -162,6 +172,19 @@ def test_rows_without_a_unit_a_listed_key_or_a_true_condition(engine: Opener) ->
     (found,) = answer(engine, size_plan(asked), data)
     assert found == above
     assert sum(found) == 3
+
+
+def test_units_are_counted_by_their_groups_if_a_query_counts_units_alone(engine: Opener) -> None:
+    data = [
+        *[row(name="a")] * 5,
+        *(row(u=2, name=name) for name in "abcabz"),
+        *(row(u=3, name=name) for name in ("b", None, "z")),
+        row(u=4, name="z"),
+    ]
+    asked = plan(table(), Measure(value=None, per="unit"), keys=[key(NAME, "a", "b", "c", "d")])
+    (found,) = answer(engine, size_plan(asked), data)
+    assert (found[:4], len(found)) == ([2, 0, 1, 0], BINS)
+    assert answer(engine, shown_plan(asked), data) == [[2, 0, 1] + [0] * (SHOWN_BINS - 3)]
 
 
 def test_tables_without_rows_units_or_listed_keys(engine: Opener) -> None:
@@ -209,7 +232,8 @@ def test_every_histogram_has_its_edges() -> None:
     sized, shown = size_plan(plan(table(), COUNT)), shown_plan(plan(table(), COUNT, keys=[key(NAME, "a", "b")]))
     assert edges_of(sized.bundles[0].measures[0]) == EDGES
     assert [edges_of(bundle.measures[0]) for bundle in shown.bundles] == [SHOWN_EDGES] * 2
-    assert EDGES[:8] == (1, 2, 3, 4, 6, 8, 12, 16)
+    assert EDGES[:10] == (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
+    assert SHOWN_EDGES[:8] == (1, 2, 3, 4, 6, 8, 12, 16)
     assert EDGES[-1] == SHOWN_EDGES[-1] == 2**40
     assert list(EDGES) == sorted(set(EDGES))
     assert list(SHOWN_EDGES) == sorted(set(SHOWN_EDGES) & set(EDGES))

@@ -16,7 +16,8 @@ from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import open_spark
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.histogram import bin_statement
-from tacit.engines.sql.statement import statement
+from tacit.engines.sql.statement import statement, weighs
+from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 
@@ -33,8 +34,9 @@ CUT = *SUMS, *(replace(measure, beyond=9) for measure in SUMS)
 
 def written(asked: Plan, name: str) -> str:
     dialect, types = DIALECTS[name]
-    build = bin_statement if asked.bundles[0].measures[0].bins > 1 else statement
-    return build(asked, types, dialect).sql
+    measures = asked.bundles[0].measures
+    plain = weighted_statement if weighs(asked, measures) else statement
+    return (bin_statement if measures[0].bins > 1 else plain)(asked, types, dialect).sql
 
 
 @pytest.mark.parametrize("groups", [None, 2])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 from math import inf, nan, sqrt
-from typing import Any
+from typing import Any, get_args
 
 import mpmath
 import numpy as np
@@ -15,7 +15,9 @@ from tacit.errors import InvalidError
 from tacit.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
 from tacit.guarantees.conversions import exactly, gaussian_delta
+from tacit.guarantees.events import ApproxRelease, Neighbours, PoissonSampled, PureRelease, ZCDPRelease
 from tacit.guarantees.exact import Exact
+from tacit.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 
 WHOLE: list[Guarantee] = [
     PureDP(epsilon=1),
@@ -159,6 +161,42 @@ def test_the_renyi_bound_holds_for_gaussians(alpha: float) -> None:
     assert bound.epsilon >= bound.alpha * 2
 
 
+class Unknown:
+    """A mechanism of somebody else, whose event tacit cannot price."""
+
+    event = "coin toss"
+    guarantee = PureDP(epsilon=1)
+
+
+PARTS: list[tuple[Any, Guarantee]] = [
+    (Laplace(sensitivity=1, epsilon=0.5), PureDP(epsilon=0.5)),
+    (Laplace(sensitivity=2, scale=8), PureDP(epsilon=0.25)),
+    (Laplace(sensitivity=1, epsilon=0.5).event, PureDP(epsilon=0.5)),
+    (Exponential(sensitivity=1, epsilon=1, monotone=True), PureDP(epsilon=1)),
+    (Gaussian(sensitivity=1, rho=0.1), ZCDP(rho=0.1)),
+    (Gaussian(sensitivity=1, rho=0.1).event, ZCDP(rho=0.1)),
+    (Gaussian(sensitivity=1, epsilon=0.5, delta=1e-6), ApproxDP(epsilon=0.5, delta=1e-6)),
+    (ApproxRelease(epsilon=Fraction(1, 2), delta=Fraction(1, 10)), ApproxDP(epsilon=0.5, delta=0.1)),
+    (ZCDPRelease(rho=Fraction(1, 8)), ZCDP(rho=0.125)),
+    (PoissonSampled(rate=Fraction(1), of=PureRelease(epsilon=Fraction(1))), PureDP(epsilon=1)),
+]
+
+
+@pytest.mark.parametrize(("part", "guarantee"), PARTS)
+def test_a_mechanism_or_an_event_counts_as_its_guarantee(part: Any, guarantee: Guarantee) -> None:  # noqa: ANN401 - any part
+    for relation in get_args(Neighbours):
+        assert parallel([part], relation) == parallel([guarantee], relation)
+        assert parallel([part, guarantee, part], relation) == parallel([guarantee], relation)
+
+
+def test_pure_parts_beside_parts_in_rho_are_priced_in_rho() -> None:
+    noise = Gaussian(sensitivity=1, rho=0.1)
+    assert parallel([noise, Laplace(sensitivity=1, epsilon=0.5)], "add/remove") == ZCDP(rho=0.125)
+    assert parallel([noise, PureDP(epsilon=0.5)], "change one") == ZCDP(rho=0.5)
+    assert parallel([noise, Exponential(sensitivity=1, epsilon=0.5)], "add/remove") == ZCDP(rho=0.1)  # 0.5²/8 < 0.1
+    assert parallel([ZCDP(rho=0.1), PureDP(epsilon=0)], "add/remove") == ZCDP(rho=0.1)
+
+
 @pytest.mark.parametrize("relation", ["add/remove", "change one"])
 @pytest.mark.parametrize(
     "bad",
@@ -170,15 +208,18 @@ def test_the_renyi_bound_holds_for_gaussians(alpha: float) -> None:
         [1],
         [None],
         ["PureDP"],
-        [PureDP(epsilon=1), ZCDP(rho=1)],
+        [ApproxDP(epsilon=1, delta=0), ZCDP(rho=1)],
         [ApproxDP(epsilon=1, delta=0), PureDP(epsilon=1), GaussianDP(mu=1)],
+        [Laplace(sensitivity=1, epsilon=1), Unknown()],
+        [RandomizedResponse(epsilon=1)],
+        [PureRelease(epsilon=Fraction(1), neighbours="change one")],
         [RenyiDP(alpha=2, epsilon=1), RenyiDP(alpha=3, epsilon=1)],
     ],
 )
-def test_guarantees_are_a_list_of_one_kind(bad: Any, relation: Any) -> None:  # noqa: ANN401
+def test_parts_are_a_list_of_one_kind_under_add_remove(bad: Any, relation: Any) -> None:  # noqa: ANN401
     with pytest.raises(InvalidError) as caught:
         parallel(bad, relation)
-    assert caught.value.argument == "guarantees"
+    assert caught.value.argument == "parts"
 
 
 def test_orders_up_to_two_have_no_bound_under_change_one() -> None:

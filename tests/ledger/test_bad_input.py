@@ -110,7 +110,7 @@ def test_a_file_that_goes_while_it_is_open_is_not_begun_again(file: Site) -> Non
     ledger.charge(ask("1"))
     Path(file.location).unlink()
     for use in (lambda: ledger.charge(ask()), lambda: ledger.spent):
-        with pytest.raises(LedgerError, match=r"does not exist.*renamed.*deleted.*verify --receipt"):
+        with pytest.raises(LedgerError, match=r"does not exist.*renamed.*deleted.*verify POLICY --receipt"):
             use()
     assert not Path(file.location).exists()
 

@@ -184,6 +184,21 @@ def of_counts(counts: Floats, n: int, dropped: int = 0) -> Estimate:
     return Estimate(domain=range(counts.size), n=n, decoded=Made(counts), dropped=dropped)
 
 
+def test_intervals_are_within_zero_and_n_and_hold_every_count_that_they_held() -> None:
+    """Ends are clipped to what a count can be: by brute force over counts and truths, with intervals of ± 6."""
+    n = 9
+    e = of_counts(np.arange(-20.0, 30.0), n)
+    low, high = e.interval()
+    first, last = e.counts - 6, e.counts + 6
+    assert ((low >= 0) & (low <= high) & (high <= n)).all()
+    for truth in range(n + 1):
+        held, holds = (first <= truth) & (truth <= last), (low <= truth) & (truth <= high)
+        assert (holds | ~held).all()
+        assert (holds == held).all() or truth in (0, n)
+    assert (low[e.counts < -6] == 0).all()
+    assert (high[e.counts < -6] == 0).all()
+
+
 numbers = st.lists(st.floats(-1000, 1000), min_size=2, max_size=30).map(np.array)
 
 
@@ -258,7 +273,8 @@ def test_estimates_at_the_ends_of_epsilon_are_sane(make: Make, epsilon: float) -
     e = oracle.estimate(oracle.randomize([0] * 9 + [1]))
     low, high = e.interval(confidence=0.999)
     assert np.isfinite([*e.counts, *e.std, *low, *high]).all()
-    assert ((low <= e.counts) & (e.counts <= high)).all()
+    nearest = np.clip(e.counts, 0, 10)
+    assert ((low <= nearest) & (nearest <= high)).all()
     assert (e.std > 0).all() or epsilon == 50
     for method in ("norm-sub", "simplex", "norm-mul", "isotonic"):
         made = e.consistent(method).counts
@@ -271,13 +287,13 @@ def test_estimates_at_the_ends_of_epsilon_are_sane(make: Make, epsilon: float) -
 def test_estimates_are_shown_with_their_errors_and_drawn() -> None:
     e = of_counts(np.array([3.0, 900.0, -2.0]), 901, dropped=7)
     assert repr(e) == (
-        "<Estimate from 901 reports, 7 dropped; 95% intervals; 1: 900 (894 to 906), 0: 3 (-3 to 9), 2: -2 (-8 to 4)>"
+        "<Estimate from 901 reports, 7 dropped; 95% intervals; 1: 900 (894 to 901), 0: 3 (0 to 9), 2: -2 (0 to 4)>"
     )
     assert str(e).splitlines() == [
         "value  count  std  95% interval",
-        "    1    900    3    894 to 906",
-        "    0      3    3       -3 to 9",
-        "    2     -2    3       -8 to 4",
+        "    1    900    3    894 to 901",
+        "    0      3    3        0 to 9",
+        "    2     -2    3        0 to 4",
         "901 reports, 7 dropped. Unbiased.",
     ]
     made = e.consistent("norm-mul")
@@ -285,7 +301,7 @@ def test_estimates_are_shown_with_their_errors_and_drawn() -> None:
     assert repr(made).startswith(
         "<Consistent estimate from 901 reports, 7 dropped; 95% intervals of the unbiased counts"
     )
-    assert "1: 898 (894 to 906)" in repr(made)
+    assert "1: 898 (894 to 901)" in repr(made)
     assert "Biased" in str(made)
     assert "other 20 values" in str(of_counts(np.arange(30.0), 400))
     spec = e.plot(top=2).to_dict()
@@ -294,7 +310,7 @@ def test_estimates_are_shown_with_their_errors_and_drawn() -> None:
     assert [row["value"] for row in next(iter(spec["datasets"].values()))] == ["1", "0"]
     drawn = made.plot(top=1).to_dict()
     assert "Biased" in drawn["title"]["subtitle"]
-    assert [(row["low"], row["high"]) for row in next(iter(drawn["datasets"].values()))] == [(894.0, 906.0)]
+    assert [(row["low"], row["high"]) for row in next(iter(drawn["datasets"].values()))] == [(894.0, 901.0)]
     for array in (e.counts, e.std, e.frequencies, e.interval().low):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0

@@ -19,7 +19,7 @@ from evidence import FALSE_ALARM, count_miss, count_p_value, miss, p_value
 from oracles_bad_input import NOT_A_COUNT, NOT_A_SHARE, NOT_POSITIVE, RAGGED, SECRET, refused, short
 from tacit import PureDP, RandomizedResponse
 from tacit.guarantees.events import RandomizedBit
-from tacit.mechanisms import randomized_response
+from tacit.mechanisms import flip_tails, randomized_response
 from tacit.noise import Real
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(5), Fraction(100)]
@@ -136,26 +136,73 @@ def law_of_yes(n: int, true: int, flip: float) -> npt.NDArray[np.float64]:
     return np.convolve(kept, raised)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 4, 12])
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
-@pytest.mark.parametrize("n", [1, 10, 200])
-def test_the_estimate_stays_within_the_error(epsilon: float, confidence: float, n: int) -> None:
-    made = RandomizedResponse(epsilon=epsilon)
-    error = made.error(confidence=confidence, n=n)
+def misses(made: RandomizedResponse, error: float, n: int, true: int) -> float:
+    """Return the chance that the estimate is off by more than an error, if `true` of n bits are set."""
     ends = made.estimate([False]), made.estimate([True])
     estimates = ends[0] + (ends[1] - ends[0]) * np.arange(n + 1) / n
-    for true in {0, 1, n // 3, n // 2, n}:
-        beyond = np.abs(estimates - true / n) > error * (1 + 1e-12)
-        assert law_of_yes(n, true, flip_chance(epsilon))[beyond].sum() <= 1 - confidence + 1e-12
+    beyond = np.abs(estimates - true / n) > error
+    return float(law_of_yes(n, true, flip_chance(float(made.guarantee.epsilon)))[beyond].sum())
 
 
-def test_the_error_is_the_smaller_of_two_bounds() -> None:
-    hoeffding = RandomizedResponse(epsilon=0.1).error(confidence=0.95, n=1000)
-    assert hoeffding == pytest.approx(sqrt(log(40) / 2000) / (2 * (1 - flip_chance(0.1)) - 1))
-    rate, variance = log(40) / 1000, flip_chance(6) * (1 - flip_chance(6))
-    bernstein = RandomizedResponse(epsilon=6).error(confidence=0.95, n=1000)
-    slope = 1 - 2 * flip_chance(6)
-    assert bernstein == pytest.approx((rate / 3 + sqrt(rate**2 / 9 + 2 * rate * variance)) / slope)
+@pytest.mark.parametrize("epsilon", [0.1, 1, 4, 12])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+@pytest.mark.parametrize("n", [1, 2, 10, 61])
+def test_the_error_is_the_least_that_holds_for_every_number_of_true_bits(
+    epsilon: float, confidence: float, n: int
+) -> None:
+    made = RandomizedResponse(epsilon=epsilon)
+    error = made.error(confidence=confidence, n=n)
+    assert max(misses(made, error + 1e-13, n, true) for true in range(n + 1)) <= 1 - confidence + 1e-12
+    assert max(misses(made, error * (1 - 1e-6), n, true) for true in range(n + 1)) > 1 - confidence
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+@pytest.mark.parametrize(("epsilon", "n"), [(0.1, 1000), (1, 1000), (1, 1537), (3, 1500), (6, 3000), (9, 2000)])
+def test_the_error_of_many_bits_is_within_a_percent_of_the_least(epsilon: float, n: int, confidence: float) -> None:
+    """The worst of many numbers of true bits bounds the least error from below."""
+    made = RandomizedResponse(epsilon=epsilon)
+    error = made.error(confidence=confidence, n=n)
+    some = {*range(12), *range(n // 2 - 12, n // 2 + 1), *range(0, n // 2, 37)}
+    assert max(misses(made, error + 1e-13, n, true) for true in some) <= 1 - confidence + 1e-12
+    assert max(misses(made, error * 0.99, n, true) for true in some) > 1 - confidence
+
+
+def test_both_ways_of_computing_the_tails_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All numbers of true bits together have a bound that is larger by at most a sixteenth of an answer."""
+    for epsilon, n in ((0.1, 300), (1, 300), (2, 501)):
+        one_by_one = flip_tails.deviation(n, epsilon, 0.05)
+        with monkeypatch.context() as few:
+            few.setattr(flip_tails, "_MOST_CHANCES", 0)
+            assert one_by_one <= flip_tails.deviation(n, epsilon, 0.05) <= one_by_one + 1 / 16
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2])
+def test_the_error_of_a_million_bits_is_that_of_the_normal_law(epsilon: float) -> None:
+    """The tails of Bin(n, q), where no bit is true, are known for any n."""
+    n, made = 10**6, RandomizedResponse(epsilon=epsilon)
+    flip, slope = flip_chance(epsilon), 1 - 2 * flip_chance(epsilon)
+    error = made.error(confidence=0.95, n=n)
+    assert error == pytest.approx(1.959964 * sqrt(flip * (1 - flip) / n) / slope, rel=1e-3)
+    far = error * slope * n
+    outside = float(binom.sf(np.floor(n * flip + far), n, flip) + binom.cdf(np.ceil(n * flip - far) - 1, n, flip))
+    assert 0.0498 < outside <= 0.05
+
+
+def test_the_error_was_two_fifths_larger_by_closed_bounds() -> None:
+    """Hoeffding's bound at ε = 0.1 and Bernstein's at ε = 2, over the exact one."""
+    loose = []
+    for epsilon in (0.1, 2):
+        made = RandomizedResponse(epsilon=epsilon)
+        closed = min(sqrt(log(40) / 2000), flip_tails.bernstein(1000, 1 - made.p, 0.05)) / (2 * made.p - 1)
+        loose.append(closed / made.error(confidence=0.95, n=1000))
+    assert loose == pytest.approx([1.39, 1.43], abs=0.02)
+
+
+def test_a_confidence_beyond_floats_has_the_closed_bound() -> None:
+    made = RandomizedResponse(epsilon=0.1)
+    far = 1 - Fraction(1, 10**12)
+    error = made.error(confidence=far, n=1000)  # type: ignore[arg-type]  # any number is accepted
+    assert error == pytest.approx(sqrt(log(2e12) / 2000) / (2 * made.p - 1))
 
 
 @pytest.mark.parametrize(("error", "confidence", "n"), [(0.1, 0.95, 1000), (0.01, 0.5, 10_000), (0.9, 0.999, 50)])
@@ -166,8 +213,14 @@ def test_for_error_meets_the_error_and_a_little_less_does_not(error: float, conf
     assert less.error(confidence=confidence, n=n) > error
 
 
+def test_a_tiny_error_needs_an_epsilon_that_keeps_every_bit() -> None:
+    """Without a flip the estimate is off by the bias that it removes, q/(1-2q), because q is not 0."""
+    made = RandomizedResponse.for_error(1e-9, n=1000)
+    assert flip_chance(float(made.guarantee.epsilon)) == pytest.approx(1e-9, rel=1e-6)
+
+
 def test_an_error_that_no_epsilon_reaches_is_refused() -> None:
-    refused("error", lambda: RandomizedResponse.for_error(1e-9, n=1000))
+    refused("error", lambda: RandomizedResponse.for_error(1e-306, n=1000))
 
 
 @pytest.mark.parametrize("epsilon", [8e307, 1e-300])

@@ -150,6 +150,16 @@ def test_scores_off_by_two_in_a_hundred_are_seen() -> None:
     assert p_value(counts, mutant) < FALSE_ALARM
 
 
+def test_candidates_of_all_blocks_are_drawn() -> None:
+    """Four equal candidates among 30,000 that have a chance of e^-40 each, in several blocks of weights."""
+    places = [0, choice._BLOCK - 1, choice._BLOCK, 29_999]
+    scores = np.full(30_000, -40.0)
+    scores[places] = 0.0
+    drawn = [choose_exp(scores, lambda index: Fraction(0 if index in places else -40)) for _ in range(400)]
+    assert set(drawn) == set(places)  # one is missing with probability 4·0.75^400 < 1e-49
+    assert p_value([drawn.count(place) for place in places], [0.25] * 4) > FALSE_ALARM
+
+
 def test_the_callers_error_state_changes_nothing() -> None:
     with np.errstate(all="raise"):
         assert choose([Fraction(0), Fraction(-2000)]) == 0

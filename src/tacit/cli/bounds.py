@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from tacit.cli.output import STOPPED, put, put_json, say, working
-from tacit.cli.query import Access, ask_consent, check_ledger, new_ledger_announced, new_ledger_note
+from tacit.cli.charge import Access, charged, ledger_json, say_spent
+from tacit.cli.output import put, put_json
 from tacit.database import Database
-from tacit.errors import NOTHING_SPENT, bad_value
-from tacit.query.formatting import amounts, spell
+from tacit.errors import bad_value
 from tacit.query.policy.limits import AUTO
 from tacit.query.results.private_bounds import PrivateBounds
-from tacit.session import unspent
+from tacit.query.results.quote import Quote
 
 _FORM = "COLUMN=LOW:HIGH, such as cost=0:500 or day=2026-01-01:2026-12-31"
 
@@ -33,44 +32,31 @@ class BoundsOptions:
     confidence: float
     request: str | None
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `Database.plan_bounds`."""
+    def plan(self, db: Database) -> Quote:
+        """Return the cost of the bounds."""
+        return db.plan_bounds(self.column, **self._arguments())
+
+    def release(self, db: Database) -> PrivateBounds:
+        """Charge and find the bounds."""
+        return db.bounds(self.column, **self._arguments(), request=self.request)
+
+    def _arguments(self) -> dict[str, Any]:
         names = ("epsilon", "rho", "where", "table", "confidence")
         return {name: getattr(self, name) for name in names}
 
 
 def run(access: Access, options: BoundsOptions, *, json: bool, yes: bool) -> int:
     """Print the plan, ask for consent, charge the query, and print the private bounds."""
-    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
-        with unspent():
-            check_ledger(db)
-        quote = db.plan_bounds(options.column, **options.arguments())
-        if not yes and sys.stdin.isatty():
-            consent = ask_consent(quote, db, access.analyst)
-            if not consent:
-                say(NOTHING_SPENT)
-                return STOPPED if consent is None else 0
-        try:
-            with working("Reading the data …"):
-                found = db.bounds(options.column, **options.arguments(), request=options.request)
-        except KeyboardInterrupt:
-            say("Interrupted. If the query was already charged, the charge stays.")
-            return STOPPED
-        _print(found, db, json=json)
-    return 0
 
+    def show(found: PrivateBounds, db: Database) -> None:
+        if json:
+            put_json({**found.to_dict(), **ledger_json(db, repeated=found.repeated)})
+            return
+        put(str(found))
+        sys.stdout.flush()
+        say_spent(found.cost, db, repeated=found.repeated)
 
-def _print(found: PrivateBounds, db: Database, *, json: bool) -> None:
-    if json:
-        about = {"repeated": found.repeated, "ledger_begun": bool(new_ledger_note(db.ledger))}
-        put_json({**found.to_dict(), "left": amounts(db.left), **about})
-        return
-    put(str(found))
-    sys.stdout.flush()
-    if found.repeated:
-        say(f"This answer is from the ledger: the query was asked before. {NOTHING_SPENT} Left: {spell(db.left)}.")
-    else:
-        say(f"Spent {spell(found.cost)}; left {spell(db.left)}.")
+    return charged(access, options.plan, options.release, show, json=json, yes=yes)
 
 
 def read_bounds(texts: Sequence[str]) -> dict[str, Any]:

@@ -46,12 +46,12 @@ _Fields: TypeAlias = Mapping[str, object]
 class LedgerOptions:
     """The options of `tacit ledger`; each action uses some of them."""
 
-    file: str | None
-    receipts: Sequence[str]
-    disjoint: bool
-    delta: float | None
-    chart: str | None
-    json: bool
+    file: str | None = None
+    receipts: Sequence[str] = ()
+    disjoint: bool = False
+    delta: float | None = None
+    chart: str | None = None
+    json: bool = False
 
 
 def run(policy: str, action: str, location: str | None, options: LedgerOptions) -> int:

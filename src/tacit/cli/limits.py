@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.cli import output_files
-from tacit.cli.output import STOPPED, put, put_json, say, working
-from tacit.cli.query import Access, ask_consent, check_ledger, new_ledger_announced
+from tacit.cli.charge import Access, charged, ledger_json, say_spent
+from tacit.cli.output import put, put_json, say
 from tacit.database import Database
-from tacit.errors import NOTHING_SPENT
-from tacit.query.formatting import amounts, spell
+from tacit.query.formatting import amounts
 from tacit.query.results.limits_report import LimitsReport
+from tacit.query.sql.parameters import ParameterValue
 from tacit.quotes import SessionQuote
-from tacit.session import unspent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,53 +21,38 @@ class ReportOptions:
     """The options of a report."""
 
     sql: str | None
+    params: Mapping[str, ParameterValue]
     epsilon: float | None
     rho: float | None
     spend: float | None
     table: str | None
     confidence: float
+    bounds: Mapping[str, Any]
 
     def plan(self, db: Database) -> SessionQuote:
         """Return the cost of the report."""
-        return db.limits_plan(
-            self.sql, table=self.table, epsilon=self.epsilon, rho=self.rho, confidence=self.confidence
-        )
+        return db.limits_plan(self.sql, table=self.table, **self._arguments())
 
     def release(self, db: Database) -> LimitsReport:
         """Charge and make the report."""
-        return db.limits(
-            self.sql,
-            spend=self.spend,
-            table=self.table,
-            epsilon=self.epsilon,
-            rho=self.rho,
-            confidence=self.confidence,
-        )
+        return db.limits(self.sql, spend=self.spend, table=self.table, **self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("epsilon", "rho", "confidence", "bounds", "params")}
 
 
 def run(access: Access, options: ReportOptions, *, json: bool, yes: bool, chart: str | None) -> int:
     """Print what the report costs, ask for consent, charge it, and print it."""
     output_files.check_chart(chart)
-    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
-        with unspent():
-            check_ledger(db)
-        quote = options.plan(db)
-        if not yes and sys.stdin.isatty():
-            consent = ask_consent(quote, db, access.analyst)
-            if not consent:
-                say(NOTHING_SPENT)
-                return STOPPED if consent is None else 0
-        try:
-            with working("Reading the data …"):
-                report = options.release(db)
-        except KeyboardInterrupt:
-            say("Interrupted. If the report was already charged, the charge stays.")
-            return STOPPED
+
+    def show(report: LimitsReport, db: Database) -> None:
         if json:
-            put_json({**report.to_dict(), "cost": amounts(report.cost), "left": amounts(db.left)})
+            about = ledger_json(db, repeated=report.repeated)
+            put_json({**report.to_dict(), "cost": amounts(report.cost), **about})
         else:
             put(str(report))
-            say(f"Spent {spell(report.cost)}; left {spell(db.left)}.")
+            say_spent(report.cost, db, repeated=report.repeated)
         if chart is not None:
             say(output_files.save_chart(report.plot, chart))
-    return 0
+
+    return charged(access, options.plan, options.release, show, json=json, yes=yes)

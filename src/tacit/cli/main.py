@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tacit.cli import options
-from tacit.cli.output import print_abort, print_error, print_usage_error
+from tacit.cli.output import SPELL, print_abort, print_error, print_usage_error
 from tacit.errors import TacitError
 
 app = typer.Typer(
@@ -22,6 +23,29 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
+)
+
+
+class _LedgerGroup(TyperGroup):
+    """The commands of `tacit ledger`; `tacit ledger POLICY` means show, and POLICY may come before the command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer may bundle its copy of click
+        """Put the command first."""
+        if args and args[0] not in self.commands and "--help" not in args:
+            command = next((arg for arg in args if arg in self.commands), None)
+            others = list(args)
+            if command is not None:
+                others.remove(command)
+            args = [command or "show", *others]
+        return super().parse_args(ctx, args)
+
+
+ledger_app = typer.Typer(
+    name="ledger",
+    help="Show, verify, copy, change or renew the ledger of a policy.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    cls=_LedgerGroup,
 )
 local_app = typer.Typer(
     name="local",
@@ -38,7 +62,7 @@ def main() -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ε shows a question mark, not a traceback
+            stream.reconfigure(errors=SPELL)  # a terminal without ε shows epsilon, not a traceback
     as_json = "--json" in sys.argv[1:]
     try:
         code = app(standalone_mode=False)
@@ -90,8 +114,10 @@ def init(source: options.SourceArgument, *, table: options.SourceTableOption = N
 @app.command()
 def plan(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
-    sql: options.SqlArgument,
+    sql: options.SqlArgument = None,
     *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = 0.0,
     rho: options.RhoOption = None,
@@ -104,6 +130,7 @@ def plan(  # noqa: PLR0913 - one for each option
     bounds: options.BoundsOption = None,
     measure_cut: options.MeasureCutOption = None,
     share: options.ShareOption = None,
+    no_intervals: options.NoIntervalsOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     json: options.JsonOption = False,
@@ -111,20 +138,26 @@ def plan(  # noqa: PLR0913 - one for each option
     """Print the cost of a query and its expected error. Nothing is spent."""
     from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
-    cut = {"measure_cut": measure_cut, "share": share}
-    question = query.QueryOptions(sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut)
+    cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
+    text, params = read_query(sql, file), read_params(param)
+    question = query.QueryOptions(
+        sql=text, params=params, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut
+    )
     query.plan(access, question, json=json)
 
 
 @app.command()
 def query(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
-    sql: options.SqlArgument,
+    sql: options.SqlArgument = None,
     *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
     epsilon: options.EpsilonOption = None,
     delta: options.DeltaOption = 0.0,
     rho: options.RhoOption = None,
@@ -137,25 +170,37 @@ def query(  # noqa: PLR0913 - one for each option
     bounds: options.BoundsOption = None,
     measure_cut: options.MeasureCutOption = None,
     share: options.ShareOption = None,
+    no_intervals: options.NoIntervalsOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
     request: options.RequestOption = None,
     yes: options.YesOption = False,
     chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
     json: options.JsonOption = False,
 ) -> None:
     """Charge a query and print the answer. On a terminal, the plan comes first."""
     from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
-    cut = {"measure_cut": measure_cut, "share": share}
+    cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
     question = query.QueryOptions(
-        sql=sql, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut, request=request
+        sql=read_query(sql, file),
+        params=read_params(param),
+        cost=cost,
+        confidence=confidence,
+        assume=assume,
+        limits=limits,
+        cut=cut,
+        request=request,
     )
-    raise typer.Exit(query.query(access, question, json=json, yes=yes, chart=chart))
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(query.query(access, question, files, json=json, yes=yes))
 
 
 @app.command()
@@ -163,9 +208,12 @@ def limits(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     sql: options.LimitsSqlArgument = None,
     *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
     epsilon: options.EpsilonOption = None,
     rho: options.RhoOption = None,
     spend: options.SpendOption = None,
+    bounds: options.BoundsOption = None,
     table: options.LimitsTableOption = None,
     confidence: options.ConfidenceOption = 0.95,
     analyst: options.AnalystOption = "",
@@ -177,8 +225,19 @@ def limits(  # noqa: PLR0913 - one for each option
     """Report privately how many units have how many rows, and which reach errs least."""
     from tacit.cli import limits as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.bounds import read_bounds  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
 
-    report = group.ReportOptions(sql=sql, epsilon=epsilon, rho=rho, spend=spend, table=table, confidence=confidence)
+    report = group.ReportOptions(
+        sql=None if sql is None and file is None else read_query(sql, file),
+        params=read_params(param),
+        epsilon=epsilon,
+        rho=rho,
+        spend=spend,
+        table=table,
+        confidence=confidence,
+        bounds=read_bounds(bounds or ()),
+    )
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
     raise typer.Exit(group.run(access, report, json=json, yes=yes, chart=chart))
 
@@ -210,26 +269,82 @@ def bounds(  # noqa: PLR0913 - one for each option
     raise typer.Exit(group.run(access, wanted, json=json, yes=yes))
 
 
-@app.command()
-def ledger(  # noqa: PLR0913 - one for each option
+@ledger_app.command()
+def show(
     policy: options.PolicyArgument,
-    action: options.ActionArgument = "show",
-    file: options.ImportArgument = None,
     *,
-    receipt: options.ReceiptOption = None,
     ledger: options.LedgerOption = None,
-    disjoint: options.DisjointOption = False,
     delta: options.PlanDeltaOption = None,
     chart: options.ChartOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Show, verify, copy or renew the ledger of a policy."""
+    """Show what was spent, by whom, and what is left."""
     from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
 
-    chosen = group.LedgerOptions(
-        file=file, receipts=receipt or (), disjoint=disjoint, delta=delta, chart=chart, json=json
-    )
-    raise typer.Exit(group.run(policy, action, ledger, chosen))
+    raise typer.Exit(group.run(policy, "show", ledger, group.LedgerOptions(delta=delta, chart=chart, json=json)))
+
+
+@ledger_app.command()
+def verify(
+    policy: options.PolicyArgument,
+    *,
+    receipt: options.ReceiptOption = None,
+    ledger: options.LedgerOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Compute all totals again, and check that no record was changed."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    chosen = group.LedgerOptions(receipts=receipt or (), json=json)
+    raise typer.Exit(group.run(policy, "verify", ledger, chosen))
+
+
+@ledger_app.command()
+def export(
+    policy: options.PolicyArgument, *, ledger: options.LedgerOption = None, json: options.JsonOption = False
+) -> None:
+    """Print a copy of the ledger: each record as one line of JSON."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.run(policy, "export", ledger, group.LedgerOptions(json=json)))
+
+
+@ledger_app.command("import")
+def import_(
+    policy: options.PolicyArgument,
+    file: options.ImportArgument = None,
+    *,
+    ledger: options.LedgerOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Restore a ledger from a copy that `export` printed."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.run(policy, "import", ledger, group.LedgerOptions(file=file, json=json)))
+
+
+@ledger_app.command()
+def accept(
+    policy: options.PolicyArgument, *, ledger: options.LedgerOption = None, json: options.JsonOption = False
+) -> None:
+    """Accept a changed budget, changed bounds or a changed limit of an analyst."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.run(policy, "accept", ledger, group.LedgerOptions(json=json)))
+
+
+@ledger_app.command()
+def renew(
+    policy: options.PolicyArgument,
+    *,
+    ledger: options.LedgerOption = None,
+    disjoint: options.DisjointOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Start the budget of a new version of the data."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.run(policy, "renew", ledger, group.LedgerOptions(disjoint=disjoint, json=json)))
 
 
 @local_app.command()
@@ -326,6 +441,7 @@ def simulate(  # noqa: PLR0913 - one for each option
     local.simulate(survey, chart=chart, force=force, json=json)
 
 
+app.add_typer(ledger_app)
 app.add_typer(local_app)
 
 

@@ -23,7 +23,21 @@ SourceTableOption = Annotated[
     str | None, typer.Option("--table", help="The table's name in a DuckDB file, in PostgreSQL or in Spark.")
 ]
 PolicyArgument = Annotated[str, typer.Argument(help="The policy file; `tacit init` writes a template.")]
-SqlArgument = Annotated[str, typer.Argument(help="The query, in SQL.")]
+SqlArgument = Annotated[
+    str | None, typer.Argument(help="The query, in SQL; - reads it from standard input, as does no query in a pipe.")
+]
+SqlFileOption = Annotated[str | None, typer.Option("--file", "-f", help="A file with the query.")]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The value of a parameter such as $town in the query: town=Bern, or town:text=Bern with its type. "
+        "May be repeated."
+    ),
+]
+AnswerOutOption = Annotated[
+    str | None,
+    typer.Option("--out", help="A file for the answer with its intervals: .csv, .parquet, .json or .md."),
+]
 EpsilonOption = Annotated[float | None, typer.Option(help="ε of the whole query.")]
 DeltaOption = Annotated[
     float, typer.Option(help="δ of the whole query; if it is above 0, Gaussian noise is used where its error is less.")
@@ -63,6 +77,9 @@ MeasureCutOption = Annotated[
 ShareOption = Annotated[
     float | None, typer.Option(help="The part of the cost for auto, and for measuring the cut; by default 0.1.")
 ]
+NoIntervalsOption = Annotated[
+    bool, typer.Option("--no-intervals", help="Draw single quantiles without intervals, with a smaller error.")
+]
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,20 +103,16 @@ RequestOption = Annotated[
     str | None, typer.Option(help="A name for this query; repeating the query under this name is free.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without a prompt.")]
-ActionArgument = Annotated[
-    str,
-    typer.Argument(help="show, verify, export, import, accept (a changed budget, bounds or analyst's limit) or renew."),
-]
-ImportArgument = Annotated[str | None, typer.Argument(help="With import: the file to read; - for standard input.")]
+ImportArgument = Annotated[str | None, typer.Argument(help="The file to read; - for standard input.")]
 ReceiptOption = Annotated[
     list[str] | None,
-    typer.Option(help="With verify: a file with a receipt that the ledger must contain; may be repeated."),
+    typer.Option(help="A file with a receipt that the ledger must contain; may be repeated."),
 ]
 DisjointOption = Annotated[
-    bool, typer.Option("--disjoint-units", help="With renew: no unit was in any earlier version of the data.")
+    bool, typer.Option("--disjoint-units", help="No unit was in any earlier version of the data.")
 ]
 PlanDeltaOption = Annotated[
-    float | None, typer.Option("--delta", help="With show: also print the cost of all queries as one plan at this δ.")
+    float | None, typer.Option("--delta", help="Also print the cost of all queries as one plan at this δ.")
 ]
 
 # local

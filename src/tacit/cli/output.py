@@ -5,6 +5,7 @@ All text passes through `safe_text`, so that no value of the data can control th
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ from tacit.safe_text import as_json as to_json
 from tacit.safe_text import visible, visible_lines
 
 if TYPE_CHECKING:
+    from rich.box import Box
     from rich.console import Console
     from rich.table import Table
 
@@ -66,6 +68,11 @@ def say(text: str) -> None:
 def put(text: str) -> None:
     """Write text to stdout."""
     stdout_console().print(visible_lines(text), markup=False)
+
+
+def put_warning(text: str) -> None:
+    """Write a warning to stdout, in bold on a terminal."""
+    stdout_console().print(visible_lines(text), markup=False, style="bold red")
 
 
 def put_json(content: dict[str, object], *, ascii_only: bool = True) -> None:
@@ -129,7 +136,7 @@ def make_table(
     from rich.text import Text  # noqa: PLC0415 - heavy
 
     left = headings[:1] if left is None else left
-    table = Table()
+    table = Table(box=_box(), pad_edge=sys.stdout.isatty(), padding=(0, 1))
     for heading in headings:
         justify: Literal["left", "right"] = "left" if heading in left else "right"
         table.add_column(Text(visible(heading)), justify=justify, style="dim" if heading in dim else None)
@@ -138,9 +145,42 @@ def make_table(
     return table
 
 
+def _box() -> Box | None:
+    """Return the lines of a table: none in a pipe; rich writes them in ASCII if the terminal has nothing else."""
+    from rich import box  # noqa: PLC0415 - heavy
+
+    return box.HEAVY_HEAD if sys.stdout.isatty() else None
+
+
+_SPELLED = {
+    "ε": "epsilon", "δ": "delta", "ρ": "rho", "σ": "sigma", "μ": "mu", "α": "alpha", "β": "beta", "λ": "lambda",
+    "Δ": "Delta", "…": "...", "–": "-", "—": "-", "±": "+/-", "≤": "<=", "≥": ">=", "≠": "!=", "·": "*", "×": "x",
+    "²": "^2", "√": "sqrt", "∞": "inf", "½": "1/2", "→": "->", "“": '"', "”": '"', "’": "'",
+}  # fmt: skip
+SPELL = "tacit.spell"
+"""The name of the error handler that spells letters which a stream cannot encode."""
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    """Return ASCII for the characters that a stream cannot encode: ε as epsilon; others as question marks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end
+
+
+codecs.register_error(SPELL, _spell)
+
+
 def put_table(table: Table) -> None:
-    """Write a table to stdout."""
-    stdout_console().print(table)
+    """Write a table to stdout; in a pipe, no line ends with spaces."""
+    console = stdout_console()
+    if sys.stdout.isatty():
+        console.print(table)
+    else:
+        with console.capture() as captured:
+            console.print(table)
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
     sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -58,6 +59,12 @@ class Engine(Protocol):
             choose: chooses the groups to release from the number of units in each. A unit counts in at most
                 `plan.groups` groups, which are chosen as for a plan with listed groups, and once in each.
         """
+
+    def reads_every_row(self, table: str) -> bool:
+        """Return whether a statement reads all rows of a table, whatever their values; lines of CSV may be skipped."""
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Return a context in which `measure` and `find` read one state of the data, however often they are called."""
 
     def close(self) -> None:
         """Close the source."""

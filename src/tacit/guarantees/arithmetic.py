@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isqrt
-from typing import get_args
+from typing import Protocol, get_args
 
-from tacit.errors import InvalidError, bad_value
+from tacit.errors import InvalidError, bad_value, show
+from tacit.guarantees import prices
 from tacit.guarantees.conversions import as_decimal, exactly, float_above, working
-from tacit.guarantees.events import Neighbours
+from tacit.guarantees.events import Event, Neighbours, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
@@ -69,10 +70,24 @@ def _root_below(square: Fraction) -> Fraction:
     return Fraction(repr(-round_up(-finer)))
 
 
-def parallel(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> Guarantee:
+class HasGuarantee(Protocol):
+    """A mechanism: what was run, and its guarantee."""
+
+    @property
+    def event(self) -> Event:
+        """The event of one release."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of one release."""
+
+
+def parallel(parts: Sequence[HasGuarantee | Event | Guarantee], neighbours: Neighbours) -> Guarantee:
     """Return the guarantee of several releases about parts of the data, if each unit is in one part only.
 
-    Each release has its guarantee under add/remove, and the releases draw independently.
+    A part is a mechanism, a guarantee or an event. Each release has its guarantee under add/remove, and the releases
+    draw independently. So the sensitivity of a mechanism must be that of adding or removing one unit. A release whose
+    guarantee holds under "change one" alone is not a part: it does not cover a unit that enters it.
 
     **Add/remove**: only one part changes, so the largest of each parameter (McSherry, SIGMOD 2009, theorem 4).
 
@@ -86,6 +101,9 @@ def parallel(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> Guarant
     - Rényi: D_{α/2}(P‖Q) ≤ (α-1)/(α-2)·D_α(P‖R) + D_{α-1}(R‖Q) (Mironov, arXiv:1702.07476v3, proposition 11 with
       p = q = 2), so at the order α/2, for α > 2, (2α-3)/(α-2)·max ε, which covers εᵢ + εⱼ.
 
+    Pure and approximate parts together have an (ε,δ) guarantee. If others are in ρ, pure parts are in ρ too, by the
+    price of their event (`prices.zcdp`).
+
     >>> parallel([PureDP(epsilon=0.1), PureDP(epsilon=0.3)], "add/remove")
     PureDP(epsilon=0.3)
     >>> parallel([PureDP(epsilon=0.1), PureDP(epsilon=0.3)], "change one")
@@ -93,24 +111,69 @@ def parallel(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> Guarant
     """
     if neighbours not in get_args(Neighbours):
         raise bad_value("neighbours", neighbours, "'add/remove' or 'change one'")
-    alike = _alike(guarantees)
+    alike = _alike(parts)
     return _largest(alike) if neighbours == "add/remove" else _changed(alike)
 
 
-def _alike(guarantees: Sequence[Guarantee]) -> list[Guarantee]:
-    """Return guarantees of one kind. If some are pure and some approximate, read ε as (ε,0)."""
-    if not isinstance(guarantees, (list, tuple)) or not guarantees:
-        raise bad_value("guarantees", guarantees, "a list of at least one guarantee")
-    kinds = {type(guarantee) for guarantee in guarantees}
-    if kinds == {PureDP, ApproxDP}:
-        return [ApproxDP(epsilon=g.epsilon, delta=0) if isinstance(g, PureDP) else g for g in guarantees]
-    if len(kinds) > 1 or not kinds <= set(get_args(Guarantee)):
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        hint = "Only PureDP and ApproxDP can be mixed."
-        raise InvalidError(f"guarantees must be of one kind, not {names}.", argument="guarantees", hint=hint)
-    if len({exactly(g.alpha) for g in guarantees if isinstance(g, RenyiDP)}) > 1:
-        raise InvalidError("guarantees of type RenyiDP must have one order alpha.", argument="guarantees")
-    return list(guarantees)
+def _alike(parts: Sequence[HasGuarantee | Event | Guarantee]) -> list[Guarantee]:
+    """Return the guarantees of several parts in one kind. If some are pure and some approximate, read ε as (ε,0)."""
+    if not isinstance(parts, (list, tuple)) or not parts:
+        raise bad_value("parts", parts, "a list of at least one mechanism, guarantee or event")
+    found = [_guarantee(number, part) for number, part in enumerate(parts, 1)]
+    kinds = {type(guarantee).__name__ for guarantee in found}
+    if kinds == {"PureDP", "ApproxDP"}:
+        return [ApproxDP(epsilon=g.epsilon, delta=0) if isinstance(g, PureDP) else g for g in found]
+    if kinds == {"PureDP", "ZCDP"}:
+        return [_in_rho(part, guarantee) for part, guarantee in zip(parts, found, strict=True)]
+    if len(kinds) > 1:
+        names = ", ".join(sorted(kinds))
+        hint = "PureDP can be mixed with ApproxDP or with ZCDP, and no others."
+        raise InvalidError(f"parts must have guarantees of one kind, not {names}.", argument="parts", hint=hint)
+    if len({exactly(g.alpha) for g in found if isinstance(g, RenyiDP)}) > 1:
+        raise InvalidError("parts with guarantees of type RenyiDP must have one order alpha.", argument="parts")
+    return found
+
+
+def _guarantee(number: int, part: object) -> Guarantee:
+    """Return the guarantee of a part, or raise InvalidError."""
+    if isinstance(part, get_args(Guarantee)):
+        return part  # type: ignore[no-any-return]  # one of these classes
+    event = getattr(part, "event", part)
+    if not isinstance(event, get_args(Event)):
+        message = f"Item {number} of parts must be a mechanism, a guarantee or an event, not {show(part)}."
+        raise InvalidError(message, argument="parts")
+    if getattr(event, "neighbours", None) == "change one":
+        raise InvalidError(
+            f"Item {number} of parts holds under neighbours = 'change one' alone, so it does not cover a unit that "
+            "enters the part.",
+            argument="parts",
+            hint="Use releases whose guarantees hold under 'add/remove'.",
+        )
+    own = getattr(part, "guarantee", None)
+    return own if isinstance(own, get_args(Guarantee)) else _of_event(event)
+
+
+def _of_event(event: Event) -> Guarantee:
+    """Return the guarantee of an event: in ε and δ if they are known, else in ρ."""
+    price = prices.basic(event)
+    if price is not None and price[1] == 0:
+        return PureDP(epsilon=Exact(price[0]))
+    if price is not None:
+        return ApproxDP(epsilon=Exact(price[0]), delta=Exact(price[1]))
+    loss, _ = prices.zcdp(event) or (Fraction(0), Fraction(0))  # every event has a price in one of the two
+    return ZCDP(rho=Exact(loss))
+
+
+def _in_rho(part: object, guarantee: Guarantee) -> Guarantee:
+    """Return a pure guarantee in ρ, by the price of its event; one in ρ as it is."""
+    if not isinstance(guarantee, PureDP):
+        return guarantee
+    if guarantee.epsilon == 0:
+        return ZCDP(rho=0)
+    event = getattr(part, "event", part)
+    known = event if isinstance(event, get_args(Event)) else PureRelease(epsilon=exactly(guarantee.epsilon))
+    loss, _ = prices.zcdp(known) or (exactly(guarantee.epsilon), Fraction(0))
+    return ZCDP(rho=Exact(loss))
 
 
 def _largest(alike: list[Guarantee]) -> Guarantee:
@@ -161,7 +224,7 @@ def _twice(epsilon: Fraction, delta: Fraction) -> Fraction:
 def _changed_renyi(alpha: Fraction, epsilon: Fraction) -> RenyiDP:
     if alpha <= 2:  # noqa: PLR2004 - half of it must be an order
         message = f"Under 'change one', RenyiDP must have an order > 2, not {round_up(alpha)}."
-        raise InvalidError(message, argument="guarantees")
+        raise InvalidError(message, argument="parts")
     return RenyiDP(alpha=Exact(alpha / 2), epsilon=Exact(epsilon * (2 * alpha - 3) / (alpha - 2)))
 
 

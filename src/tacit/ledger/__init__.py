@@ -28,7 +28,7 @@ never refunded, because reading may have started.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -50,6 +50,7 @@ __all__ = [
     "Ledger",
     "LedgerEntry",
     "Request",
+    "TableSize",
     "Ticket",
     "check_name",
     "described",
@@ -73,13 +74,23 @@ def __getattr__(name: str) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableSize:
+    """The public number of rows or units of a table under a declared version of the data."""
+
+    version: str
+    table: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A query to charge.
 
     `digest` identifies the query with all its parameters, the policy and the declared version of the data. If
     `repeats` is set, a request of the same analyst with the same digest gets the recorded answer. `key` is the caller's
     own name for this request: a second request under the same key gets the recorded answer too, and no other query may
-    use the key.
+    use the key. `sizes` are the public sizes that the query uses: the ledger records each, and refuses another size of
+    a table under the same version.
     """
 
     question: str
@@ -88,6 +99,7 @@ class Request:
     digest: str = ""
     key: str | None = None
     repeats: bool = False
+    sizes: tuple[TableSize, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the names, and that a query that may be repeated has a digest."""
@@ -153,6 +165,16 @@ class Ledger(Protocol):
     @property
     def since(self) -> int:
         """The number of the record with which the current budget started."""
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of all private tables that were opened with this ledger, as far as it knows."""
+
+    def open_tables(self, names: Iterable[str]) -> None:
+        """Note that private tables of these names are open with this ledger."""
+
+    def size_of(self, version: str, table: str) -> int | None:
+        """Return the recorded size of a table under a declared version of the data; None if there is no record."""
 
     def spent_by(self, analyst: str) -> Spent:
         """Return the total that one analyst has spent."""

@@ -22,7 +22,7 @@ from tacit.query.formatting import spell
 CLOCK_TOLERANCE = timedelta(minutes=5)
 """The largest difference between the clocks of machines that share a ledger."""
 
-_ACCEPT = "accept it: `tacit ledger POLICY accept`, or accept=True in Python."
+_ACCEPT = "accept it: `tacit ledger accept POLICY`, or accept=True in Python."
 
 
 def clock() -> datetime:

@@ -72,7 +72,7 @@ def _cost(before: Spent | None, after: Spent, number: int) -> Spent:
     if after.loss < before.loss or after.delta < before.delta:
         raise LedgerError(
             f"The ledger is corrupt: the total spent falls at record {number}.",
-            hint="Restore it from a backup, and compare it with your latest receipt: `tacit ledger POLICY verify "
+            hint="Restore it from a backup, and compare it with your latest receipt: `tacit ledger verify POLICY "
             "--receipt FILE`.",
         )
     return difference(before, after)

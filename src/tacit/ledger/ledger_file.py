@@ -56,11 +56,11 @@ from tacit.ledger.file_locks import Failure, FileUseError
 _RENAMED = "If its folder or file was renamed, open it by the new name; a `-wal` file beside it belongs to it."
 _LINKED = Failure(
     "has more than one name (hard link), and each name would have a separate list of charges",
-    "Remove the other names; `find FOLDER -samefile FILE` lists them. Then run `tacit ledger POLICY verify`.",
+    "Remove the other names; `find FOLDER -samefile FILE` lists them. Then run `tacit ledger verify POLICY`.",
 )
 _MOUNTED = Failure(
     "is mounted as a single file, and another name could hold newer charges",
-    "Mount its folder, then run `tacit ledger POLICY verify`.",
+    "Mount its folder, then run `tacit ledger verify POLICY`.",
 )
 _REPLACED = Failure(
     "was replaced by another file since it was opened",
@@ -77,7 +77,7 @@ FULL = Failure("cannot be written: the disk is full", "Free some space, then try
 NOT_FOUND = Failure(
     "does not exist, or its folder is not writable",
     "If it was renamed, open it by the new name. If it was deleted, restore a copy and check it: "
-    "`tacit ledger POLICY verify --receipt FILE`.",
+    "`tacit ledger verify POLICY --receipt FILE`.",
 )
 _NO_LOCKS = Failure("cannot be locked: its file system has no locks", "Move it to a local disk, then try again.")
 _SYSTEM = {ENOSPC: FULL, EDQUOT: FULL, ENOLCK: _NO_LOCKS, ENOSYS: _NO_LOCKS, EOPNOTSUPP: _NO_LOCKS}
@@ -96,7 +96,7 @@ def _left_behind(earlier: str, path: str) -> Failure:
     return Failure(
         f"had the path {earlier} before, and its newest charges are still in {earlier}-wal",
         f"End all programs that use it. If it was renamed, rename {earlier}-wal to {path}-wal, or rename the ledger "
-        f"back. If {earlier} is still a name of it, open it by that name. Then run `tacit ledger POLICY verify`.",
+        f"back. If {earlier} is still a name of it, open it by that name. Then run `tacit ledger verify POLICY`.",
     )
 
 

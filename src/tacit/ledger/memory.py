@@ -6,7 +6,7 @@ It is the state machine of `state` without a store. It numbers its charges from 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Lock
@@ -23,6 +23,8 @@ from tacit.ledger.state import (
     check_key,
     check_new_limit,
     check_outcome,
+    new_sizes,
+    recorded_size,
     request_names,
 )
 
@@ -51,6 +53,7 @@ class MemoryLedger:
         self._entries: list[LedgerEntry] = []
         self._requests: list[Request] = []
         self._answers: dict[str, Ticket] = {}
+        self._open_tables: frozenset[str] = frozenset()
         self._lock, self._process = Lock(), os.getpid()
 
     @property
@@ -67,6 +70,19 @@ class MemoryLedger:
     def head(self) -> tuple[int, str]:
         """The number of the last charge, and an empty link."""
         return len(self._entries), ""
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of the private tables that were opened with this ledger."""
+        return self._open_tables
+
+    def open_tables(self, names: Iterable[str]) -> None:
+        """Note that private tables of these names are open with this ledger."""
+        self._open_tables |= frozenset(names)
+
+    def size_of(self, version: str, table: str) -> int | None:
+        """Return the recorded size of a table under a version, or None."""
+        return recorded_size(version, table, self._tables)
 
     def spent_by(self, analyst: str) -> Spent:
         """Return the total that one analyst has spent."""
@@ -92,7 +108,10 @@ class MemoryLedger:
 
     def _charge(self, request: Request) -> Ticket:
         number = len(self._entries) + 1
-        self._apply(number, "charge", charge_body(self._head, request, self._tables))
+        sizes, charge = new_sizes(request.sizes, self._tables), charge_body(self._head, request, self._tables)
+        for size in sizes:
+            self._apply(number - 1, "size", size)
+        self._apply(number, "charge", charge)
         entry = LedgerEntry(
             number=number,
             question=request.question,

@@ -2,6 +2,7 @@
 
 A record writes a unit as an object with one tag, `{"column": NAME}` or `{"row": true}`. So no column name can be
 confused with `tc.ROW`. Bounds are written under `bounds.NAME`; no other part of a policy starts with `bounds.`.
+A table with instants has the part `timezone`: another zone gives the same query another meaning.
 
 Version 0.1.0 wrote a unit as text: the name of a column, or `each row` for `tc.ROW`. A column called `each row` and
 `tc.ROW` therefore have the same text. tacit reads such a record as follows:
@@ -42,19 +43,22 @@ class Promise:
     """The facts about one table on which its guarantee depends.
 
     `unit` is the column that names the privacy units, or None if each row is a unit. `columns` are the names of all
-    columns of the table. They are not recorded; they only help to read a unit that version 0.1.0 recorded.
+    columns of the table. They are not recorded; they only help to read a unit that version 0.1.0 recorded. `timezone`
+    is the zone in which instants are read; None if no column has instants, or no query can use them.
     """
 
     unit: str | None
     neighbours: Neighbours
     bounds: Mapping[str, str] = field(default_factory=dict)
     columns: Collection[str] = ()
+    timezone: str | None = None
 
     def parts(self) -> dict[str, PolicyPart]:
         """Return the parts that a record has for this table."""
         unit: PolicyPart = _ROW if self.unit is None else {"column": self.unit}
         bounds = {f"bounds.{name}": text for name, text in self.bounds.items()}
-        return {"unit": unit, "neighbours": self.neighbours, **bounds}
+        zone = {} if self.timezone is None else {"timezone": self.timezone}
+        return {"unit": unit, "neighbours": self.neighbours, **bounds, **zone}
 
 
 Policies: TypeAlias = Mapping[str, Promise]
@@ -163,7 +167,7 @@ def check_changes(changes: Sequence[Change], *, accept: bool) -> None:
     if changes and not accept:
         raise RefusedError(
             f"The policy changed since the last charge ({'; '.join(change.text for change in changes)}).",
-            hint="If the change is intended, accept it: `tacit ledger POLICY accept`, or accept=True in Python.",
+            hint="If the change is intended, accept it: `tacit ledger accept POLICY`, or accept=True in Python.",
         )
 
 

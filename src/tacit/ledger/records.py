@@ -15,6 +15,7 @@ carries the link of its charge, so an older copy of the ledger does not match it
 | policy | the public facts about each table on which the guarantee depends |
 | version | a new declared version of the data; with `disjoint` its units are new, and the budget starts at zero spent |
 | clock | the steward's statement that the clock was wrong before, and is right now |
+| size | the public number of rows or units of a table under a declared version of the data |
 | charge | a query, the analyst, its events, and all totals after it |
 | outcome | the outcome of a charge, and the answer |
 
@@ -298,3 +299,8 @@ def key_name(analyst: str, key: str) -> str:
 def version_name(version: str) -> str:
     """Return the name of a declared version of the data in `tacit_requests`."""
     return f"version {version}"
+
+
+def size_name(version: str, table: str) -> str:
+    """Return the name of a table's public size in `tacit_requests`. SQL ignores the case of table names."""
+    return f"size {version}\n{table.strip().casefold()}"

@@ -160,7 +160,7 @@ def damaged(name: str) -> LedgerError:
     """Return the error for a ledger whose derived tables cannot be read."""
     return LedgerError(
         f"Ledger {name} is corrupt: its totals cannot be read.",
-        hint="Restore it from a backup, and compare it with your latest receipt: `tacit ledger POLICY verify --receipt "
+        hint="Restore it from a backup, and compare it with your latest receipt: `tacit ledger verify POLICY --receipt "
         "FILE`.",
     )
 

@@ -14,7 +14,7 @@ declares that the new version has other units. A ledger that was opened before t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TypeAlias
 
@@ -28,7 +28,15 @@ from tacit.ledger.changes import append, change_budget, change_limit, change_pol
 from tacit.ledger.policies import Policies
 from tacit.ledger.records import Account, Head, Record, decode_total
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
-from tacit.ledger.state import before_charge, charge_body, check_key, check_outcome, request_names
+from tacit.ledger.state import (
+    before_charge,
+    charge_body,
+    check_key,
+    check_outcome,
+    new_sizes,
+    recorded_size,
+    request_names,
+)
 from tacit.ledger.storage import Store
 
 _LARGEST_ANSWER = 20_000_000
@@ -58,6 +66,7 @@ class SqlLedger:
         """
         self._store, self._budget, self._since, self._version = store, head.budget, head.since, version
         self._created, self.opened_after = created, opened_after
+        self._open_tables: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -93,6 +102,21 @@ class SqlLedger:
         with self._store.reading() as connection:
             return self._head(connection).since
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of the private tables in the recorded policy, and of those that this process opened."""
+        with self._store.reading() as connection:
+            return self._open_tables | frozenset(self._head(connection).policy)
+
+    def open_tables(self, names: Iterable[str]) -> None:
+        """Note that private tables of these names are open with this ledger."""
+        self._open_tables |= frozenset(names)
+
+    def size_of(self, version: str, table: str) -> int | None:
+        """Return the recorded size of a table under a version, or None."""
+        with self._store.reading() as connection:
+            return recorded_size(version, table, SqlTables(connection, self.name))
+
     def spent_by(self, analyst: str) -> Spent:
         """Return the total that one analyst has spent."""
         return self._account(analyst).spent
@@ -119,6 +143,8 @@ class SqlLedger:
             answered = self._find_answer(connection, head, request)
             if answered is not None:
                 return answered
+            for size in new_sizes(request.sizes, SqlTables(connection, self.name)):
+                head = append(connection, head, "size", size, self.name)
             body = charge_body(head, request, SqlTables(connection, self.name))
             after = append(connection, head, "charge", body, self.name)
         return Ticket(number=after.number, head=after.link)

@@ -12,6 +12,7 @@ from the first one on. So writing and checking cannot disagree: `apply` rejects 
 | policy | once budget is spent, the unit and the neighbour relation of a table stay the same |
 | version | a version from before the last renewal is closed; `disjoint` needs a version that was never charged |
 | clock | it names the time of the record before it |
+| size | the first size of a table under a version; a table has one size under a version |
 | charge | the budget and the analyst's limit admit all events; the totals are the filter's; a key is for one query |
 | outcome | it ends a pending charge, with "answered" or "failed" |
 
@@ -42,7 +43,7 @@ from tacit.errors import (
 from tacit.guarantees.events import Event, from_json, to_json
 from tacit.guarantees.exact import whole
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
-from tacit.ledger import ANSWERED, FAILED, PENDING, Request, check_name
+from tacit.ledger import ANSWERED, FAILED, PENDING, Request, TableSize, check_name
 from tacit.ledger.policies import check_fixed
 from tacit.ledger.records import (
     Account,
@@ -52,6 +53,7 @@ from tacit.ledger.records import (
     decode_budget,
     key_name,
     query_name,
+    size_name,
     version_name,
 )
 from tacit.query.formatting import spell
@@ -203,6 +205,45 @@ def check_version(head: Head, version: str, tables: Tables, *, disjoint: bool) -
     return declared
 
 
+def _size(head: Head, number: int, body: Mapping[str, Any], tables: Tables) -> Head:
+    version, table, size = str(body["version"]), str(body["table"]), body["size"]
+    if not version or whole(size) is None or size < 0:
+        raise WrongRecordError("It has no data version, or its size is not a whole number ≥ 0.")
+    if tables.request(size_name(version, table)) is not None:
+        raise WrongRecordError("The size of this table was recorded before for this data version.")
+    tables.set_request(size_name(version, table), number, str(size))
+    return head
+
+
+def new_sizes(sizes: Sequence[TableSize], tables: Tables) -> list[dict[str, object]]:
+    """Return the bodies of records for sizes that are not recorded yet; raise RefusedError if one was different."""
+    bodies: dict[str, dict[str, object]] = {}
+    for each in sizes:
+        name = size_name(each.version, each.table)
+        recorded = recorded_size(each.version, each.table, tables)
+        known = bodies[name]["size"] if name in bodies else recorded
+        if known is not None and known != each.size:
+            raise other_size(each, int(str(known)))
+        if recorded is None:
+            bodies[name] = {"version": each.version, "table": each.table, "size": each.size}
+    return list(bodies.values())
+
+
+def recorded_size(version: str, table: str, tables: Tables) -> int | None:
+    """Return the recorded size of a table under a version, or None."""
+    known = tables.request(size_name(version, table))
+    return None if known is None else int(known[1])
+
+
+def other_size(now: TableSize, recorded: int) -> RefusedError:
+    """Return the refusal of a table whose public size changed under one version of the data."""
+    return RefusedError(
+        f"Table {show_name(now.table)} has {now.size:,} rows or units, but it had {recorded:,} when data version "
+        f"{show_name(now.version)} was queried before.",
+        hint="If the data changed, give them a new data_version. Otherwise restore them.",
+    )
+
+
 def _clock(head: Head, _number: int, body: Mapping[str, Any], _tables: Tables) -> Head:
     if body["was"] != head.time:
         raise WrongRecordError("It corrects a time that is not the time of the record before it.")
@@ -298,6 +339,7 @@ _RULES: Mapping[str, Callable[[Head, int, Mapping[str, Any], Tables], Head]] = {
     "policy": _policy,
     "version": _version,
     "clock": _clock,
+    "size": _size,
     "charge": _charge,
     "outcome": _outcome,
 }

@@ -27,7 +27,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from tacit.errors import CommitError, InvalidError, LedgerError, show, show_name
+from tacit.errors import CommitError, InvalidError, LedgerError, NoLedgerError, show, show_name
 from tacit.ledger.file_locks import Failure
 from tacit.ledger.ledger_file import FULL, NOT_FOUND, LedgerFile, record_path, recorded_paths
 from tacit.ledger.schema import contents
@@ -46,7 +46,7 @@ _SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 # --- failures -------------------------------------------------------------------------------------------------------
 
 _RESTORE = (
-    "Restore it from a backup, and compare it with your latest receipt: `tacit ledger POLICY verify --receipt FILE`."
+    "Restore it from a backup, and compare it with your latest receipt: `tacit ledger verify POLICY --receipt FILE`."
 )
 _PERMISSION = "Ask its owner for permission to write, then try again."
 _READ_ONLY = Failure("cannot be written: it, its folder or its server is read-only", _PERMISSION)
@@ -253,12 +253,12 @@ def _invalid_location(shown: str) -> InvalidError:
     return InvalidError(f"ledger must be the path of a file, or a postgresql:// URL, not {shown}.", argument="ledger")
 
 
-def missing(name: str) -> LedgerError:
+def missing(name: str) -> NoLedgerError:
     """Return the error for a location without a ledger."""
-    return LedgerError(
+    return NoLedgerError(
         f"Ledger {name} does not exist yet, so nothing was ever spent through it.",
         hint="The first query creates it. If you expected an existing ledger, stop and restore it: move it back, or "
-        "load a copy with `tacit ledger POLICY import COPY`.",
+        "load a copy with `tacit ledger import POLICY COPY`.",
     )
 
 

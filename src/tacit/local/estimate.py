@@ -93,7 +93,11 @@ class Estimate:
         return _frozen(self._decoded.std())
 
     def interval(self, *, confidence: float = 0.95, simultaneous: bool = False) -> CountIntervals:
-        """Return an interval for each count; an end below 0 or above n can be read as 0 or n.
+        """Return an interval for each count, within 0 … n.
+
+        Every true count is from 0 to n. So clipping both ends to that range loses no interval that holds its count:
+        l ≤ t ≤ h and 0 ≤ t ≤ n imply max(l, 0) ≤ t ≤ min(h, n). An interval that would be wholly outside becomes 0 or
+        n. Counts are not clipped, so they stay unbiased, and a count may be outside its interval.
 
         Args:
             confidence: the least probability that an interval contains the true count.
@@ -101,7 +105,7 @@ class Estimate:
         """
         self._refuse_biased("interval")
         beta = float(failure(confidence)) / (self.counts.size if flag(simultaneous, "simultaneous") else 1)
-        return CountIntervals(*(_frozen(end) for end in self._decoded.ends(beta)))
+        return CountIntervals(*(_frozen(np.clip(end, 0, self.n)) for end in self._decoded.ends(beta)))
 
     def _refuse_biased(self, name: str) -> None:
         if self.biased:

@@ -5,9 +5,10 @@ bit (Warner, J. Amer. Statist. Assoc. 60, 1965; Dwork and Roth 2014, claim 3.5).
 **Proof.** The ratio of any output's probabilities under the two inputs is p/(1-p) = e^ε or its inverse.  ∎
 
 **Estimate.** With share y of "yes" among n answers, (y - (1-p))/(2p-1) is unbiased for the true share.
-**Accuracy.** Each answer has variance p(1-p) for either bit, and the answers are independent, so with
-probability ≥ 1-β the estimate is within t/(2p-1) of the truth, where t is the smaller of Hoeffding's
-√(ln(2/β)/2n) and Bernstein's λ/3 + √(λ²/9 + 2λp(1-p)) with λ = ln(2/β)/n.
+**Accuracy.** With probability ≥ 1-β the estimate is within t/(2p-1) of the truth, where t bounds the deviation of the
+share of "yes" answers from its mean, for any number of true bits. t comes from the exact tails (`flip_tails`). Where
+they are too small for floats it is the smaller of Hoeffding's √(ln(2/β)/2n) and Bernstein's λ/3 + √(λ²/9 + 2λp(1-p))
+with λ = ln(2/β)/n.
 
 On real bits: the coin compares with the exact expansion of 1/(1+e^ε); every coin costs the same.
 """
@@ -23,6 +24,7 @@ from tacit.errors import InvalidError
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
+from tacit.mechanisms import flip_tails
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.scale_search import least
 from tacit.mechanisms.validation import count_of, describe, failure, to_array, wrong_kind
@@ -73,11 +75,11 @@ class RandomizedResponse(Frozen):
         return tanh(min(self.guarantee.epsilon, 700.0) / 2)
 
     def error(self, *, confidence: float = 0.95, n: int) -> float:
-        """Return the largest error of the estimated share of n bits, with this confidence."""
-        rate = log(2 / failure(confidence)) / count_of(n, "n")
-        variance = self.p * (1 - self.p)
-        bernstein = rate / 3 + sqrt(rate * rate / 9 + 2 * rate * variance)
-        return min(sqrt(rate / 2), bernstein) / self._slope
+        """Return the largest error of the estimated share of n bits, with this confidence, however many are true."""
+        beta, size, epsilon = float(failure(confidence)), count_of(n, "n"), min(self.guarantee.epsilon, 700.0)
+        hoeffding = sqrt(log(2 / beta) / (2 * size))
+        exact = flip_tails.deviation(size, epsilon, beta) / size
+        return min(exact, hoeffding, flip_tails.bernstein(size, 1 - self.p, beta)) / self._slope
 
     @classmethod
     def for_error(cls, error: Number, *, confidence: float = 0.95, n: int) -> RandomizedResponse:

@@ -43,7 +43,7 @@ from tacit.plots.frame import (
 )
 
 _MOST_STEPS, _BARS = 1e6, 140
-_MOST_LETTERS = 110
+_MOST_LETTERS, _MOST_LARGE_LETTERS = 110, 75
 
 
 def class_sizes(sizes: Numbers, rows_in: Numbers) -> alt.LayerChart:
@@ -80,6 +80,7 @@ def estimates(
     confidence: float,
     note: str | None = None,
     caption: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> alt.FacetChart:
     """Draw released values as points with their intervals as bars, one panel for each column of the answer.
 
@@ -95,6 +96,7 @@ def estimates(
         confidence: of each interval, named in the subtitle.
         note: the meaning of the intervals, if they do not hold one by one; a second line of the subtitle.
         caption: more lines of the subtitle, such as what the values leave out; long ones are wrapped.
+        warnings: reasons to doubt the values; lines of the title, which is then red.
     """
     middle, low = read({"values": values, "ends": [x for x, _ in ends]})
     (high,) = read({"ends": [x for _, x in ends]})
@@ -108,7 +110,8 @@ def estimates(
     bars = f"Bars hold the value of the bounded data with confidence {short(confidence)}"
     lines = [f"{bars} each."] if note is None else [f"{bars}.", note]
     lines += [line for text in caption for line in wrap(text, _MOST_LETTERS)]
-    top = heading("Released values", lines[0] if len(lines) == 1 else lines)
+    doubts = [line for text in warnings for line in wrap(f"WARNING: {text}", _MOST_LARGE_LETTERS)]
+    top = heading(["Released values", *doubts], lines, alarming=bool(doubts))
     drawn: alt.FacetChart = _panels(rows).resolve_scale(x="independent").properties(title=top)
     return drawn
 
@@ -128,7 +131,8 @@ def _intervals(label: str, bar: alt.X, point: alt.X, value: str) -> list[alt.Cha
     """Return bars from `low` to `high` and points at a value, one below the other."""
     down = alt.Y(f"{label}:N", sort=None, axis=AXIS | {"title": None, "labelLimit": 240})
     tips = [alt.Tooltip(f"{label}:N"), *(tooltip(field, field) for field in (value, "low", "high"))]
-    bars = alt.Chart().mark_bar(height=6, color=BLUE, opacity=0.35).encode(x=bar, x2="high:Q", y=down, tooltip=tips)
+    shape = alt.Chart().mark_bar(height=6, color=BLUE, opacity=0.35, stroke=BLUE)  # the outline of one point is visible
+    bars = shape.encode(x=bar, x2="high:Q", y=down, tooltip=tips)
     dots = alt.Chart().mark_point(filled=True, size=50, color=BLUE, opacity=1).encode(x=point, y=down, tooltip=tips)
     return [bars, dots]
 

@@ -49,6 +49,7 @@ _MOST_DOTS = 25
 # Okabe and Ito's colours, which the colour-blind can distinguish, and a violet; yellow is too pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777", "#6A3D9A")
 BLUE, VERMILION = COLOURS[:2]
+RED = "#B00020"
 INK, _GREY, _PALE = "#222222", "#888888", "#E8E8E8"
 AXIS = {
     "labelFontSize": 12,
@@ -204,21 +205,36 @@ def _marks(low: float, high: float, digits: Sequence[int]) -> list[float]:
     return [float(f"{digit}e{power}") for power in powers for digit in digits]
 
 
-def heading(title: str, subtitle: str | list[str] = "", *, grouped: bool = False) -> alt.TitleParams:
-    """Return the title and subtitle of a chart; `grouped` aligns them with the frame of a layered chart."""
-    lines = [chart_label(line) for line in ([subtitle] if isinstance(subtitle, str) else subtitle)]
+def heading(
+    title: str | list[str], subtitle: str | list[str] = "", *, grouped: bool = False, alarming: bool = False
+) -> alt.TitleParams:
+    """Return the title and subtitle of a chart, each of one or several lines.
+
+    Args:
+        title: the title.
+        subtitle: the subtitle.
+        grouped: whether they are aligned with the frame of a layered chart.
+        alarming: whether the title is a warning, in red.
+    """
+    colour = RED if alarming else INK if grouped else alt.Undefined
     return alt.TitleParams(
-        text=chart_label(title),
-        subtitle=(lines[0] if len(lines) == 1 else lines) or alt.Undefined,
+        text=_labels(title),
+        subtitle=_labels(subtitle) or alt.Undefined,
         anchor="start",
         fontSize=17,
         subtitleFontSize=13,
         subtitleColor="#555555",
         frame="group" if grouped else alt.Undefined,
         offset=8 if grouped else alt.Undefined,
-        color=INK if grouped else alt.Undefined,
+        color=colour,
         subtitlePadding=5 if grouped else alt.Undefined,
     )
+
+
+def _labels(text: str | list[str]) -> str | list[str]:
+    """Return lines that are safe in a chart; one line as a text."""
+    lines = [chart_label(line) for line in ([text] if isinstance(text, str) else text)]
+    return lines[0] if len(lines) == 1 else lines
 
 
 def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:

@@ -191,7 +191,13 @@ def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
     return framed(*_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
 
 
-def error_by_reach(reaches: Numbers, by_part: Mapping[str, Numbers], *, best: int | None = None) -> alt.LayerChart:
+def error_by_reach(
+    reaches: Numbers,
+    by_part: Mapping[str, Numbers],
+    *,
+    best: int | None = None,
+    titles: tuple[str, str] = ("reach: rows as which a unit counts at most", "mean error of a group, in rows"),
+) -> alt.LayerChart:
     """Draw the expected error of a group against the reach on log scales: the noise, the cut, and both.
 
     >>> lines = {"noise": [1, 2], "cut": [5, 1], "both": [6, 3]}
@@ -201,13 +207,23 @@ def error_by_reach(reaches: Numbers, by_part: Mapping[str, Numbers], *, best: in
     Args:
         reaches: the reaches.
         by_part: the mean error of a group at each of them, by the part that it comes from.
-        best: the reach that errs least, to be named.
+        best: the reach that errs least, to be marked.
+        titles: those of the two axes.
     """
     curves = _curves(("reaches", reaches), ("by_part", by_part), log=True)
-    across = Axis("reach", "reach: rows as which a unit counts at most", *span(_all(curves, 0), log=True), log=True)
-    up = Axis("error", "mean error of a group", *decades(_all(curves, 1)), log=True)
-    notes = ["A small reach cuts rows, a large one needs noise.", *([f"Least error: reach {best:,}."] if best else [])]
-    return framed(*_lines(curves, "part", across, up), "Error against the reach", " ".join(notes))
+    across = Axis("reach", titles[0], *span(_all(curves, 0), log=True), log=True)
+    up = Axis("error", titles[1], *decades(_all(curves, 1)), log=True)
+    rows, layers = _lines(curves, "part", across, up, broad="both")
+    if best is not None:
+        right = best * best > across.low * across.high  # of the middle, on a log scale
+        mark = alt.Chart(inline([{"reach": float(best), "label": f"recommended: {best:,}"}])).encode(x=across.x())
+        text = mark.mark_text(align="right" if right else "left", dx=-6 if right else 6, fontSize=13, color=INK)
+        layers += [
+            mark.mark_rule(color=INK, strokeDash=[5, 4], strokeWidth=1.5),
+            text.encode(y=alt.value(8), text="label:N"),
+        ]
+    note = "A small reach cuts, a large one needs noise. A line ends where its error is 0 or not known."
+    return framed(rows, layers, "Error against the reach", note)
 
 
 def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerChart:
@@ -239,23 +255,23 @@ def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerCha
     return drawn
 
 
-def _lines(curves: Curves, kind: str, across: Axis, up: Axis) -> Drawing:
-    """Draw named lines, each with its name at its end; the one named "tight" is broad and behind the others."""
-    others = [name for name in curves if name != _BROAD]
+def _lines(curves: Curves, kind: str, across: Axis, up: Axis, broad: str = _BROAD) -> Drawing:
+    """Draw named lines, each with its name at its end; the one named `broad` is broad and behind the others."""
+    others = [name for name in curves if name != broad]
     from_back = sorted(
-        curves, key=lambda name: name != _BROAD
+        curves, key=lambda name: name != broad
     )  # the broad line must not hide a line that agrees with it
     columns = {name: {across.field: curves[name][0], up.field: curves[name][1]} for name in from_back}
     rows = [row for name, both in columns.items() for row in as_rows(both, **{kind: name})]
     hues = [COLOURS[i % len(COLOURS)] for i in range(len(others))]
-    scale = alt.Scale(domain=[_BROAD, *map(chart_label, others)], range=[INK, *hues])
+    scale = alt.Scale(domain=[broad, *map(chart_label, others)], range=[INK, *hues])
     colour = alt.Color(f"{kind}:N", scale=scale, legend=None)
     tips = [alt.Tooltip(f"{kind}:N"), across.tooltip(), up.tooltip()]
     base = alt.Chart().encode(x=across.x(), y=up.y(), color=colour)
     ends = alt.Chart(inline(_labels(curves, kind, across, up)))
     return rows, [
-        base.transform_filter(alt.datum[kind] == _BROAD).mark_line(strokeWidth=6),
-        base.transform_filter(alt.datum[kind] != _BROAD).mark_line(strokeWidth=2),
+        base.transform_filter(alt.datum[kind] == broad).mark_line(strokeWidth=6),
+        base.transform_filter(alt.datum[kind] != broad).mark_line(strokeWidth=2),
         points(base, max(x.size for x, _ in curves.values())).encode(tooltip=tips),
         ends.mark_text(align="left", dx=8, fontSize=13, fontWeight="bold").encode(
             x=across.x(), y=up.y(), text=f"{kind}:N", color=colour

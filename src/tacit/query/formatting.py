@@ -59,6 +59,15 @@ def plain(number: float) -> str:
     return f"{number:.0f}" if _SIX_DIGITS <= abs(number) < _LARGEST else f"{number:.6g}"
 
 
+def exact(number: float) -> str:
+    """Return a number with all its digits, and a whole one below 10^15 without a decimal point.
+
+    >>> exact(448.0), exact(-3), exact(0.1), exact(1e20)
+    ('448', '-3', '0.1', '1e+20')
+    """
+    return str(int(number)) if abs(number) < _LARGEST and number == int(number) else repr(number)
+
+
 def decimals(intervals: Iterable[tuple[float, float]]) -> int | None:
     """Return how many decimals distinguish a value from the ends of the narrowest interval.
 

@@ -77,8 +77,8 @@ def _rename(part: Expression, names: Mapping[str, str], renamed: dict[int, Expre
     """Rename the columns of a part, once for each object, because expressions share parts."""
     if id(part) not in renamed:
         match part:
-            case Column(name=name, kind=kind):
-                renamed[id(part)] = Column(names.get(name, name), kind)
+            case Column(name=name, kind=kind, timezone=zone):
+                renamed[id(part)] = Column(names.get(name, name), kind, zone)
             case Cast(operand=operand, kind=kind):
                 renamed[id(part)] = Cast(_rename(operand, names, renamed), kind)
             case Call(function=function, arguments=arguments, kind=kind):

@@ -21,6 +21,13 @@ moves by 1, not by 2. Otherwise let a row of weight 1 add from -α to β, so tha
 rows in a cell sum to at most K/B. So its integer is from -α·K/B to β·K/B, and two of these differ by at most
 D = (α + β)·K/B. This last bound is used if there is a reach.
 
+**A public size** (`plan`; only under change one). The one integer of a combined bundle moves by at most its
+contribution K: L1 is K and L2 squared is K². The cells of a table that adds up to n move by 2 in L1 and by 2 in L2
+squared, with the rest as one of the cells: a row leaves one cell and enters another. That is 2T and 2K·T, since one row
+has K = T = 1. If there are two cells, the noise is added to the first alone and subtracted from the second. The answer
+is then a function of n and of the first count with noise, and that count moves by 1. So a table with noise on every
+cell has at least three of them, and the bound by c does not apply.
+
 A bundle that is added up over keys (`over`) may get all cells of a unit in one of its cells. It then has one cell of
 contribution T in place of g cells of contribution K. Blocks of bins add up integers of one cell, which changes nothing.
 """
@@ -35,6 +42,7 @@ from math import erfc, exp, prod, sqrt
 from typing import Literal
 
 from tacit.arrays import WideInts
+from tacit.errors import InternalError
 from tacit.guarantees import gaussian_law, laplace_law
 from tacit.guarantees.events import ApproxRelease, DiscreteGaussianNoise, DiscreteLaplaceNoise
 from tacit.noise.bits import SYSTEM, BitSource
@@ -54,6 +62,8 @@ step is subtracted from t for the difference between the integers' law and the c
 
 def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
     """Return the largest change of a bundle by one unit: in L1 for Laplace noise, in L2 squared for Gaussian noise."""
+    if _is_one_integer(plan, bundle):
+        return bundle.contribution if law == "laplace" else bundle.contribution**2
     total = _total(plan, bundle)
     cell = min(bundle.contribution, total) if bundle.over is None else total
     moved = total if law == "laplace" else cell * total
@@ -64,6 +74,14 @@ def sensitivity(plan: Plan, bundle: Bundle, law: Law) -> int:
         return changed
     difference = cell if bundle.nonnegative else _difference(bundle, cell)
     return min(changed, _changed_cells(plan, bundle) * difference ** (1 if law == "laplace" else 2))
+
+
+def _is_one_integer(plan: Plan, bundle: Bundle) -> bool:
+    """Return whether one integer gets all noise of a bundle, because the size is public."""
+    one = bundle.combined is not None or (plan.halves and bundle.over is None)
+    if one and plan.table.neighbours != "change one":
+        raise InternalError("the size of a table is public only if neighbours change one unit.")
+    return one
 
 
 def _total(plan: Plan, bundle: Bundle) -> int:
@@ -84,6 +102,8 @@ def changed_integers(plan: Plan, bundle: Bundle) -> int:
     A unit's integers in a cell are whole and sum to at most the contribution, so at most that many of them are not 0.
     The same holds for its integers in all cells and the total.
     """
+    if _is_one_integer(plan, bundle):
+        return 1
     units = 2 if plan.table.neighbours == "change one" else 1
     nonzero = units * min(plan.groups * min(bundle.width, bundle.contribution), _total(plan, bundle))
     return min(_changed_cells(plan, bundle) * bundle.width, nonzero)
@@ -94,6 +114,12 @@ def _changed_cells(plan: Plan, bundle: Bundle) -> int:
     most = plan.groups * (2 if plan.table.neighbours == "change one" else 1)
     cells = plan.cells if bundle.over is None else prod(len(plan.keys[key].listed) for key in bundle.over)
     return most if cells is None else min(cells, most)
+
+
+def contributions(plan: Plan, bundle: Bundle) -> tuple[int, int, int]:
+    """Return K, T and c: the contribution of a unit to a cell and to all cells, and how many cells can differ."""
+    total = _total(plan, bundle)
+    return min(bundle.contribution, total), total, _changed_cells(plan, bundle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

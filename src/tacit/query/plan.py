@@ -49,6 +49,12 @@ integers in one cell over all measures of the bundle. One bundle has one noise s
 integers are added up over blocks of bins, or over the keys that it does not name, before they get noise. Every integer
 goes into one sum, so the bound on the sum of absolute values still holds.
 
+**A public size.** If the number of rows (or of units) is public, `size` is that number. A bundle may then be
+`combined`: its measures, with that of all rows first, give one integer that gets noise, and `contribution` bounds the
+change of that integer if one row changes (`aggregates.sized_moments`). The cells of a grouped plan with a size add up
+to it: each row is in one of them. A row whose key is not listed counts under the value of the key's `default`. With
+`rest`, the rows in no other cell are one more cell, after the listed ones.
+
 A key without listed values is **open**: its groups are discovered in the data, privately (see
 `pricing.partition_selection`).
 """
@@ -63,6 +69,9 @@ from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
+from tacit.query.rank_target import Draw, RankTarget
+
+_TWO = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +107,28 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """The form of the one integer of a bundle that gets noise; see `aggregates.sized_moments`.
+
+    `size` is the public number of rows, which the first measure must have counted. The integer is a multiple of `step`,
+    divided by it.
+    """
+
+    form: Literal["total", "spread"]
+    size: int
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
     """Measures that share one noise scale; `contribution` bounds Σ|integers| of one unit in one cell.
 
     `total` bounds the same sum over all cells if the table has a reach; None stands for no bound but that of a cell.
     `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the keys by
-    which the integers stay separate; None stands for all keys.
+    which the integers stay separate; None stands for all keys. If the bundle is `combined`, one integer gets noise, and
+    `contribution` bounds its change. With `rank` the integers get no noise: a rank among them is drawn instead (see
+    `rank_law`). If it has `values`, its bins count the rows of so many values; no integer gets noise, and one of the
+    values is drawn (see `choice_law`).
     """
 
     measures: tuple[Measure, ...]
@@ -113,11 +138,14 @@ class Bundle:
     block: int = 1
     over: tuple[int, ...] | None = None
     total: int | None = None
+    combined: Combination | None = None
+    rank: RankTarget | None = None
+    values: int | None = None
 
     def __repr__(self) -> str:
         """Return all fields as older versions did, because ledgers hold hashes of this text.
 
-        There `contribution` was named `reach`, and there was no `total`.
+        There `contribution` was named `reach`, and there was no `total`, no `combined`, no `rank` and no `values`.
         """
         fields = {
             "measures": self.measures,
@@ -127,12 +155,19 @@ class Bundle:
             "block": self.block,
             "over": self.over,
             **({} if self.total is None else {"total": self.total}),
+            **({} if self.combined is None else {"combined": self.combined}),
+            **({} if self.rank is None else {"rank": self.rank}),
+            **({} if self.values is None else {"values": self.values}),
         }
         return f"Bundle({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
     @property
     def width(self) -> int:
-        """The number of integers in each cell."""
+        """The number of integers that are released in each cell."""
+        if self.combined is not None:
+            return 1
+        if self.rank is not None:
+            return self.rank.integers
         return sum(-(-measure.bins // self.block) for measure in self.measures)
 
 
@@ -140,12 +175,18 @@ class Bundle:
 class Key:
     """A group key: its name in the result, its expression over a row, and its public values, in order.
 
-    A key without values is open: partition selection discovers its values.
+    A key without values is open: partition selection discovers its values. `default` is the index of the value under
+    which rows with other values count; None if they do not count.
     """
 
     name: str
     expression: Expression
     values: tuple[Value, ...] | None
+    default: int | None = None
+
+    def __repr__(self) -> str:
+        """Return all fields, but `default` only if there is one, because ledgers hold hashes of this text."""
+        return _text(self, "default")
 
     @property
     def listed(self) -> tuple[Value, ...]:
@@ -163,7 +204,9 @@ Bounds: TypeAlias = tuple[Fraction, Fraction]
 class Ask:
     """An aggregate function with its values, their bounds, and its parameter, such as the q of a quantile.
 
-    For a table that adds up, `sizes` are the numbers of values of its keys.
+    For a table that adds up, `sizes` are the numbers of values of its keys. `size` is the public number of rows or
+    units that the aggregate uses; with `rest`, one more cell of the table has the rows in no other cell. `draw` says
+    how a quantile is drawn.
     """
 
     function: str
@@ -171,6 +214,13 @@ class Ask:
     bounds: tuple[Bounds, ...] = ()
     parameter: Fraction | None = None
     sizes: tuple[int, ...] = ()
+    size: int | None = None
+    rest: bool = False
+    draw: Draw | None = None
+
+    def __repr__(self) -> str:
+        """Return all fields, but the last three only if they are set, because ledgers hold hashes of this text."""
+        return _text(self, "size", "rest", "draw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,9 +240,11 @@ class Aggregate:
         return _text(self, "cut")
 
 
-def _text(value: Measure | Aggregate, optional: str) -> str:
-    """Return the text that a dataclass prints, without an optional field that is None."""
-    names = [each.name for each in fields(value) if each.name != optional or getattr(value, optional) is not None]
+def _text(value: Measure | Aggregate | Key | Ask | Plan, *optional: str) -> str:
+    """Return the text that a dataclass prints, without optional fields that have their default."""
+    names = [
+        each.name for each in fields(value) if each.name not in optional or getattr(value, each.name) != each.default
+    ]
     return f"{type(value).__qualname__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
 
 
@@ -248,7 +300,8 @@ class Plan:
     `sql` is the query, generated from the parsed tree without comments. `where` keeps the rows for which it is true. A
     cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
     each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
-    The keys `within` make no cells, but only rows with one of their listed values count.
+    The keys `within` make no cells, but only rows with one of their listed values count. `size` is the public number of
+    rows or units, if the plan uses it (see the module).
     """
 
     sql: str
@@ -264,11 +317,12 @@ class Plan:
     offset: int = 0
     joins: tuple[Join, ...] = ()
     within: tuple[Key, ...] = ()
+    size: int | None = None
+    rest: bool = False
 
     def __repr__(self) -> str:
-        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no `within`."""
-        names = [field.name for field in fields(self) if field.name != "within" or self.within]
-        return f"Plan({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last three."""
+        return _text(self, "within", "size", "rest")
 
     @property
     def open(self) -> bool:
@@ -291,6 +345,21 @@ class Plan:
         if self.cells is None:
             raise InternalError("the groups of the plan are not listed.")
         return self.cells
+
+    @property
+    def measured_cells(self) -> int:
+        """The number of cells that the engine measures: the listed ones, and the rest if the plan has it."""
+        return self.listed + self.rest
+
+    @property
+    def adds_up(self) -> bool:
+        """True if the measured cells add up to the public size."""
+        return self.size is not None and bool(self.keys)
+
+    @property
+    def halves(self) -> bool:
+        """True if two measured cells add up to the public size: then one of them determines the other."""
+        return self.adds_up and self.measured_cells == _TWO
 
     @property
     def groups(self) -> int:

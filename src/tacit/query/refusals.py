@@ -161,7 +161,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Cube": ("CUBE is not supported", _GROUPINGS),
     "GroupingSets": ("GROUPING SETS are not supported", _GROUPINGS),
     "Tuple": ("Rows of several values, (a, b), are not supported", "Name the columns one by one."),
-    "Placeholder": ("Parameters are not supported", "Write the value into the query."),
+    "Placeholder": ("A parameter has no value", "Pass the values of parameters with params= or --param."),
     "Parameter": ("Parameters are not supported", "Write the value into the query."),
     "SessionParameter": ("Parameters are not supported", "Write the value into the query."),
     "Lambda": ("Lambda functions are not supported", _FUNCTIONS),

@@ -146,3 +146,35 @@ def test_a_long_text_makes_no_function_fail(clinic: Database, function: str, siz
     engine = open_postgres(clinic.reader, table="t")
     assert engine.measure_with(asked, SECRET) == [[expected]]
     engine.close()
+
+
+def test_a_row_that_changes_between_two_disjoint_questions_is_in_one_of_them(clinic: Database) -> None:
+    """A row moves from one part to the other after the first question: both must see where it was."""
+    clinic.run("CREATE TABLE t (u int, x int); INSERT INTO t VALUES (1, 1)")
+    clinic.grant("t")
+    with tc.open(clinic.reader, table="t", unit=tc.ROW, budget=tc.PureDP(epsilon=1000)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE x = {x}", epsilon=300) for x in (1, 2)]  # noqa: S608 - a test's own text
+        declared = tc.declare(plans)
+        assert declared.together.loss == 300
+        engine = db._tables["t"][1]
+        with engine.one_state():
+            first = engine.measure(plans[0].plan)
+            clinic.run("UPDATE t SET x = 2")
+            assert [first, engine.measure(plans[1].plan)] == [[[1]], [[0]]]
+        assert [engine.measure(each.plan) for each in plans] == [[[0]], [[1]]]
+        assert [answer.rows() for answer in declared.ask()] == [[(0,)], [(1,)]]
+
+
+def test_a_declared_plan_whose_state_changed_is_not_answered(clinic: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition that comes meanwhile is seen by later statements, so the plan fails, and stays charged."""
+    made, joined = PARTED
+    clinic.run(made)
+    clinic.run("CREATE TABLE tb (LIKE t); INSERT INTO tb VALUES (7, 2, 0); INSERT INTO t VALUES (7, 1, 5)")
+    clinic.grant("t")
+    with tc.open(clinic.reader, table="t", unit=tc.ROW, budget=tc.PureDP(epsilon=1000)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE g = {g}", epsilon=300) for g in (1, 2)]  # noqa: S608 - a test's own text
+        between(monkeypatch, lambda: clinic.run(joined))
+        with pytest.raises(SourceError):
+            tc.declare(plans).ask()
+        assert [entry.outcome for entry in db.ledger.entries()] == ["failed"]
+        assert float(db.ledger.spent.loss) == 300

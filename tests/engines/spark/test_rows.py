@@ -13,11 +13,11 @@ from contract.examples import varied
 from contract.homes import arrow
 from contract.plans import plan, table
 from engines.expressions import KINDS, LIBRARY, POSSIBLE, VALUES, calls_of, expressions, kinds_of
+from row_evaluator import evaluate
 from row_values import Difference, differences, random_rows, with_places
 from spark_session import frame_of, spark
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import SparkEngine, open_spark
-from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
 from tacit.query.expressions.casts import CASTS
 from tacit.query.expressions.functions import FUNCTIONS

@@ -15,7 +15,6 @@ from tacit.guarantees import laplace_law
 from tacit.query.aggregates.value_bins import value_bins
 from tacit.query.aggregates.value_bounds import (
     beyond,
-    choose_bounds,
     needed_weight,
     noise_radius,
     outermost,
@@ -73,21 +72,9 @@ def test_the_ends_are_the_first_and_the_last_bin_above_the_threshold(noisy: list
     assert outermost(noisy, law) == ((min(shown), max(shown)) if shown else None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_fresh_noise_never_returns_an_end_that_is_not_of_the_grid(kind: Kind) -> None:
-    bins, law = value_bins(kind), noise("laplace", 20)
-    lows, highs = ({end(place) for place in range(bins.count)} for end in (bins.low, bins.high))
-    for _ in range(100):
-        exact = np.random.default_rng().integers(0, 300, bins.count) * (
-            np.random.default_rng().random(bins.count) < 0.01
-        )
-        found = choose_bounds((law.draw_array(bins.count) + exact).tolist(), law, kind)
-        assert found is None or (found[0] in lows and found[1] in highs and found[0] <= found[1])  # type: ignore[operator]  # of one kind
-
-
 def test_no_bin_above_the_noise_gives_no_bounds() -> None:
     law = noise("laplace", 10)
-    assert choose_bounds([0] * value_bins("real").count, law, "real") is None
+    assert outermost([0] * value_bins("real").count, law) is None
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 500])

@@ -24,7 +24,6 @@ from tacit.guarantees.events import BoundedRange, Neighbours, ZCDPRelease
 from tacit.guarantees.filters import price as event_price
 from tacit.guarantees.values import ZCDP
 from tacit.query.noise_law import sensitivity
-from tacit.query.pricing import reach_choice as module
 from tacit.query.pricing.price import Cost, price
 from tacit.query.pricing.reach_choice import (
     CANDIDATES,
@@ -60,10 +59,13 @@ def choice_for(
     neighbours: Neighbours = "add/remove",
     spend: Fraction = Fraction(2),
     largest: int = 16,
+    groups: int = 3,
 ) -> ReachChoice:
-    """Return the choice for a count, or for a sum, in three groups."""
+    """Return the choice for a count, or for a sum, in some groups."""
     plan = plan_of(
-        policy(groups=None, rows=None, reach=1, neighbours=neighbours), SUM if shares else ask_for("count"), keys=KEYS
+        policy(groups=None, rows=None, reach=1, neighbours=neighbours),
+        SUM if shares else ask_for("count"),
+        keys=[key("k", *map(str, range(groups)))],
     )
     return reach_choice(plan, price(plan, Cost(epsilon=spend)).noise, epsilon, upto(largest), fixed=fixed)
 
@@ -115,14 +117,14 @@ def longest_range(choice: ReachChoice, kinds: list[Unit], most: int, relation: N
     return longest
 
 
-CASES = list(product(RELATIONS, (False, True), (False, True)))
+CASES = list(product(RELATIONS, (False, True), (False, True), (1, 4, 12)))
 
 
-@pytest.mark.parametrize(("relation", "fixed", "shares"), CASES)
+@pytest.mark.parametrize(("relation", "fixed", "shares", "groups"), CASES)
 def test_the_privacy_loss_is_in_an_interval_of_length_epsilon(
-    relation: Neighbours, *, fixed: bool, shares: bool
+    relation: Neighbours, groups: int, *, fixed: bool, shares: bool
 ) -> None:
-    choice = choice_for(fixed=fixed, shares=shares, neighbours=relation)
+    choice = choice_for(fixed=fixed, shares=shares, neighbours=relation, groups=groups)
     assert (choice.plan.bundles[0].measures[0].fraction_bits == SHARE_BITS) is shares
     kinds, most = (SHARED, 3) if shares else (COUNTED, 4)
     longest = longest_range(choice, kinds, most, relation, ReachChoice.exponents)
@@ -138,18 +140,39 @@ def test_so_it_is_for_other_targets(relation: Neighbours, spend: Fraction) -> No
         assert longest_range(choice, COUNTED, 3, relation, ReachChoice.exponents) <= choice.epsilon
 
 
-def test_the_whole_interval_is_used() -> None:
-    """A table with two units less than the target, and one unit more: one score rises by 1 and another falls by 1."""
-    choice = replace(choice_for(), targets=(Fraction(2),) * len(choice_for().targets))
-    assert longest_range(choice, COUNTED, 4, "add/remove", ReachChoice.exponents) == choice.epsilon
+@pytest.mark.parametrize("caution", [Fraction(0), Fraction(1, 3), Fraction(1)])
+@pytest.mark.parametrize(("kinds", "most"), [(COUNTED, 4), (SHARED, 3)])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_whole_interval_is_used_and_no_more(
+    caution: Fraction, kinds: list[Unit], most: int, relation: Neighbours
+) -> None:
+    """Some tables pass a target of 2 units: there one exponent rises by α·ε or β·ε while another falls by the rest."""
+    choice = targeted(choice_for(shares=kinds is SHARED, neighbours=relation), caution)
+    longest = longest_range(choice, kinds, most, relation, ReachChoice.exponents)
+    assert longest == choice.epsilon
+
+
+def targeted(choice: ReachChoice, caution: Fraction) -> ReachChoice:
+    """Return a choice with targets that small tables pass."""
+    return replace(choice, targets=(Fraction(2),) * len(choice.targets), caution=caution)
 
 
 # --- planted errors are found ---------------------------------------------------------------------------------------
 
 
 def whole_score(choice: ReachChoice, sizes: Sequence[int]) -> list[Fraction]:
-    """Return exponents of ε·s in place of ε·s/2."""
+    """Return exponents of 2·ε in place of ε."""
     return replace(choice, epsilon=2 * choice.epsilon).exponents(sizes)
+
+
+def two_whole_sides(choice: ReachChoice, sizes: Sequence[int]) -> list[Fraction]:
+    """Return exponents in which a unit weighs 1 on both sides: α = β = 1."""
+    sides = []
+    for caution in (0, 2):  # α = 1 and β = 0, then α = 0 and β = 1
+        side = replace(choice, caution=Fraction(caution))
+        costs = [side._cost(reach) for reach in side.candidates]
+        sides.append([exponent + cost for exponent, cost in zip(side.exponents(sizes), costs, strict=True)])
+    return list(map(min, *sides))
 
 
 def penalty_of_data(choice: ReachChoice, sizes: Sequence[int]) -> list[Fraction]:
@@ -164,6 +187,7 @@ def rows_for_units(choice: ReachChoice, sizes: Sequence[int]) -> list[Fraction]:
 
 
 ERRORS: dict[str, Exponents] = {
+    "a unit weighs 1 on both sides": two_whole_sides,
     "a score counts twice": whole_score,
     "a penalty depends on the data": penalty_of_data,
     "a unit adds its rows": rows_for_units,
@@ -173,7 +197,7 @@ ERRORS: dict[str, Exponents] = {
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_planted_error_is_found(name: str, relation: Neighbours) -> None:
-    choice = replace(choice_for(neighbours=relation), targets=(Fraction(2),) * len(choice_for().targets))
+    choice = targeted(choice_for(neighbours=relation), Fraction(1))
     assert longest_range(choice, COUNTED, 4, relation, ERRORS[name]) > choice.epsilon
 
 
@@ -200,25 +224,35 @@ def test_draws_have_the_stated_law_and_another_law_would_be_seen(*, fixed: bool)
     assert p_value(seen, planted) < FALSE_ALARM
 
 
-def test_the_exponents_are_those_of_the_module() -> None:
-    choice = choice_for()
+@pytest.mark.parametrize(
+    ("groups", "alpha", "beta", "added", "start"), [(1, 1.0, 0.0, 0, 3), (12, 0.5, 0.5, 7, 0), (400, 0.5, 0.5, 7, 0)]
+)
+def test_the_exponents_are_those_of_the_module(groups: int, alpha: float, beta: float, added: int, start: int) -> None:
+    choice = choice_for(groups=groups)
     above = [sum(SIZES[j + 1 :]) for j in range(len(choice.candidates))]
-    assert above[:6] == [35, 23, 14, 14, 6, 6]
+    assert above[:9] == [35, 23, 14, 14, 6, 6, 6, 6, 0]
+    targets = [groups / 2 + added / float(choice.epsilon)] * len(above)
     for j, exponent in enumerate(choice.exponents(SIZES)):
-        early = 0 if j == 0 else choice.targets[j - 1] - above[j - 1]
-        score = -max(0, above[j] - choice.targets[j], early)
-        assert exponent == choice.epsilon * score / 2 - module._PENALTIES[j]
-    assert module._PENALTIES[0] == 0
-    assert all(
-        abs(float(cost) - 2.5 * np.log(reach)) < 1e-3 for cost, reach in zip(module._PENALTIES, CANDIDATES, strict=True)
-    )
+        early = 0 if j == 0 else beta * (targets[j - 1] - above[j - 1])
+        moved = max(0, alpha * (above[j] - targets[j]), early)
+        cost = 2.5 * np.log(choice.candidates[j]) + (start if j else 0)
+        assert float(exponent) == pytest.approx(-float(choice.epsilon) * moved - cost, abs=1e-3)
+
+
+def test_between_one_group_and_twelve_the_law_becomes_cautious() -> None:
+    assert [choice_for(groups=groups).caution for groups in (1, 2, 6, 11, 12, 13)] == [
+        *(Fraction(part, 11) for part in (0, 1, 5, 10)),
+        *(1, 1),
+    ]
+    chances = [law_of(choice_for(groups=groups).exponents(SIZES))[-1] for groups in (1, 4, 12)]
+    assert chances == sorted(chances, reverse=True)
 
 
 def test_with_much_epsilon_the_least_reach_with_few_units_above_is_chosen() -> None:
     choice = replace(choice_for(Fraction(1000)), targets=(Fraction(7),) * len(choice_for().targets))
-    assert {choice.choose(SIZES) for _ in range(20)} == {6}
+    assert {choice.choose(SIZES) for _ in range(20)} == {5}
     nobody = replace(choice, targets=(Fraction(1, 2),) * len(choice.targets))
-    assert {nobody.choose(SIZES) for _ in range(20)} == {12}
+    assert {nobody.choose(SIZES) for _ in range(20)} == {10}
     assert {choice.choose([0] * BINS) for _ in range(20)} == {1}
 
 
@@ -245,18 +279,19 @@ def test_listed_groups_are_counted_and_found_groups_are_guessed() -> None:
     for plan, groups, delta in ((listed, 3, None), (found, GUESSED_GROUPS, 1e-6), (both, GUESSED_GROUPS, 1e-6)):
         noise = price(plan, Cost(epsilon=1, delta=delta)).noise
         choice = reach_choice(plan, noise, Fraction(1, 10), upto(8), fixed=False)
-        assert set(choice.targets) == {Fraction(groups * noise_a_row(plan, noise)) + 60}
-        assert choice.candidates == (1, 2, 3, 4, 6, 8)
+        added = 70 * Fraction(min(groups - 1, 11), 11)
+        assert set(choice.targets) == {Fraction(groups * noise_a_row(plan, noise)) + added}
+        assert choice.candidates == (1, 2, 3, 4, 5, 6, 7, 8)
         assert [one.name for one in choice.plan.within] == [one.name for one in plan.keys if one.values is not None]
         assert choice.plan.keys == ()
 
 
 def test_the_target_for_a_count_is_groups_over_epsilon() -> None:
     """The mean absolute noise of a count at a reach of 1 is 1/ε: exactly, since Laplace noise has the scale 1/ε."""
-    choice = choice_for(spend=Fraction(2))
-    assert set(map(float, choice.targets)) == {3 / 2 + 6 / choice.epsilon}
-    changed = choice_for(spend=Fraction(2), neighbours="change one")
-    assert set(map(float, changed.targets)) == {3 + 6 / changed.epsilon}
+    choice = choice_for(spend=Fraction(2), groups=1)
+    assert set(map(float, choice.targets)) == {1 / 2}
+    changed = choice_for(spend=Fraction(2), neighbours="change one", groups=20)
+    assert set(map(float, changed.targets)) == {20 + 7 / changed.epsilon}
 
 
 @pytest.mark.parametrize("reach", [1, 10])
@@ -266,7 +301,7 @@ def test_with_a_given_error_the_target_falls_with_the_reach(reach: int) -> None:
     noise = price(plan, Cost(epsilon=Fraction(reach, 5))).noise
     choice = reach_choice(plan, noise, Fraction(1, 10), upto(16), fixed=True)
     assert list(map(float, choice.targets)) == pytest.approx(
-        [3 * 5 / candidate + 60 for candidate in choice.candidates]
+        [3 * 5 / candidate + 70 * 2 / 11 for candidate in choice.candidates]
     )
 
 
@@ -308,26 +343,17 @@ def test_the_largest_reach_is_the_last_that_is_not_refused(most: int, refusal: E
         if reach > most:
             raise refusal
 
-    plan = plan_of(policy(groups=None, rows=None, reach=1), ask_for("count"), keys=KEYS)
-    assert answerable(attempt, plan) == upto(most)
+    assert answerable(attempt) == upto(most)
     assert attempts[0] == 1
     assert len(attempts) <= 8
 
 
-def test_each_candidate_is_attempted_for_squares() -> None:
-    """Their grid depends on the reach, so a reach may be refused that is smaller than one that is not."""
-
+def test_refused_reaches_below_one_that_is_not_are_candidates() -> None:
     def attempt(reach: int) -> None:
         if reach in (6, 16) or reach > 100:
             raise RefusedError("no")
 
-    plan = plan_of(policy(groups=None, rows=None, reach=1), ask_for("var_pop", WHOLE, bounds(0, 4)), keys=KEYS)
-    found = answerable(attempt, plan)
-    assert found == tuple(reach for reach in upto(100) if reach not in (6, 16))
-    choice = reach_choice(plan, price(plan, Cost(epsilon=1)).noise, ONE, found, fixed=False)
-    sizes = [0] * BINS
-    sizes[EDGES.index(8)] = 10**6
-    assert choice.choose(sizes) == 8
+    assert answerable(attempt) == upto(100)  # `choosing.alternatives` has what is tried if 6 or 16 is drawn
 
 
 def test_an_error_at_a_reach_of_one_is_raised() -> None:
@@ -335,17 +361,17 @@ def test_an_error_at_a_reach_of_one_is_raised() -> None:
         raise InvalidError(f"not {reach}", argument="epsilon")
 
     with pytest.raises(InvalidError, match="not 1"):
-        answerable(attempt, plan_of(policy(groups=None, rows=None, reach=1), ask_for("count"), keys=KEYS))
+        answerable(attempt)
 
 
 def test_candidates_are_limits_that_can_be_given() -> None:
-    assert CANDIDATES[:7] == (1, 2, 3, 4, 6, 8, 12)
+    assert CANDIDATES[:13] == (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20)
     assert CANDIDATES[-1] <= 10**9 < EDGES[EDGES.index(CANDIDATES[-1]) + 1]
     assert choice_for(largest=10**9).candidates == CANDIDATES
 
 
 def test_an_epsilon_that_is_too_small_is_refused() -> None:
-    assert choice_for(Fraction(1, 10)).resolution == 95
+    assert [choice_for(Fraction(1, 10), groups=groups).resolution for groups in (1, 3, 12)] == [48, 59, 105]
     with pytest.raises(InvalidError, match="is too small: the choice would be pure chance") as caught:
         choice_for(Fraction(1, 10**8))
     assert caught.value.argument == "reach"

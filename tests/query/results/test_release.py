@@ -255,7 +255,7 @@ def test_an_answer_says_what_it_is_in_one_line() -> None:
 
 def test_intervals_take_names_that_are_free() -> None:
     plan = plan_of(policy(), COUNT, more={"a0_low": N, "a0_high_1": N, "a0_high": N})
-    found = noisy(plan).intervals()
+    found = noisy(plan, 10**12).intervals()
     assert len(set(found.names)) == len(found.names) == 12
     assert found.names[:4] == ("a0", "a0_low_1", "a0_high_2", "a0_low")
     low, value, high = (found.dicts()[0][name] for name in ("a0_low_1", "a0", "a0_high_2"))

@@ -1,8 +1,8 @@
 """DuckDB's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
-Integers beyond 64 bits and dates outside the years 1 to 9999 become NULL when they are read, timestamps are converted
-to UTC without a zone, and no value makes a cast fail. NaN stays until an operation would tell it from NULL (see
-`engines.sql.layers`).
+Integers beyond 64 bits and dates outside the years 1 to 9999 become NULL when they are read, instants are converted to
+UTC without a zone (`engines.sql.layers` turns them into local times), and no value makes a cast fail. NaN stays until
+an operation would tell it from NULL (see `engines.sql.layers`).
 """
 
 from __future__ import annotations
@@ -116,4 +116,11 @@ _CASTS: Final[Casts] = MappingProxyType(
 )
 """A cast from text writes its operand twice."""
 
-COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=before_parenthesis)
+COLUMNS: Final = ColumnTypes(
+    kinds=_KINDS,
+    readers=_READERS,
+    floats=_FLOATS,
+    casts=_CASTS,
+    plain=before_parenthesis,
+    zoned=("TIMESTAMP WITH TIME ZONE",),
+)

@@ -21,6 +21,7 @@ class DuckDBDialect(Dialect):
 
     name: ClassVar[str] = "duckdb"
     engine: ClassVar[str] = "DuckDB"
+    clamps_at_once: ClassVar[bool] = True
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
 
     def __init__(self) -> None:
@@ -68,8 +69,14 @@ class DuckDBDialect(Dialect):
         lists = [f"UNNEST(CAST({self.parameter(held)} AS {TYPES[kind]}[])) AS {name}" for held, name, kind in columns]
         return f"SELECT {', '.join(lists)}, UNNEST(RANGE({count})) AS {position}"
 
-    def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
-        """Return ⌊value/step + ½⌋, which is ⌊(⌊2·value/step⌋ + 1)/2⌋; see `measures`."""
+    def nearest(self, value: SQL, step: Fraction, target: str, *, positive: bool = False) -> SQL:
+        """Return ⌊value/step + ½⌋, which is ⌊(⌊2·value/step⌋ + 1)/2⌋; see `measures`.
+
+        For y = value/step ≥ 0 it is ROUND(y), which rounds halves away from 0. y is exact, unless it underflows, and
+        then both are 0.
+        """
+        if positive:
+            return cast(call("ROUND", product([value, *powers(1 / step)])), target)
         twice = cast(call("FLOOR", product([value, *powers(2 / step)])), target)
         return self.shifted(infix(exp.Add, twice, whole(1, target)), 1, target)
 

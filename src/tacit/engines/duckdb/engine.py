@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from tacit.engines.duckdb.dialect import DUCKDB
-from tacit.engines.duckdb.sources import connect, copy, create_view, lock
+from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
@@ -38,12 +38,24 @@ class DuckDBEngine(StatementEngine):
     dialect = DUCKDB
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, name: str, views: Mapping[str, str] | None = None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        name: str,
+        views: Mapping[str, str] | None = None,
+        *,
+        skipping: Collection[str] = (),
     ) -> None:
-        """Take over a connection that has the view `data`, or a view for each table."""
+        """Take over a connection that has the view `data`, or a view for each table.
+
+        The tables in `skipping` are CSV files: DuckDB skips some of their lines.
+        """
         by_table = {name: SOURCE} if views is None else views
         super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
-        self._connection = connection
+        self._connection, self._skipping = connection, frozenset(skipping)
+
+    def reads_every_row(self, table: str) -> bool:
+        """Return whether a statement reads all rows of a table; not of a CSV file, where it depends on their bytes."""
+        return not self._skipping if len(self._tables) == 1 else table not in self._skipping
 
     @contextmanager
     def _reading(self) -> Iterator[RunStatement]:
@@ -141,14 +153,16 @@ def open_duckdb_tables(
 def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> DuckDBEngine:
     views: dict[str, str] = {}
     files: list[Path] = []
+    skipping: list[str] = []
     for index, (name, source) in enumerate(sources.items()):
         view = SOURCE if len(sources) == 1 else f"source_{index}"
         step = partial(_show, connection, source, view, f"read_{index}")
         table, source_files = open_one(source, step, NOT_OPENED, hint=CHECK_OPENING)
         views[source.own_name(table) if name is None else name] = view
         files += source_files
+        skipping += [list(views)[-1]] if any(map(is_csv, source_files)) else []
     lock(connection, files, joins_public=any(source.public for source in sources.values()))
-    return DuckDBEngine(connection, next(iter(views)), views)
+    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping)
 
 
 def _show(

@@ -46,6 +46,7 @@ _BY_PRIVATE_KEYS = ("statistics_propagation", "join_filter_pushdown")
 """Optimisers that restrict one side of a join to the range of the other side's keys."""
 _EXPONENTIAL = ("partial_aggregate_pushdown",)
 """An optimiser that plans nested expressions over a join in time and memory exponential in their depth."""
+_CSV = ("csv", "tsv")
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
 _SOURCES = (
@@ -135,7 +136,7 @@ def _attach_files(
         raise InvalidError(
             "The name of a file contains *, ? or [.", argument="source", hint="Rename the file, or its folder."
         )
-    suffixes = {file.name.removesuffix(".gz").rpartition(".")[2].lower() for file in files}
+    suffixes = set(map(_suffix, files))
     if len(suffixes) > 1:
         raise InvalidError(
             "The glob matches files of different formats.", argument="source", hint="Use files of one format."
@@ -146,7 +147,7 @@ def _attach_files(
     _refuse_table(table)
     if suffix in ("parquet", "pq"):
         _view(view, connection, f"read_parquet({_list(files)}, hive_partitioning = false)")
-    elif suffix in ("csv", "tsv"):
+    elif suffix in _CSV:
         _view(view, connection, _csv(files))
     else:
         raise NoSourceError(
@@ -155,6 +156,15 @@ def _attach_files(
             hint=_SOURCES,
         )
     return _stem(path), files
+
+
+def _suffix(file: Path) -> str:
+    return file.name.removesuffix(".gz").rpartition(".")[2].lower()
+
+
+def is_csv(file: Path) -> bool:
+    """Return whether a file is CSV by its name; DuckDB may skip lines of it."""
+    return _suffix(file) in _CSV
 
 
 def _view(view: str, connection: duckdb.DuckDBPyConnection, relation: str, columns: str = "*") -> None:

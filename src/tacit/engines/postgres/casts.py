@@ -1,10 +1,10 @@
 """PostgreSQL's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
 Types have their names of `pg_type`; an enumeration is `enum`, and a domain is its base type. No value makes a cast
-fail. Dates outside the years 1 to 9999, including ±infinity, become NULL. Timestamps are converted to UTC without a
-zone. A NUMERIC becomes the nearest double, which is ±inf or 0 if it is too large or too small; its NaN becomes NULL.
-Text that a policy reads as a number or a date is matched with a pattern, then checked with PG_INPUT_IS_VALID, then
-cast.
+fail. Dates outside the years 1 to 9999, including ±infinity, become NULL. Instants are converted to UTC without a zone;
+`engines.sql.layers` turns them into local times. A NUMERIC becomes the nearest double, which is ±inf or 0 if it is too
+large or too small; its NaN becomes NULL. Text that a policy reads as a number or a date is matched with a pattern, then
+checked with PG_INPUT_IS_VALID, then cast.
 
 PostgreSQL needs up to 8 bytes of memory for each byte of a text that it matches, trims or converts to lower case, and
 fails if that is more than a gigabyte. It trims bytes in place. So the casts test the length of a text first, and trim
@@ -229,4 +229,11 @@ _CASTS: Final[Casts] = MappingProxyType(
 )
 """A cast from text, real or boolean writes its operand several times."""
 
-COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=FLOATS, casts=_CASTS, plain=before_parenthesis)
+COLUMNS: Final = ColumnTypes(
+    kinds=_KINDS,
+    readers=_READERS,
+    floats=FLOATS,
+    casts=_CASTS,
+    plain=before_parenthesis,
+    zoned=("timestamptz",),
+)

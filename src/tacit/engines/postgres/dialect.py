@@ -132,12 +132,9 @@ class PostgresDialect(Dialect):
     def text(self, tree: SQL) -> str:
         """Return a tree in this dialect, with every text under the collation "C"."""
         holder = exp.Paren(this=tree.copy())
+        self._retype(holder)
         for node in list(holder.walk()):
-            if isinstance(node, exp.DataType):
-                type_name = self.types.get(node.sql("duckdb"))
-                if type_name is not None:
-                    node.replace(exp.DataType.build(type_name, dialect=self.name))
-            elif isinstance(node, exp.Cast) and node.to.is_type("text"):
+            if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT:
                 by_code_point = exp.Collate(expression=exp.to_identifier("C", quoted=True))
                 node.replace(by_code_point)
                 by_code_point.set("this", node)
@@ -145,7 +142,7 @@ class PostgresDialect(Dialect):
                 raise InvalidError(
                     "A text in the query contains the character NUL, which PostgreSQL does not support.", argument="sql"
                 )
-        return str(holder.this.sql(self.name, comments=False))
+        return self._generate(holder)
 
     def parameter(self, name: str) -> str:
         """Return a parameter as a statement writes it."""
@@ -172,7 +169,7 @@ class PostgresDialect(Dialect):
         """Return whether two values are equal or both NULL: arrays compare like that, and hash joins support them."""
         return f"ARRAY[{left}] = ARRAY[{right}]"
 
-    def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
+    def nearest(self, value: SQL, step: Fraction, target: str, *, positive: bool = False) -> SQL:
         """Return ⌊value/step + ½⌋, which is ⌊(⌊2·value/step⌋ + 1)/2⌋; see `measures`.
 
         If 2/step is below 1, the product could underflow; but for values below step/4 the result is 0.
@@ -181,6 +178,7 @@ class PostgresDialect(Dialect):
         rest has the sign of x, is not larger in absolute value, and is a multiple of the unit in the last place of x,
         so it is a double. (Rounding down instead would lose a small negative x: 2^60 + x is not a double.)
         """
+        del positive
         twice = call("FLOOR", product([value, *powers(2 / step)]))
         if target == "HUGEINT":
             upper = filled("TRUNC(x * down)", x=twice, down=real(2.0**-_SPLIT))

@@ -107,10 +107,12 @@ class PostgresEngine(StatementEngine):
             return
         for join in plan.joins:
             raw = dict(join.columns)
-            keys = {raw[key.name]: key.kind for _, key in join.pairs if isinstance(key, Column) and key.name in raw}
+            keys = [
+                replace(key, name=raw[key.name]) for _, key in join.pairs if isinstance(key, Column) and key.name in raw
+            ]
             types, view = self._tables[join.table], self._views[join.table]
             read = partial(_without_parameters, run)
-            if not any(is_unique(read, self.dialect, view, name, types[name], kind) for name, kind in keys.items()):
+            if not any(is_unique(read, self.dialect, view, types, key) for key in keys):
                 raise ConnectionError
 
     @contextmanager

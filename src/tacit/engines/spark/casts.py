@@ -1,8 +1,9 @@
 """Spark's column types, how columns are read as the policy's kinds, and the casts of `query.expressions.casts`.
 
 Spark's CAST fails on values that do not fit; every cast here is guarded, or a TRY_CAST. Dates outside the years 1 to
-9999 become NULL. Timestamps with a zone are converted to UTC without a zone. Text is compared by code point, even if it
-has a collation. NaN stays until an operation would tell it from NULL (see `engines.sql.layers`).
+9999 become NULL. Instants are converted to UTC without a zone; `engines.sql.layers` turns them into local times. Text
+is compared by code point, even if it has a collation. NaN stays until an operation would tell it from NULL (see
+`engines.sql.layers`).
 """
 
 from __future__ import annotations
@@ -147,4 +148,11 @@ _CASTS: Final[Casts] = MappingProxyType(
 )
 """A cast from text or real writes its operand more than once."""
 
-COLUMNS: Final = ColumnTypes(kinds=_KINDS, readers=_READERS, floats=_FLOATS, casts=_CASTS, plain=_plain)
+COLUMNS: Final = ColumnTypes(
+    kinds=_KINDS,
+    readers=_READERS,
+    floats=_FLOATS,
+    casts=_CASTS,
+    plain=_plain,
+    zoned=("timestamp",),
+)

@@ -132,7 +132,7 @@ class SparkDialect(Dialect):
 
     # Doubles and integers
 
-    def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
+    def nearest(self, value: SQL, step: Fraction, target: str, *, positive: bool = False) -> SQL:
         """Return ⌊y + ½⌋ for y = value/step, which is exact, because it is scaled by a power of two.
 
         Up to 64 bits: with f = ⌊2y⌋ it is ⌊(f + 1)/2⌋ = ⌊f/2⌋ + (f mod 2), which never overflows, for any y.
@@ -141,6 +141,7 @@ class SparkDialect(Dialect):
         and is a multiple of the unit in the last place of y, so it is a double; and ⌊y + ½⌋ = h·2^60 + ⌊r + ½⌋, where
         2r < 2^61.
         """
+        del positive
         if target != "HUGEINT":
             return cast(_halved(call("FLOOR", product([value, *powers(2 / step)]))), target)
         y = product([value, *powers(1 / step)])

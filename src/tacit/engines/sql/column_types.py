@@ -66,6 +66,7 @@ class ColumnTypes:
         floats: the types that hold NaN.
         casts: between all kinds of `query.expressions.casts`.
         plain: returns the plain name of a type.
+        zoned: the types of instants, whose values are read in the policy's time zone.
     """
 
     kinds: Mapping[str, Kind]
@@ -73,6 +74,7 @@ class ColumnTypes:
     floats: Collection[str]
     casts: Casts
     plain: Callable[[str], str]
+    zoned: Collection[str]
 
     def kind_of(self, type_name: str) -> Kind | None:
         """Return the kind of a type, or None if its columns are not supported."""
@@ -89,6 +91,10 @@ class ColumnTypes:
             )
         value = self.readers[plain](raw, type_name) if plain in self.readers else raw
         return value if source == kind else self.casts[source, kind](value)
+
+    def is_zoned(self, type_name: str) -> bool:
+        """Return whether the values of a type are instants, to be read in a time zone."""
+        return self.kind_of(type_name) is not None and self.plain(type_name) in self.zoned
 
     def may_be_nan(self, type_name: str, kind: Kind) -> bool:
         """Return whether a column can hold NaN when it is read as a kind."""

@@ -13,9 +13,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
 from tacit.engines.sql.builder import SQL, call, infinity, infix, when
 from tacit.engines.sql.column_types import Casts, ColumnTypes
@@ -27,6 +29,22 @@ if TYPE_CHECKING:
 
 ListColumns: TypeAlias = Sequence[tuple[str, str, Kind]]
 """Columns of a public list: for each the parameter that holds its values, its name, and its kind."""
+
+
+@cache
+def _sqlglot_dialect(name: str) -> SqlglotDialect:
+    return SqlglotDialect.get_or_raise(name)
+
+
+@cache
+def _duckdb_name(plain: exp.DType) -> str:
+    """Return the name in DuckDB of a type without parameters."""
+    return exp.DataType(this=plain).sql("duckdb")
+
+
+@cache
+def _built_type(name: str, dialect: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect=dialect)
 
 
 class Dialect(ABC):
@@ -43,6 +61,9 @@ class Dialect(ABC):
 
     computes_again: ClassVar[bool] = False
     """True if a common table is computed once for each use of it, even with that keyword."""
+
+    clamps_at_once: ClassVar[bool] = False
+    """True if clamping all rows takes less time than a CASE that finds the rows inside the bounds."""
 
     after_layer: ClassVar[str] = ""
     """A clause after a layer of computed columns, so that each column is computed once."""
@@ -107,15 +128,22 @@ class Dialect(ABC):
 
     def text(self, tree: SQL) -> str:
         """Return a tree in this dialect."""
-        retyped = tree.transform(self._retyped) if self.types else tree
-        return retyped.sql(self.name, comments=False)
+        holder = exp.Paren(this=tree.copy())
+        if self.types:
+            self._retype(holder)
+        return self._generate(holder)
 
-    def _retyped(self, node: SQL) -> SQL:
-        if isinstance(node, exp.DataType):
-            type_name = self.types.get(node.sql("duckdb"))
+    def _retype(self, holder: exp.Paren) -> None:
+        """Replace the types inside a holder that have another name in this dialect."""
+        for node in list(holder.find_all(exp.DataType)):
+            type_name = None if node.expressions else self.types.get(_duckdb_name(node.this))
             if type_name is not None:
-                return exp.DataType.build(type_name, dialect=self.name)
-        return node
+                node.replace(_built_type(type_name, self.name).copy())
+
+    def _generate(self, holder: exp.Paren) -> str:
+        """Return the text of a tree that nobody else holds; it may change."""
+        tree: SQL = holder.this.pop()
+        return _sqlglot_dialect(self.name).generate(tree, copy=False, comments=False)
 
     def type_of(self, name: str) -> str:
         """Return the engine's name for a type of DuckDB."""
@@ -152,8 +180,11 @@ class Dialect(ABC):
         return infix(exp.LT, call("ABS", value), infinity())
 
     @abstractmethod
-    def nearest(self, value: SQL, step: Fraction, target: str) -> SQL:
-        """Return ⌊value/step + ½⌋ as an integer of a type that can hold twice as much; step is a power of two."""
+    def nearest(self, value: SQL, step: Fraction, target: str, *, positive: bool = False) -> SQL:
+        """Return ⌊value/step + ½⌋ as an integer of a type that can hold twice as much; step is a power of two.
+
+        With `positive`, no value is below 0.
+        """
 
     @abstractmethod
     def shifted(self, value: SQL, bits: int, target: str) -> SQL:

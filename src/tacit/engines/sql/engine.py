@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,8 +25,9 @@ from tacit.engines.sql.discovered_groups import (
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
-from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement
+from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement, weighs
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
+from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.errors import ColumnNotFoundError, guarded
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
@@ -67,7 +68,8 @@ class StatementEngine(ABC):
     def __init__(self, name: str, views: Mapping[str, str], types: Mapping[str, Mapping[str, str]]) -> None:
         """Store the tables: how each is written after FROM, and the types of its columns. `name` is the main table."""
         self.name = name
-        self._lock = Lock()
+        self._lock = RLock()
+        self._shared: RunStatement | None = None
         self._views = dict(views)
         self._tables = {table: dict(columns) for table, columns in types.items()}
         self._types = self._tables[name]
@@ -95,7 +97,19 @@ class StatementEngine(ABC):
         types = self._types if table is None else self._tables[table]
         return tuple(name for name, type_name in types.items() if self.dialect.kind_of(type_name) is None)
 
-    def public(self, table: str, kinds: Mapping[str, Kind], neighbours: Neighbours = "add/remove") -> TablePolicy:
+    def zoned(self, table: str | None = None) -> tuple[str, ...]:
+        """Return the columns of instants, whose values are read in the policy's time zone."""
+        types = self._types if table is None else self._tables[table]
+        return tuple(name for name, type_name in types.items() if self.dialect.columns.is_zoned(type_name))
+
+    def public(
+        self,
+        table: str,
+        kinds: Mapping[str, Kind],
+        neighbours: Neighbours = "add/remove",
+        *,
+        timezone: str | None = None,
+    ) -> TablePolicy:
         """Read all of a public table, with its columns as these kinds, and return its policy."""
 
         def read(run: RunStatement) -> TablePolicy:
@@ -107,6 +121,7 @@ class StatementEngine(ABC):
                 kinds,
                 name=table,
                 neighbours=neighbours,
+                timezone=timezone,
             )
 
         return self._read(read, NOT_OPENED, CHECK_OPENING)
@@ -125,10 +140,29 @@ class StatementEngine(ABC):
         rows does nothing.
         """
 
+    def reads_every_row(self, table: str) -> bool:
+        """Return whether a statement reads all rows of a table, whatever their values."""
+        del table
+        return True
+
     @property
     def located(self) -> str | None:
         """The table's name as a policy writes it; None if the policy needs no other name than the given one."""
         return None
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Let this thread read one state of the data until the context ends; other threads wait.
+
+        Errors inside are raised unchanged. An error at the end, if the data cannot have had one state, is raised too:
+        the caller must not release what it read.
+        """
+        with self._lock, self._reading() as run:
+            self._shared = run
+            try:
+                yield
+            finally:
+                self._shared = None
 
     def measure(self, plan: Plan) -> list[list[int]]:
         """Read the rows and return the plan's exact integers, with new random keys of the hash."""
@@ -214,8 +248,11 @@ class StatementEngine(ABC):
         """Return what a function reads in one context; any error of the engine becomes one constant text."""
 
         def in_context() -> T:
-            with self._lock, self._reading() as run:
-                return read(run)
+            with self._lock:
+                if self._shared is not None:
+                    return read(self._shared)
+                with self._reading() as run:
+                    return read(run)
 
         return guarded(in_context, failed, hint=hint)
 
@@ -244,7 +281,10 @@ class StatementEngine(ABC):
         """Return the statement of one plan of `split`."""
         if is_binned(part):
             return self._statement(part, size_statement if counts_sizes(part) else bin_statement)
-        return self._statement(part, distinct_statement if is_distinct(part) else statement)
+        if is_distinct(part):
+            return self._statement(part, distinct_statement)
+        weighted = weighs(part, [measure for bundle in part.bundles for measure in bundle.measures])
+        return self._statement(part, weighted_statement if weighted else statement)
 
     def _passes(self, plan: Plan) -> Passes:
         """Return the statements of a plan whose groups are discovered."""

@@ -26,12 +26,14 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, TYPES, call, cast, chain, infinity, infix, is_null, real, when, whole
+from tacit.engines.sql.column_types import TIMESTAMP_RANGE, within
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.measures import FARTHEST, MeasureGrid, on_grid
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Call, Constant
 from tacit.query.expressions import text as text_functions
 from tacit.query.expressions.like_patterns import is_plain, split_part, split_pattern
+from tacit.query.expressions.time import MOST_SECONDS
 
 Write: TypeAlias = Callable[[Call, Sequence[SQL]], SQL]
 
@@ -229,6 +231,15 @@ def _escaped(characters: str) -> str:
     )
 
 
+def _add_seconds(_: Call, arguments: Sequence[SQL]) -> SQL:
+    """Write a sum that no engine can fail to compute, and NULL if it is outside the years 1 to 9999."""
+    moment, seconds = arguments
+    second = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("SECOND"))
+    later = infix(exp.Add, moment, infix(exp.Mul, seconds, second))
+    few = [infix(exp.GTE, seconds, whole(-MOST_SECONDS)), infix(exp.LTE, seconds, whole(MOST_SECONDS))]
+    return when((chain(exp.And, few), within(later, "timestamp", *TIMESTAMP_RANGE)))
+
+
 @cache
 def lower_case_pairs() -> tuple[str, str]:
     """Return the characters that `lower` changes, and the results, in two parallel texts.
@@ -288,5 +299,6 @@ def common_forms(dialect: Dialect) -> dict[str, Form]:
         "nullif": Form(write=_nullif, repeats=(0,)),
         "length": integer_form("LENGTH"),
         "replace": function_form("REPLACE"),
+        "add_seconds": Form(write=_add_seconds, repeats=(0, 1)),
         "steps": steps_form(dialect),
     }

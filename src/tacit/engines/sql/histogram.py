@@ -33,7 +33,7 @@ from sqlglot import exp
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import SQL, CommonTables, cast, column, infix, when, whole
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.measures import MeasureGrid, UnitLimits, scaled_down
+from tacit.engines.sql.measures import MeasureGrid, UnitLimits, scaled_down, unclamped
 from tacit.engines.sql.statement import (
     MeasureColumns,
     cell_of,
@@ -149,7 +149,7 @@ def bin_grid(measure: Measure) -> MeasureGrid:
     if isinstance(value, Call) and value.function == "steps" and len(value.arguments) == _PARAMETERS:
         exponent, low, high = (end.value for end in value.arguments[1:] if isinstance(end, Constant))
         if isinstance(exponent, int) and isinstance(low, int) and isinstance(high, int) and high - low < measure.bins:
-            return MeasureGrid(value.arguments[0], Fraction(2) ** exponent, low, high)
+            return unclamped(MeasureGrid(value.arguments[0], Fraction(2) ** exponent, low, high))
     return MeasureGrid(value, Fraction(1), 0, measure.bins - 1)
 
 

@@ -6,6 +6,9 @@ not do that by itself: it expands NULLIF and does not share repeated parts of CA
 double the work at every level. Deeply nested expressions become columns too, so that no SQL text nests deeper than
 parsers support.
 
+A column of instants is read in UTC, and its local time in the policy's time zone is computed like any other expression
+(`query.expressions.local_time`).
+
 An expression without a column is evaluated here, by `query.evaluate`, and written as a constant.
 
 NaN counts as NULL. Arithmetic passes NaN on as it passes on NULL. So NaN is turned into NULL only where an operation
@@ -22,9 +25,10 @@ from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, column, literal, when
 from tacit.engines.sql.dialect import Dialect
-from tacit.errors import ColumnNotFoundError, InvalidError
+from tacit.errors import ColumnNotFoundError, InternalError, InvalidError, show_name
 from tacit.query.evaluate import evaluate
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children, columns
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, children, reads_column
+from tacit.query.expressions.local_time import local_time
 
 _HIGHEST = 12
 
@@ -78,7 +82,7 @@ class Layers:
         selects, below = [], source
         for level, layer in enumerate(self._layers):
             first: list[SQL] = [exp.Star()] if level else [column(kept) for kept in keep]
-            computed = [exp.alias_(sql, alias, quoted=True) for alias, sql in layer]
+            computed = [exp.alias_(sql, alias, quoted=True, copy=False) for alias, sql in layer]
             items = ", ".join(self._dialect.text(item) for item in first + computed or [exp.true()])
             select = f"SELECT {items} FROM {self._dialect.layer_source(below, level, self._prefix)}"  # noqa: S608 - built here
             below = f"{name}{level}"
@@ -133,13 +137,11 @@ class Layers:
         return self._fragments[expression]
 
     def _build(self, expression: Expression) -> Fragment:
-        if not isinstance(expression, Constant) and not columns(expression):  # engines could fail before any row
+        if not isinstance(expression, Constant) and not reads_column(expression):  # engines could fail before any row
             return Fragment(literal(evaluate(expression, {}), expression.kind), 0, 0, nan=False)
         match expression:
-            case Column(name=name, kind=kind):
-                type_name, dialect = self._type(name), self._dialect
-                value = self._add(dialect.read(column(name), type_name, kind), 0)
-                return Fragment(value, 0, 0, dialect.may_be_nan(type_name, kind))
+            case Column():
+                return self._column(expression)
             case Constant(value=value, kind=kind):
                 return Fragment(literal(value, kind), 0, 0, nan=False)
             case Cast():
@@ -148,6 +150,16 @@ class Layers:
                 return self._call(expression)
             case Case():
                 return self._case(expression)
+
+    def _column(self, node: Column) -> Fragment:
+        """Return a column of the source. Instants become local times; the parser refuses them without a time zone."""
+        if node.timezone == "":
+            raise InternalError(f"the column {show_name(node.name)} has no time zone.")
+        if node.timezone is not None:
+            return self._cast(Cast(local_time(Column(node.name, "timestamp"), node.timezone), node.kind))
+        type_name, dialect = self._type(node.name), self._dialect
+        value = self._add(dialect.read(column(node.name), type_name, node.kind), 0)
+        return Fragment(value, 0, 0, dialect.may_be_nan(type_name, node.kind))
 
     def _cast(self, node: Cast) -> Fragment:
         operand = self._fragment(node.operand)

@@ -35,10 +35,10 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import ceil, inf, nextafter
+from math import ceil, floor, inf, isfinite, nextafter
 from sys import float_info
 
 from sqlglot import exp
@@ -46,7 +46,7 @@ from sqlglot import exp
 from tacit.engines.sql.builder import SQL, call, cast, infinity, infix, real, when, whole
 from tacit.engines.sql.dialect import Dialect
 from tacit.errors import InvalidError
-from tacit.query.expressions import Call, Case, Constant, Expression
+from tacit.query.expressions import Call, Case, Column, Constant, Expression
 from tacit.query.plan import Measure
 
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
@@ -75,7 +75,37 @@ def grid_of(measure: Measure) -> MeasureGrid | None:
     """Return the grid of a measure, or None if only the presence of a value counts."""
     if measure.value is None or measure.per == "unit" or measure.low == measure.high or not measure.sign:
         return None
-    return MeasureGrid(measure.value, measure.step, measure.low, measure.high)
+    return unclamped(MeasureGrid(measure.value, measure.step, measure.low, measure.high))
+
+
+def unclamped(grid: MeasureGrid) -> MeasureGrid:
+    """Return the same grid for a column instead of the clamped column, if every row has the same d on both.
+
+    Let g(v) = clamp(⌊v/step + ½⌋, low, high), which does not decrease in v. If a ≤ b are the ends of the inner clamp,
+    then g(clamp(v, a, b)) = g(v) for every v, including ±inf, exactly if g(a) = low and g(b) = high. NULL and NaN have
+    no d on either.
+
+    >>> from tacit.query.expressions import Column
+    >>> x, ends = Column("x", "real"), (Constant(0.0, "real"), Constant(10.0, "real"))
+    >>> clamped = Call("clamp", (x, *ends), "real")
+    >>> unclamped(MeasureGrid(clamped, Fraction(1), 0, 10)).value == x
+    True
+    >>> unclamped(MeasureGrid(clamped, Fraction(1), -5, 10)).value == clamped
+    True
+    """
+    match grid.value:
+        case Call(
+            function="clamp",
+            arguments=(Column() as inner, Constant(value=int() | float() as a), Constant(value=int() | float() as b)),
+        ) if inner.kind == grid.value.kind and _step_of(a, grid) <= grid.low and _step_of(b, grid) >= grid.high:
+            return replace(grid, value=inner)
+        case _:
+            return grid
+
+
+def _step_of(end: float, grid: MeasureGrid) -> float:
+    """Return ⌊end/step + ½⌋, exactly; ±inf and NaN stay as they are."""
+    return floor(Fraction(end) / grid.step + _HALF) if isfinite(end) else end
 
 
 def presence_of(measure: Measure) -> Expression | None:
@@ -134,6 +164,9 @@ def on_grid(value: SQL, grid: MeasureGrid, dialect: Dialect) -> SQL:
         raise InvalidError(f"Cannot sum values of kind {grid.value.kind}, only numbers.", argument="measure")
     width = grid.high - grid.low
     target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
+    if grid.value.kind == "real" and dialect.clamps_at_once and _ends_are_doubles(grid):
+        first, last, inner, _ = _real_steps(_clamped(value, grid), grid, dialect)
+        return when((exp.Not(this=call("ISNAN", value)), cast(inner, target)))
     if grid.value.kind == "real":
         first, last, inner, over = _real_steps(value, grid, dialect)
     else:
@@ -183,12 +216,27 @@ def _real_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
     """Return the steps of doubles. The ends have the steps low and high; if no double is there, d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
     target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= NEAR else _HUGEINT
-    first, last = grid.low * grid.step, grid.high * grid.step
-    ends = _outward(first, -inf), _outward(last, inf)
-    d = _less(dialect.nearest(value, grid.step, target), grid.low, target)
-    if ends[0] != first or ends[1] != last:
+    ends = _real_ends(grid)
+    d = _less(dialect.nearest(value, grid.step, target, positive=grid.low >= 0), grid.low, target)
+    if ends[0] != grid.low * grid.step or ends[1] != grid.high * grid.step:
         d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
     return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
+
+
+def _real_ends(grid: MeasureGrid) -> tuple[float, float]:
+    """Return the doubles at the ends of the grid, or the nearest ones beyond them."""
+    return _outward(grid.low * grid.step, -inf), _outward(grid.high * grid.step, inf)
+
+
+def _ends_are_doubles(grid: MeasureGrid) -> bool:
+    """Return whether no end is beyond the last double; otherwise ±inf is the only double at that end."""
+    return max(abs(grid.low), abs(grid.high)) * grid.step <= _LAST
+
+
+def _clamped(value: SQL, grid: MeasureGrid) -> SQL:
+    """Return a double clamped to the ends. NULL becomes an end, and so may NaN; the caller leaves both out."""
+    low, high = map(real, _real_ends(grid))
+    return call("LEAST", call("GREATEST", value, low), high)
 
 
 def _less(steps: SQL, low: int, target: str) -> SQL:

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias
 
 from tacit.engines.sql.builder import column
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.layers import Layers
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
-from tacit.query.expressions import Kind, Value
+from tacit.query.expressions import Column, Kind, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy.column_values import read_keys
 
@@ -31,6 +32,7 @@ def public_policy(
     *,
     name: str,
     neighbours: Neighbours = "add/remove",
+    timezone: str | None = None,
 ) -> TablePolicy:
     """Return the policy of a public table, with the keys and bounds of its rows.
 
@@ -42,12 +44,14 @@ def public_policy(
         kinds: the kinds as which the columns are read.
         name: the table's name in queries.
         neighbours: the relation of the private tables that it is joined with; public rows never differ.
+        timezone: the zone in which instants are read; without one they are not read.
     """
     columns: dict[str, ColumnPolicy] = {}
     ((size,), *_) = run(f"SELECT COUNT(*) FROM {view}")  # noqa: S608 - built here
     for column_name, kind in kinds.items():
-        values = _values(dialect, view, column_name, types[column_name], kind)
-        columns[column_name] = _column(run, dialect, values, kind)
+        zone = (timezone or "") if dialect.columns.is_zoned(types[column_name]) else None
+        policy = ColumnPolicy(kind=kind, timezone=zone)
+        columns[column_name] = policy if zone == "" else _column(run, dialect, view, types, policy.named(column_name))
     return TablePolicy(
         name=name,
         unit=None,
@@ -60,16 +64,22 @@ def public_policy(
     )
 
 
-def is_unique(run: ReadRows, dialect: Dialect, view: str, column_name: str, type_name: str, kind: Kind) -> bool:
+def is_unique(run: ReadRows, dialect: Dialect, view: str, types: Mapping[str, str], key: Column) -> bool:
     """Return whether no value except NULL occurs twice in a column now."""
-    return _counts(run, _values(dialect, view, column_name, type_name, kind))[1] <= 1
+    return _counts(run, _values(dialect, view, types, key))[1] <= 1
 
 
-def _values(dialect: Dialect, view: str, column_name: str, type_name: str, kind: Kind) -> str:
+def _values(dialect: Dialect, view: str, types: Mapping[str, str], key: Column) -> str:
     """Return a SELECT of a column's values as v."""
-    value = dialect.read(column(column_name), type_name, kind)
-    value = dialect.without_nan(value) if dialect.may_be_nan(type_name, kind) else value
-    return f"SELECT {dialect.text(value)} AS v FROM {view}"  # noqa: S608 - built here
+    if key.timezone is None:
+        value = dialect.read(column(key.name), types[key.name], key.kind)
+        value = dialect.without_nan(value) if dialect.may_be_nan(types[key.name], key.kind) else value
+        return f"SELECT {dialect.text(value)} AS v FROM {view}"  # noqa: S608 - built here
+    layers = Layers(dialect, types, [key])
+    name = dialect.text(layers.value(key))
+    selects = layers.selects(view)
+    tables = ", ".join(f"{layer} AS ({select})" for layer, select in selects)
+    return f"WITH {tables} SELECT {name} AS v FROM {selects[-1][0]}"  # noqa: S608 - built here
 
 
 def _counts(run: ReadRows, values: str) -> tuple[int, int]:
@@ -79,14 +89,15 @@ def _counts(run: ReadRows, values: str) -> tuple[int, int]:
     return distinct, copies
 
 
-def _column(run: ReadRows, dialect: Dialect, values: str, kind: Kind) -> ColumnPolicy:
-    """Return the policy of a column whose values are the rows v of a SELECT."""
+def _column(run: ReadRows, dialect: Dialect, view: str, types: Mapping[str, str], key: Column) -> ColumnPolicy:
+    """Return the policy of a column, from its values in a table."""
+    values, kind = _values(dialect, view, types, key), key.kind
     distinct, copies = _counts(run, values)
     keys = None
     if distinct <= MOST_VALUES:
         keys = _keys((row[0] for row in run(f"SELECT DISTINCT v FROM ({values}) AS held")), kind)  # noqa: S608 - as above
     bounds = _bounds(run, dialect, values, kind) if kind in ("integer", "real") else None
-    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, copies=copies)
+    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, copies=copies, timezone=key.timezone)
 
 
 def _keys(values: Iterable[Value], kind: Kind) -> tuple[Value, ...] | None:

@@ -6,8 +6,8 @@
     pairs    by (unit, cell): the number of rows, and the sums of d
     answer   by cell: the sums over units of each unit's integers                                    (`measures`)
 
-With a reach and without max_rows, rows have weights, and nothing is grouped by unit and cell (`weights`). With both,
-`everywhere` has `pairs` with the number of a unit's rows in all its cells.
+With a reach and without max_rows, rows have weights, and nothing is grouped by unit and cell (`weights`,
+`weighted_statement`). With both, `everywhere` has `pairs` with the number of a unit's rows in all its cells.
 
 Keys become codes by joins with the public lists, which are parameters. The joins compare values of equal types exactly;
 NULL matches only where the list has it. A cell is one number: the codes in mixed radix. Units are grouped by their
@@ -44,11 +44,22 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.engines.sql import contribution_bounding, measures
-from tacit.engines.sql.builder import SQL, CommonTables, cast, column, infix, not_null, real, when, whole, writable
+from tacit.engines.sql.builder import (
+    SQL,
+    CommonTables,
+    call,
+    cast,
+    column,
+    infix,
+    not_null,
+    real,
+    when,
+    whole,
+    writable,
+)
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
-from tacit.engines.sql.weights import of_weighed, weighed_rows
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Key, Measure, Plan
@@ -100,14 +111,14 @@ def statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Stateme
     for measure in requested:
         measures.check(measure, checked_rows(plan, measure))
     needed = measure_columns(requested)
-    build = _by_row if plan.table.unit is None else _by_weight if weighs(plan, requested) else _by_unit
+    build = _by_row if plan.table.unit is None else _by_unit
     tables, last = build(plan, types, needed, requested, dialect)
     shares = [shares_of(plan, measure, needed, dialect) for measure in requested]
     texts = dict.fromkeys(dialect.text(sql) for terms in shares for sql, _ in terms)
     columns = {text: index for index, text in enumerate(texts, 1)}
     sql = f"WITH {with_clause(tables)}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
     indexed = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in terms) for terms in shares)
-    return Statement(sql, key_lists(plan), indexed, plan.listed, chooses_cells(plan))
+    return Statement(sql, key_lists(plan), indexed, plan.measured_cells, chooses_cells(plan))
 
 
 def is_distinct(plan: Plan) -> bool:
@@ -200,9 +211,13 @@ def _by_row(
 
 
 def key_joins(plan: Plan, dialect: Dialect) -> str:
-    """Return the joins of columns g0 … with the public lists of keys; a key without a list has no join."""
+    """Return the joins of columns g0 … with the public lists of keys; a key without a list has no join.
+
+    If the cells add up to a public size, rows with other values stay.
+    """
+    join = "LEFT JOIN" if plan.adds_up else "JOIN"
     return "".join(
-        f" JOIN key{index} ON {key_test(f'g{index}', f'k{index}', key, dialect)}"
+        f" {join} key{index} ON {key_test(f'g{index}', f'k{index}', key, dialect)}"
         for index, key in enumerate(plan.keys)
         if key.values is not None
     )
@@ -230,15 +245,6 @@ def everywhere(source: str, dialect: Dialect) -> tuple[str, str, str]:
     bigint = dialect.type_of("BIGINT")
     rows = f"CAST(SUM(n) OVER (PARTITION BY u) AS {bigint}) AS rows_of_unit"
     return "everywhere", "", f"SELECT *, {rows}, COUNT(*) OVER (PARTITION BY u) AS cells_of_unit FROM {source}"  # noqa: S608 - built here
-
-
-def _by_weight(
-    plan: Plan, types: Mapping[str, str], needed: MeasureColumns, requested: Sequence[Measure], dialect: Dialect
-) -> tuple[CommonTables, str]:
-    """Return the common tables, and the source of the answer, if rows are weighed one by one."""
-    del requested
-    tables, source = kept_rows(plan, located_rows(plan, types, needed, dialect, coded=True), dialect)
-    return weighed_rows(tables, source, reach_of(plan), dialect)
 
 
 def kept_rows(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[CommonTables, str]:
@@ -362,11 +368,17 @@ def key_test(value: str, listed: str, key: Key, dialect: Dialect) -> str:
 
 
 def cell_of(plan: Plan) -> SQL:
-    """Return the number of a row's cell: the first key's code counts most, and without keys it is 0."""
-    number = whole(0)
+    """Return the number of a row's cell: the first key's code counts most, and without keys it is 0.
+
+    A row without a code counts under the key's default, if there is one. If another code is missing, the number is NULL
+    and the row is in the rest, if the plan has it.
+    """
+    number, cells = whole(0), plan.measured_cells
     for index, key in enumerate(plan.keys):
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), column(f"c{index}"))
-    return cast(number, "UTINYINT" if plan.listed <= 2**8 else "USMALLINT" if plan.listed <= 2**16 else "UINTEGER")
+        code = column(f"c{index}") if key.default is None else call("COALESCE", column(f"c{index}"), whole(key.default))
+        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), code)
+    number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
+    return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")
 
 
 def sums_by(
@@ -398,8 +410,6 @@ def sums_by(
 def shares_of(plan: Plan, measure: Measure, needed: MeasureColumns, dialect: Dialect) -> list[Share]:
     """Return the sums that add up to a measure."""
     counted, summed = needed.names(measure)
-    if weighs(plan, [measure]):
-        return of_weighed(measure, (counted, summed), reach_of(plan), measure.high - measure.low, dialect)
     present, steps = column(f"n{counted or ''}"), None if summed is None else column(f"s{summed}")
     tally = Tally(present if measure.absent is None else column("n"), present, steps)
     if plan.table.unit is None:

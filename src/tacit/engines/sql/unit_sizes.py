@@ -61,10 +61,14 @@ def size_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Bi
     return BinStatement(sql, key_lists(plan), 1, measure.bins, 1, draws=False)
 
 
-def _bin(edges: Sequence[int]) -> SQL:
-    """Return the number of the bin of n."""
-    bins = [(infix(exp.LTE, column("n"), whole(edge)), whole(index)) for index, edge in enumerate(edges)]
-    return when(*bins, otherwise=whole(len(edges)))
+def _bin(edges: Sequence[int], first: int = 0, last: int | None = None) -> SQL:
+    """Return the number of the bin of n, which is from `first` to `last`: a search by halving."""
+    last = len(edges) if last is None else last
+    if first == last:
+        return whole(first)
+    middle = (first + last) // 2
+    lower, upper = _bin(edges, first, middle), _bin(edges, middle + 1, last)
+    return when((infix(exp.LTE, column("n"), whole(edges[middle])), lower), otherwise=upper)
 
 
 def _integer(measure: Measure, tally: Tally, dialect: Dialect) -> SQL:

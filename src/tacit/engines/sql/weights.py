@@ -4,6 +4,10 @@
     heavy                 the units with more than R = reach rows there, and their number of rows h
     weighed               the rows, with h of their unit if it is heavy, else NULL
 
+Sums come from two parts (`weighted_shares`): over all rows with weight 1, and over the rows of heavy units, which are
+first subtracted with weight 1 and then added with their weights. Python adds the parts as exact integers. Most rows
+are then summed without a join; DuckDB takes about a third less time than for a left join of all rows with `heavy`.
+
 Nothing is grouped by unit *and* cell: the weight of a row, R/h or 1, depends on its unit alone.
 
 **A row's integer** is v·2^fraction_bits if its unit is not heavy, and otherwise v·R·2^fraction_bits // h, where `//`
@@ -23,8 +27,8 @@ not in `located`: an outer join with `heavy` would leave them at weight 1.
 **Nothing overflows.** `measures.check` ensures that F = M·R·2^fraction_bits ≤ 2^62. The v of a row and all
 intermediate results are within 3M, so that v·R·2^fraction_bits is within 3F: in 64 bits if F ≤ 2^60, else in 128. The
 quotient is within F/h < M·2^fraction_bits. Beyond the reach the same holds for F = M·(C - R)·2^fraction_bits, because
-0 < min(h, C) - R ≤ C - R and min(h, C) - R < h. Rows that are not heavy are summed as d and counted, and Python does
-the rest. Sums are exact in every dialect.
+0 < min(h, C) - R ≤ C - R and min(h, C) - R < h. With weight 1 rows are summed as d and counted, and Python does the
+rest. Sums are exact in every dialect.
 
 **Both uses of the rows see the same rows.** Otherwise a unit whose rows grew in between would exceed its reach.
 
@@ -38,6 +42,8 @@ the rest. Sums are exact in every dialect.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from tacit.engines.sql.builder import SQL, CommonTables, call, cast, column, infix, is_null, not_null, when, whole
@@ -48,19 +54,25 @@ from tacit.query.plan import Measure
 _H = column("h")
 
 
+def heavy_units(tables: CommonTables, source: str, reach: int, dialect: Dialect) -> CommonTables:
+    """Return the common tables, which end in the rows that count, with the heavy units added; the rows are stored."""
+    *before, (name, _, sql) = tables
+    heavy = f"SELECT u AS heavy_unit, COUNT(*) AS h FROM {source} GROUP BY u HAVING COUNT(*) > {reach}"
+    return [*before, (name, dialect.materialized, sql), ("heavy", "", heavy)]
+
+
+def counted_rows(tables: CommonTables, source: str, reach: int) -> CommonTables:
+    """Return the common tables with `weighed` added: the rows with h, which a window function counts."""
+    counted = f"SELECT *, COUNT(*) OVER (PARTITION BY u) AS rows_of_unit FROM {source}"
+    weighed = f"SELECT *, CASE WHEN rows_of_unit > {reach} THEN rows_of_unit END AS h FROM counted"
+    return [*tables, ("counted", "", counted), ("weighed", "", weighed)]
+
+
 def weighed_rows(tables: CommonTables, source: str, reach: int, dialect: Dialect) -> tuple[CommonTables, str]:
     """Return the common tables, which end in the rows that count, with the heavy units added; and the weighed rows."""
     if dialect.computes_again:
-        counted = f"SELECT *, COUNT(*) OVER (PARTITION BY u) AS rows_of_unit FROM {source}"
-        weighed = "SELECT *, CASE WHEN rows_of_unit > {reach} THEN rows_of_unit END AS h FROM counted"
-        return [*tables, ("counted", "", counted), ("weighed", "", weighed.format(reach=reach))], "weighed"
-    *before, (name, _, sql) = tables
-    heavy = f"SELECT u AS heavy_unit, COUNT(*) AS h FROM {source} GROUP BY u HAVING COUNT(*) > {reach}"
-    return [
-        *before,
-        (name, dialect.materialized, sql),
-        ("heavy", "", heavy),
-    ], f"{source} LEFT JOIN heavy ON u = heavy_unit"
+        return counted_rows(tables, source, reach), "weighed"
+    return heavy_units(tables, source, reach, dialect), f"{source} LEFT JOIN heavy ON u = heavy_unit"
 
 
 def weight(reach: int, bits: int, dialect: Dialect) -> SQL:
@@ -69,10 +81,18 @@ def weight(reach: int, bits: int, dialect: Dialect) -> SQL:
     return when((is_null(_H), whole(1 << bits)), otherwise=heavy)
 
 
-def of_weighed(
+@dataclass(frozen=True, slots=True)
+class WeightedShares:
+    """The sums that add up to a measure: over all rows of a cell, and over its rows of heavy units."""
+
+    every: list[Share]
+    heavy: list[Share]
+
+
+def weighted_shares(
     measure: Measure, names: tuple[str | None, str | None], reach: int, width: int, dialect: Dialect
-) -> list[Share]:
-    """Return a measure from sums over a cell's weighed rows.
+) -> WeightedShares:
+    """Return a measure from sums over a cell's rows.
 
     Args:
         measure: the measure, of rows.
@@ -83,24 +103,36 @@ def of_weighed(
     """
     counted, summed = names
     most = largest(measure) << measure.fraction_bits
+    scaled = dialect.bounded(_of_heavy(_scaled(measure, names, reach, dialect), dialect), most), 1
     if measure.beyond is not None:
-        return [(dialect.bounded(_scaled(measure, names, reach, dialect), most), 1)]
+        return WeightedShares([], [scaled])
     absent = measure.absent or 0
-    light = [(_count(counted), first_value(measure) - absent), (_count(None), absent)]
-    shares = [(sql, factor << measure.fraction_bits) for sql, factor in light if factor]
+    factors = [(counted, first_value(measure) - absent), (None, absent)]
+    every = [(call("COUNT", _present(name)), factor << measure.fraction_bits) for name, factor in factors if factor]
+    heavy = [
+        (call("COUNT", _of_heavy(_present(name), dialect)), -factor << measure.fraction_bits)
+        for name, factor in factors
+        if factor
+    ]
     if summed is not None:
-        steps = dialect.bounded(when((is_null(_H), column(summed))), width)
-        shares.append((steps, measure.sign << measure.fraction_bits))
-    return [*shares, (dialect.bounded(_scaled(measure, names, reach, dialect), most), 1)]
+        factor = measure.sign << measure.fraction_bits
+        every.append((dialect.bounded(column(summed), width), factor))
+        heavy.append((dialect.bounded(_of_heavy(column(summed), dialect), width), -factor))
+    return WeightedShares(every, [*heavy, scaled])
 
 
-def _count(name: str | None) -> SQL:
-    """Return the number of rows that are not heavy, or of those with a value."""
-    return call("COUNT", when((is_null(_H), whole(1) if name is None else column(name))))
+def _present(name: str | None) -> SQL:
+    """Return what COUNT counts: a column, or all rows."""
+    return whole(1) if name is None else column(name)
+
+
+def _of_heavy(value: SQL, dialect: Dialect) -> SQL:
+    """Return a value of rows of heavy units. Where all rows are weighed together, it is NULL for other rows."""
+    return when((not_null(_H), value)) if dialect.computes_again else value
 
 
 def _scaled(measure: Measure, names: tuple[str | None, str | None], reach: int, dialect: Dialect) -> SQL:
-    """Return the integer of a row of a heavy unit; NULL for all other rows, and for rows that do not count."""
+    """Return the integer of a row of a heavy unit; NULL for rows that do not count."""
     counted, summed = names
     rows = reach if measure.beyond is None else measure.beyond - reach
     target = "BIGINT" if largest(measure) * rows << measure.fraction_bits <= NEAR else "HUGEINT"
@@ -118,4 +150,4 @@ def _scaled(measure: Measure, names: tuple[str | None, str | None], reach: int, 
         kept = call("LEAST", cast(_H, target), whole(measure.beyond, target))
         beyond = infix(exp.Sub, kept, whole(reach, target))
         product = infix(exp.Mul, value, product_by(beyond, 1 << measure.fraction_bits, target))
-    return when((not_null(_H), dialect.quotient(product, cast(_H, target), target)))
+    return dialect.quotient(product, cast(_H, target), target)

@@ -8,12 +8,16 @@ from types import MappingProxyType
 from tacit.query.aggregates.avg import Average
 from tacit.query.aggregates.count import Count, CountDistinct, CountUnits
 from tacit.query.aggregates.covariance import Correlation, Covariance
-from tacit.query.aggregates.margins import TableCount
+from tacit.query.aggregates.drawn_quantile import DrawnQuantile
+from tacit.query.aggregates.margins import GroupCount, TableCount
+from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.quantile import Quantile
+from tacit.query.aggregates.sized_moments import SizedCount, SizedMean, SizedSpread
 from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
 from tacit.query.aggregates.value_bounds import ValueBounds
 from tacit.query.aggregates.variance import Variance
+from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Plan
 from tacit.query.policy import TablePolicy
@@ -28,10 +32,25 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "count_units": CountUnits(),
         "covar_pop": Covariance(sample=False),
         "covar_samp": Covariance(sample=True),
+        "drawn_max": DrawnQuantile("max"),
+        "drawn_min": DrawnQuantile("min"),
+        "drawn_quantile": DrawnQuantile("cont"),
+        "drawn_quantile_disc": DrawnQuantile("disc"),
         "max": Quantile("max"),
         "min": Quantile("min"),
+        "mode": Mode(),  # type: ignore[dict-item]  # draws a category, not a number
         "quantile": Quantile("cont"),
         "quantile_disc": Quantile("disc"),
+        "sized_avg": SizedMean(total=False),
+        "sized_count": SizedCount(),
+        "sized_covar_pop": SizedSpread(),
+        "sized_covar_samp": SizedSpread(sample=True),
+        "sized_group_count": GroupCount(),
+        "sized_stddev_pop": SizedSpread(root=True),
+        "sized_stddev_samp": SizedSpread(sample=True, root=True),
+        "sized_sum": SizedMean(total=True),
+        "sized_var_pop": SizedSpread(),
+        "sized_var_samp": SizedSpread(sample=True),
         "stddev_pop": Variance(sample=False, root=True),
         "stddev_samp": Variance(sample=True, root=True),
         "sum": Sum(),
@@ -47,7 +66,7 @@ def bundles_of(ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
     return STATISTICS[ask.function].bundles(ask, table)
 
 
-def estimates(plan: Plan, released: Sequence[Released]) -> tuple[float | int | None, ...]:
+def estimates(plan: Plan, released: Sequence[Released]) -> tuple[Value, ...]:
     """Return the estimates of a plan's aggregates in one cell, from its released bundles."""
     return tuple(
         STATISTICS[aggregate.ask.function].estimate(aggregate.ask, [released[i] for i in aggregate.bundles])

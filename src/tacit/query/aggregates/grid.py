@@ -80,8 +80,8 @@ class ValueSteps:
         return _difference(whole(self.width), self.d)
 
 
-def value_steps(value: Expression, bounds: Bounds, table: TablePolicy) -> ValueSteps:
-    """Choose the steps for squares and products of a value with known bounds.
+def value_steps(value: Expression, bounds: Bounds, table: TablePolicy, most_bits: int | None = None) -> ValueSteps:
+    """Choose the steps for squares and products of a value with known bounds: up to 2^most_bits of them, if given.
 
     >>> from tacit.query.expressions import Column
     >>> row = TablePolicy(name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove")
@@ -92,6 +92,7 @@ def value_steps(value: Expression, bounds: Bounds, table: TablePolicy) -> ValueS
     """
     low, high = bounds
     bits = max(_LEAST_SQUARE_BITS, min(_MOST_SQUARE_BITS, (_SQUARE_BITS - rows_of(table).bit_length() + 1) // 2))
+    bits = bits if most_bits is None else most_bits
     whole_bounds = value.kind == "integer" and low.denominator == high.denominator == 1
     exponent = 0 if whole_bounds and high - low <= 2**bits else _exponent(high - low, bits)
     step = Fraction(2) ** exponent

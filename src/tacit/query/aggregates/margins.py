@@ -19,6 +19,14 @@ weights, so its interval comes from `noise_tails`.
 rounded total (a projection onto a simplex). Then it is rounded to whole numbers by largest remainders. Margins are the
 sums of these cells, so everything adds up. This is post-processing: it costs nothing, and it is biased where counts are
 near 0. Intervals are those of the fit before this step, cut off at 0.
+
+**A public size** n (`pricing.public_size`). If every row is in a cell, the cells add up to n, and P_∅ x = n/cells is
+known: its precision is infinite, the margin ∅ is not measured, and the fitted and the rounded table add up to n. If
+rows can be in no listed cell, they are one more cell, the rest. It gets the noise of the table's cells, which costs
+nothing more (`noise_law`), and n minus the rest is one more measurement of the total, the margin ∅. The fitted rest is
+n minus the fitted total. If there are two cells with the rest, one noise X is added to the first and subtracted from
+the second. They add up without a fit, and each has the error |X|. A count by SQL (`GroupCount`) adds up too, but its
+counts may be negative, so that they are not biased: it is rounded only.
 """
 
 from __future__ import annotations
@@ -28,7 +36,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from math import prod
+from math import inf, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -70,11 +78,14 @@ def with_margins(plan: Plan, law: Law) -> Plan:
     every = tuple(range(len(plan.keys)))
     if len(every) > _MOST_KEYS:
         raise refused(f"A table with all its margins can have at most {_MOST_KEYS} keys", "Use fewer keys.")
-    bundles = [replace(count, over=None if keys == every else keys) for keys in subsets(every)]
+    if plan.halves:
+        return plan
+    margins = [keys for keys in subsets(every) if keys or not plan.adds_up or plan.rest]
+    bundles = {keys: replace(count, over=None if keys == every else keys) for keys in margins}
     sizes = [len(key.listed) for key in plan.keys]
-    spans = {keys: sensitivity(plan, bundle, law) for keys, bundle in zip(subsets(every), bundles, strict=True)}
-    shares = best_shares(tuple(sizes), tuple((keys, float(span)) for keys, span in spans.items()), law)
-    kept = [replace(b, weight=shares[keys]) for keys, b in zip(subsets(every), bundles, strict=True) if keys in shares]
+    spans = tuple((keys, float(sensitivity(plan, bundle, law))) for keys, bundle in bundles.items())
+    shares = best_shares(tuple(sizes), spans, law)
+    kept = [replace(bundle, weight=shares[keys]) for keys, bundle in bundles.items() if keys in shares]
     (aggregate,) = plan.aggregates
     return replace(plan, bundles=tuple(kept), aggregates=(replace(aggregate, bundles=tuple(range(len(kept)))),))
 
@@ -85,7 +96,8 @@ def best_shares(sizes: tuple[int, ...], spans: tuple[tuple[KeySet, float], ...],
 
     Args:
         sizes: the number of values of each key.
-        spans: the sensitivity of each margin: in L1 for Laplace noise, in L2 squared for Gaussian noise.
+        spans: the sensitivity of each margin: in L1 for Laplace noise, in L2 squared for Gaussian noise. Without the
+            margin of no keys, the total is known.
         law: the noise.
     """
     from scipy.optimize import minimize  # noqa: PLC0415 - slow to import, and seldom needed
@@ -120,13 +132,29 @@ class Fit:
     margins: tuple[tuple[KeySet, NoiseLaw], ...]
     row: int = 1
     """The integer of one row of weight 1."""
+    size: int | None = None
+    """The public number of rows, if the cells and the rest add up to it."""
+    rest: bool = False
+    """Whether the last integer of the last margin is the rest."""
 
     @classmethod
-    def of(cls, sizes: tuple[int, ...], bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> Fit:
+    def of(cls, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> Fit:
         """Return the fit of a table's bundles."""
-        every = tuple(range(len(sizes)))
+        every = tuple(range(len(ask.sizes)))
         keys = [every if bundle.over is None else bundle.over for bundle in bundles]
-        return cls(sizes, tuple(zip(keys, noise, strict=True)), 1 << bundles[0].measures[0].fraction_bits)
+        margins = [*zip(keys, noise, strict=True), *([((), noise[-1])] if ask.rest else [])]
+        row = 1 << bundles[0].measures[0].fraction_bits
+        return cls(ask.sizes, tuple(margins), row, ask.size, ask.rest)
+
+    @property
+    def _is_known(self) -> bool:
+        """True if the listed cells add up to the public size."""
+        return self.size is not None and not self.rest
+
+    @property
+    def _is_halved(self) -> bool:
+        """True if one integer with noise determines both cells; see `Plan.halves`."""
+        return self.size is not None and prod(self.sizes) + self.rest == 2  # noqa: PLR2004 - two cells
 
     @cached_property
     def _weights(self) -> dict[tuple[int, KeySet], float]:
@@ -137,7 +165,7 @@ class Fit:
             for small in subsets(keys):
                 sums[small] = sums.get(small, 0.0) + precision
         return {
-            (index, small): precise[index] / sums[small]
+            (index, small): precise[index] / sums[small] if small or not self._is_known else 0.0
             for index, (keys, _) in enumerate(self.margins)
             for small in subsets(keys)
         }
@@ -147,7 +175,11 @@ class Fit:
 
     def table(self, integers: Sequence[Sequence[int]]) -> Floats:
         """Return the fitted table, in rows, from the noisy integers of each margin."""
-        fitted = np.zeros(self.sizes)
+        if self.size is not None and self.rest:
+            *others, (*cells, rest) = integers
+            integers = [*others, cells, [self.size * self.row - rest]]
+        known = self.size * self.row / prod(self.sizes) if self.size is not None and not self.rest else 0.0
+        fitted = np.full(self.sizes, known)
         for index, (keys, _) in enumerate(self.margins):
             shape = [n if i in keys else 1 for i, n in enumerate(self.sizes)]
             spread = np.array(integers[index], dtype=np.float64).reshape(shape) / self._merged(keys)
@@ -159,12 +191,16 @@ class Fit:
                 fitted = fitted + self._weights[index, small] * part
         return fitted if self.row == 1 else fitted / self.row
 
-    def reach(self, margin: KeySet, beta: float) -> float:
+    def reach(self, margin: KeySet, beta: Fraction | float) -> float:
         """Return a bound, in rows, that the error of a cell of a fitted margin exceeds with probability at most β.
 
         It is the quantile of the continuous law plus half a step of the largest weight, because noise is whole; see
-        `noise_tails`.
+        `noise_tails`. The error of the rest is that of the margin of no keys.
         """
+        if self._is_known and prod(self.sizes[i] for i in margin) == 1:
+            return 0.0
+        if self._is_halved:
+            return self.margins[0][1].quantile(Fraction(beta)) / self.row
         weights, scales, counts = [], [], []
         for index, (keys, law) in enumerate(self.margins):
             for matching in subsets(keys):
@@ -174,9 +210,9 @@ class Fit:
                     scales.append(weights[-1] * law.scale)
                     counts.append(float(many))
         if self.margins[0][1].law == "laplace":
-            bound = laplace_reach(np.array(scales), np.array(counts), beta)
+            bound = laplace_reach(np.array(scales), np.array(counts), float(beta))
         else:
-            bound = gaussian_reach(float(np.sum(np.array(counts) * np.array(scales) ** 2)), beta)
+            bound = gaussian_reach(float(np.sum(np.array(counts) * np.array(scales) ** 2)), float(beta))
         return (bound + max(weights) / 2) / self.row
 
     def _weight(self, index: int, margin: KeySet, matching: KeySet) -> float:
@@ -193,9 +229,13 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Released):
-    """One cell of a fitted table: its whole number, and the fit, which is the center of its interval."""
+    """One cell of a fitted table: its whole number, and the fit, which is the center of its interval.
+
+    It is the `rest` if it has the rows in no listed cell.
+    """
 
     center: float
+    rest: bool = False
 
 
 class TableCount(Count):
@@ -208,12 +248,12 @@ class TableCount(Count):
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Return the fit plus or minus the quantile of its noise, cut off at 0, since a count is not negative."""
-        every = tuple(range(len(ask.sizes)))
-        fit = Fit.of(ask.sizes, [bundle.bundle for bundle in released], [bundle.noise for bundle in released])
+        fit = Fit.of(ask, [bundle.bundle for bundle in released], [bundle.noise for bundle in released])
         last = released[-1]
         if not isinstance(last, Fitted):
             raise TypeError("the table was not fitted")
-        return margin_interval(last.center, fit, every, confidence)
+        margin = () if last.rest else tuple(range(len(ask.sizes)))
+        return margin_interval(last.center, fit, margin, confidence)
 
     def error(
         self,
@@ -226,39 +266,62 @@ class TableCount(Count):
         """Return the largest error of the fit in one cell."""
         del assume
         every = tuple(range(len(ask.sizes)))
-        return _margin_error(Fit.of(ask.sizes, bundles, noise), every, confidence)
+        return _margin_error(Fit.of(ask, bundles, noise), every, confidence)
+
+
+class GroupCount(TableCount):
+    """A count by groups that add up to the public size; unlike a table's, it may be negative."""
+
+
+FITTED = frozenset({"table_count", "sized_group_count"})
+"""The aggregates whose cells are fitted together."""
 
 
 def margin_interval(center: float, fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> Interval:
     """Return the interval of a cell of a fitted margin."""
     error = _margin_error(fit, margin, confidence)
-    return max(center - error, 0.0), max(center + error, 0.0)
+    most = inf if fit.size is None else float(fit.size)
+    low, high = (min(max(center + side * error, 0.0), most) for side in (-1, 1))
+    return low, high
 
 
 @lru_cache(maxsize=256)
 def _margin_error(fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> float:
     """Return the largest error of a cell of a fitted margin; cached, because it is the same for all its cells."""
-    return fit.reach(margin, float(miss_rate(confidence)))
+    return fit.reach(margin, miss_rate(confidence))
 
 
 def _variance(law: NoiseLaw) -> float:
     return 2 * law.scale**2 if law.law == "laplace" else law.scale**2
 
 
-def whole_table(fitted: Floats) -> Ints:
-    """Return the nearest table of whole numbers ≥ 0 with the rounded total.
+def whole_table(fitted: Floats, total: int | None = None) -> Ints:
+    """Return the nearest table of whole numbers ≥ 0 with a given total, or with the rounded one.
 
     >>> whole_table(np.array([[3.4, -1.2], [2.3, 5.0]])).tolist()
     [[3, 0], [2, 5]]
     """
     flat = fitted.ravel()
-    total = max(round(float(flat.sum())), 0)
+    total = max(round(float(flat.sum())), 0) if total is None else total
     down = np.sort(flat)[::-1]
     gaps = (np.cumsum(down) - total) / np.arange(1, len(down) + 1)
     level = gaps[np.nonzero(down > gaps)[0][-1]] if total else np.inf
-    near = np.maximum(flat - level, 0.0)
+    return _rounded(np.maximum(flat - level, 0.0), total).reshape(fitted.shape)
+
+
+def whole_counts(fitted: Floats, total: int) -> Ints:
+    """Return the counts of a table as whole numbers with a given total, which may be negative.
+
+    >>> whole_counts(np.array([3.4, -1.2, 4.8]), 7).tolist()
+    [3, -1, 5]
+    """
+    return _rounded(fitted.ravel(), total).reshape(fitted.shape)
+
+
+def _rounded(near: Floats, total: int) -> Ints:
+    """Round numbers to whole numbers with a given total, by largest remainders."""
     floors = np.floor(near)
     missing = total - int(floors.sum())
-    order = np.lexsort((np.arange(len(flat)), floors - near))
+    order = np.lexsort((np.arange(len(near)), floors - near))
     floors[order[: max(missing, 0)]] += 1
-    return floors.astype(np.int64).reshape(fitted.shape)
+    return floors.astype(np.int64)

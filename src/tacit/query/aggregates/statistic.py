@@ -47,7 +47,7 @@ class Statistic(Protocol):
         """Return the kind of the estimate."""
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int | None:
-        """Return the estimate in one cell."""
+        """Return the estimate in one cell; `Mode` returns a category."""
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Return an interval that holds the statistic of the bounded data with this confidence."""

@@ -33,7 +33,7 @@ import numpy as np
 
 from tacit.query.aggregates.grid import unit_bundle, weight_bits
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
-from tacit.query.aggregates.value_bins import EdgeValue, value_bins
+from tacit.query.aggregates.value_bins import value_bins
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.noise_tails import gaussian_reach, laplace_reach
@@ -125,18 +125,6 @@ def outermost(noisy: Sequence[int], law: NoiseLaw) -> tuple[int, int] | None:
     most = threshold(law, len(noisy))
     shown = [index for index, integer in enumerate(noisy) if integer > most]
     return (shown[0], shown[-1]) if shown else None
-
-
-def choose_bounds(noisy: Sequence[int], law: NoiseLaw, kind: Kind) -> tuple[EdgeValue, EdgeValue] | None:
-    """Return the private bounds that a noisy histogram over `value_bins(kind)` implies; None if no bin shows.
-
-    Args:
-        noisy: the integers of all bins, with noise.
-        law: their noise.
-        kind: the kind of the values.
-    """
-    ends, bins = outermost(noisy, law), value_bins(kind)
-    return None if ends is None else (bins.low(ends[0]), bins.high(ends[1]))
 
 
 def beyond(outside: Sequence[int], bins: int, law: NoiseLaw, unit: int, confidence: ConfidenceLevel) -> Beyond:

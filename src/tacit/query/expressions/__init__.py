@@ -3,12 +3,15 @@
 A row expression is a tree of columns, constants, casts, CASE and calls of the functions that `functions` lists. Each
 has a value on every row, NULL where SQL would fail, so no error can depend on a row. An engine decides how to write a
 call; the function defines its meaning.
+
+An expression computes its hash once, from those of its parts: trees have thousands of parts, and all of them are keys
+of dictionaries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, TypeAlias
 
@@ -21,10 +24,19 @@ Value: TypeAlias = int | float | str | bool | date | datetime | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the private table, with the kind that its policy declares."""
+    """A column of the private table, with the kind that its policy declares.
+
+    A column of instants is read in the `timezone`; its values are local times there. For other columns it is None.
+    """
 
     name: str
     kind: Kind
+    timezone: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the fields, the time zone only if there is one: ledgers hold hashes of this text."""
+        zone = "" if self.timezone is None else f", timezone={self.timezone!r}"
+        return f"Column(name={self.name!r}, kind={self.kind!r}{zone})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,19 @@ class Cast:
 
     operand: Expression
     kind: Kind
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        object.__setattr__(self, "_hash", hash((self.operand, self.kind)))
+
+    def __hash__(self) -> int:
+        """Return the stored hash; equal expressions have equal hashes."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Cast], tuple[object, ...]]:
+        """Pickle without the hash, which another process computes differently."""
+        return Cast, (self.operand, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +75,19 @@ class Call:
     function: str
     arguments: tuple[Expression, ...]
     kind: Kind
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        object.__setattr__(self, "_hash", hash((self.function, self.arguments, self.kind)))
+
+    def __hash__(self) -> int:
+        """Return the stored hash; equal expressions have equal hashes."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Call], tuple[object, ...]]:
+        """Pickle without the hash, which another process computes differently."""
+        return Call, (self.function, self.arguments, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +97,19 @@ class Case:
     branches: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression | None
     kind: Kind
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        object.__setattr__(self, "_hash", hash((self.branches, self.otherwise, self.kind)))
+
+    def __hash__(self) -> int:
+        """Return the stored hash; equal expressions have equal hashes."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:
+        """Pickle without the hash, which another process computes differently."""
+        return Case, (self.branches, self.otherwise, self.kind)
 
 
 Expression: TypeAlias = Column | Constant | Cast | Call | Case
@@ -88,6 +139,11 @@ def children(expression: Expression) -> list[Expression]:
             return [part for branch in branches for part in branch] + ([otherwise] if otherwise is not None else [])
         case _:
             return []
+
+
+def reads_column(expression: Expression) -> bool:
+    """Return whether the value of an expression may depend on the row."""
+    return any(isinstance(part, Column) for part in walk(expression))
 
 
 def columns(expression: Expression) -> frozenset[str]:

@@ -40,8 +40,8 @@ class Function:
 
     `takes` are the kinds of the arguments. The last `optional` arguments may be omitted; with `many` the last one may
     be repeated. `gives` is the kind of the result; "same" is the kind of the arguments that are "number", "moment" or
-    "any". The arguments at the indices in `constants` must be constants. Aggregates use an `internal` function, but a
-    query cannot call it; its arguments keep their kinds.
+    "any". The arguments at the indices in `constants` must be constants. Aggregates and
+    time zones use an `internal` function, but a query cannot call it; its arguments keep their kinds.
     """
 
     takes: tuple[Takes, ...]
@@ -199,6 +199,9 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "minute": _part(time.minute, "timestamp"),
         "date_trunc": Function(
             takes=("text", "moment"), gives="same", meaning=time.date_trunc, constants=frozenset({0})
+        ),
+        "add_seconds": Function(
+            takes=("timestamp", "integer"), gives="timestamp", meaning=time.add_seconds, internal=True
         ),
         "steps": Function(
             takes=("number", "integer", "integer", "integer"),

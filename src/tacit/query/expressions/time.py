@@ -11,6 +11,9 @@ DAYS_AND_LONGER: Final = ("year", "quarter", "month", "week", "day")
 UNITS: Final = (*DAYS_AND_LONGER, "hour", "minute", "second")
 """The units to which a timestamp can be truncated."""
 
+MOST_SECONDS: Final = 1_000_000
+"""The largest number of seconds, forward or back, by which `add_seconds` moves a timestamp."""
+
 
 def year(day: date) -> int:
     """Return the year."""
@@ -69,6 +72,20 @@ def date_trunc(unit: str, moment: date) -> date:
             return start - timedelta(days=start.weekday())
         case _:
             return start
+
+
+def add_seconds(moment: datetime, seconds: int) -> datetime | None:
+    """Return a timestamp some seconds later; NULL outside the years 1 to 9999, and for more than MOST_SECONDS.
+
+    >>> add_seconds(datetime(2024, 3, 31, 1), 7200), add_seconds(datetime(9999, 12, 31, 23), 3600)
+    (datetime.datetime(2024, 3, 31, 3, 0), None)
+    """
+    if abs(seconds) > MOST_SECONDS:
+        return None
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 def _zeros(unit: str) -> dict[str, int]:

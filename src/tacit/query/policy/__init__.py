@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
+from math import ceil, floor
 from types import MappingProxyType
 from typing import Final
 
 from tacit.errors import InternalError, InvalidError
 from tacit.guarantees.events import Neighbours
-from tacit.query.expressions import Kind, Value
+from tacit.query.expressions import Column, Kind, Value
 
 
 class _Row:
@@ -36,7 +37,9 @@ class ColumnPolicy:
     """The public facts about one column: its kind, bounds of numbers, keys to group by.
 
     `days` are the bounds of dates: the first and the last day. They determine the keys; no date is clipped to them.
-    `copies` is known for public tables only: the largest number of rows that share one value of the column.
+    `copies` is known for public tables only: the largest number of rows that share one value of the column. If the
+    column is `required`, NULL and NaN are read as the constant `stand_in`. `timezone` is None unless the type of the
+    column has a time zone; then it is the policy's time zone, or "" without one.
     """
 
     kind: Kind
@@ -45,6 +48,38 @@ class ColumnPolicy:
     hidden: bool = False
     days: tuple[date, date] | None = None
     copies: int | None = field(default=None, repr=False)
+    required: bool = False
+    timezone: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the fields that an answer depends on; ledgers hold hashes of this text, so old policies keep it."""
+        names = ["kind", "bounds", "keys", "hidden", "days", *["required"][: self.required]]
+        names += ["timezone"][self.timezone is None :]
+        return f"ColumnPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    @property
+    def stand_in(self) -> Value:
+        """The public constant as which a missing value of a required column is read.
+
+        It is the first key; without keys FALSE, or 0, or the bound that is nearest to 0.
+
+        >>> age = ColumnPolicy(kind="integer", bounds=(Fraction(18), Fraction(90)), required=True)
+        >>> age.stand_in, ColumnPolicy(kind="text", keys=("A", "B"), required=True).stand_in
+        (18, 'A')
+        """
+        if self.keys is not None:
+            return next(key for key in self.keys if key is not None)
+        if self.kind == "boolean":
+            return False
+        low, high = self.bounds or (Fraction(0), Fraction(0))
+        if self.kind == "integer":
+            low, high = Fraction(ceil(low)), Fraction(floor(high))
+        nearest = min(max(Fraction(0), low), high)
+        return int(nearest) if self.kind == "integer" else float(nearest)
+
+    def named(self, name: str) -> Column:
+        """Return the column with this policy as an expression; a column without its time zone cannot be read."""
+        return Column(name, self.kind, self.timezone)
 
     @property
     def unique(self) -> bool:

@@ -81,7 +81,7 @@ def read_arguments(
         origin=ARGUMENTS,
         budget=budget,
         tables={name if is_name(name) else None: main},
-        public=_public({} if public is None else public, name),
+        public=_public({} if public is None else public, name, declared.get("timezone")),
         data_version=data_version or "",
         analysts=analysts or {},
     )
@@ -98,7 +98,7 @@ def _variables(source: object) -> str | None:
     return written if "${" in written else None
 
 
-def _public(public: object, name: str | None) -> dict[str, TableDeclaration]:
+def _public(public: object, name: str | None, timezone: object) -> dict[str, TableDeclaration]:
     """Return the declarations of public tables by their names, or raise InvalidError."""
     if not isinstance(public, Mapping):
         raise bad_value("public", public, "a mapping from names to tables")
@@ -110,7 +110,7 @@ def _public(public: object, name: str | None) -> dict[str, TableDeclaration]:
                 hint="Use a name of printable characters.",
             )
     check_names(public, name)
-    return {key: _public_table(key, value) for key, value in public.items()}
+    return {key: _public_table(key, value, timezone) for key, value in public.items()}
 
 
 def check_names(public: Iterable[str], name: str | None) -> None:
@@ -126,7 +126,7 @@ def check_names(public: Iterable[str], name: str | None) -> None:
         names[key.casefold()] = key
 
 
-def _public_table(name: str, value: object) -> TableDeclaration:
+def _public_table(name: str, value: object, timezone: object) -> TableDeclaration:
     """Return the declaration of a public table: its source, alone or in a pair with the table's name there."""
     source, table = value if isinstance(value, tuple) and len(value) == _PAIR else (value, None)
     if isinstance(source, tuple) or not (table is None or (isinstance(table, str) and table)):
@@ -135,4 +135,4 @@ def _public_table(name: str, value: object) -> TableDeclaration:
             argument=f"public[{name!r}]",
             hint='Write a pair such as (url, "regions").',
         )
-    return declare(source, table, name=name, public=True, unit=ROW)
+    return declare(source, table, name=name, public=True, unit=ROW, timezone=timezone)

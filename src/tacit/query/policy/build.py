@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple, get_args
 
-from tacit.errors import show
+from tacit.errors import InvalidError, show
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import whole
 from tacit.query.expressions import Kind
 from tacit.query.expressions.casts import CASTS
+from tacit.query.expressions.time_zones import check_name, names_of_zones
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy.arguments import is_name
 from tacit.query.policy.column_values import KINDS, LARGEST_BOUND, read_bounds, read_days, read_keys, settle_kind
@@ -22,6 +24,7 @@ from tacit.query.policy.declaration import TableDeclaration
 from tacit.query.policy.mistakes import DeclaredValueError, TableMistake, nearest
 
 _MOST_HINTS = 20
+_WITH_STAND_IN: tuple[Kind, ...] = ("integer", "real", "boolean")
 _LONGEST = 80
 _OTHER_TYPE = "has a type that cannot be used (numbers, text, booleans, dates and timestamps can)"
 _ROW_HINT = f"{ROW!r} if each row is one unit"
@@ -31,13 +34,19 @@ _UNIT_MISSING = (
 )
 
 
-def build(declaration: TableDeclaration, schema: Mapping[str, Kind], unusable: Collection[str] = ()) -> TablePolicy:
+def build(
+    declaration: TableDeclaration,
+    schema: Mapping[str, Kind],
+    unusable: Collection[str] = (),
+    zoned: Collection[str] = (),
+) -> TablePolicy:
     """Return the policy of a table, or raise PolicyError with every mistake.
 
     Args:
         declaration: the declaration, with the table's name in SQL.
         schema: the kind of each column in the source; text for all columns if the source has no types.
         unusable: columns of the source whose types cannot be used. They are not in the schema.
+        zoned: columns of instants, which are read in the policy's time zone.
     """
     mistakes = list(table_mistakes(declaration, schema, unusable))
     name = declaration.name
@@ -46,11 +55,16 @@ def build(declaration: TableDeclaration, schema: Mapping[str, Kind], unusable: C
     if mistakes:
         raise declaration.origin.error(declaration, mistakes)
     unit = declaration.unit if isinstance(declaration.unit, str) else None
-    hidden = _names(declaration.hidden) or {}
+    hidden, required = _names(declaration.hidden) or {}, _names(declaration.required) or {}
     columns = {
-        column: _build_column(_declared_column(column, declaration), kind, hidden=column in hidden)
+        column: replace(
+            _build_column(_declared_column(column, declaration), kind, hidden=column in hidden),
+            required=column in required,
+        )
         for column, kind in schema.items()
     }
+    zone = declaration.timezone if isinstance(declaration.timezone, str) else ""
+    columns |= {column: replace(columns[column], timezone=zone) for column in zoned}
     return TablePolicy(
         name=str(name),
         unit=unit,
@@ -71,6 +85,8 @@ def version(policy: TablePolicy) -> str:
     columns = {
         name: {"kind": column.kind, "bounds": column.bounds, "keys": column.keys, "hidden": column.hidden}
         | ({} if column.days is None else {"days": column.days})
+        | ({"required": True} if column.required else {})
+        | ({} if column.timezone is None else {"timezone": column.timezone})
         for name, column in policy.columns.items()
     }
     names = ["name", "unit", "max_groups", "max_rows", "neighbours", *["reach"][policy.reach is None :]]
@@ -101,6 +117,7 @@ def table_mistakes(
     yield from _schema_mistakes(schema)
     yield from _unit_mistakes(declaration, schema, unusable)
     yield from _neighbours_mistakes(declaration.neighbours)
+    yield from timezone_mistakes(declaration.timezone)
     yield from _name_mistakes(declaration, schema, unusable)
     yield from _column_mistakes(declaration, schema)
 
@@ -142,14 +159,26 @@ def _neighbours_mistakes(neighbours: object) -> Iterator[TableMistake]:
         yield TableMistake("neighbours", None, f"must be 'add/remove' or 'change one', not {show(neighbours)}")
 
 
+def timezone_mistakes(timezone: object) -> Iterator[TableMistake]:
+    """Yield the mistake in a time zone, if it is not None and not the name of a zone."""
+    if timezone is None:
+        return
+    try:
+        check_name(timezone)
+    except InvalidError as error:
+        near = nearest(timezone, names_of_zones()) if isinstance(timezone, str) else ""
+        message = f"must be a name of the IANA time zone database, such as 'Europe/Zurich', not {show(timezone)}{near}"
+        yield TableMistake("timezone", None, message if names_of_zones() else f"cannot be used: {error}")
+
+
 def _name_mistakes(
     declaration: TableDeclaration, schema: Mapping[str, Kind], unusable: Collection[str]
 ) -> Iterator[TableMistake]:
     """Yield arguments of the wrong shape, and columns that do not exist."""
     hints: dict[str, str] = {}
-    for argument in ("bounds", "keys", "types", "hidden", "mentioned"):
+    for argument in ("bounds", "keys", "types", "hidden", "required", "mentioned"):
         value = getattr(declaration, argument)
-        is_list = argument in ("hidden", "mentioned")
+        is_list = argument in ("hidden", "required", "mentioned")
         columns = _names(value) if is_list else {} if value is None else value
         if not isinstance(columns, Mapping):
             shape = "a list of column names" if is_list else "a mapping from column names"
@@ -177,6 +206,7 @@ def _names(value: object) -> Mapping[str, None] | None:
 
 def _column_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) -> Iterator[TableMistake]:
     hidden = _names(declaration.hidden) or {}
+    yield from _required_mistakes(declaration, schema)
     for name, kind in (_unknown_columns(declaration, schema) | dict(schema)).items():
         column = _declared_column(name, declaration)
         if column.type is not None and not (isinstance(column.type, str) and column.type in KINDS):
@@ -189,6 +219,29 @@ def _column_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) 
                     yield TableMistake(argument, name, "is about a hidden column; remove this or hidden")
         else:
             yield from _value_mistakes(name, column, column.kind(kind))
+
+
+def _required_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) -> Iterator[TableMistake]:
+    """Yield the required columns whose missing values cannot be read as a public constant."""
+    hidden = _names(declaration.hidden) or {}
+    for name in (name for name in _names(declaration.required) or {} if name in schema):
+        column = _declared_column(name, declaration)
+        if name in hidden:
+            yield TableMistake("required", name, "is about a hidden column; remove this or hidden")
+        elif name == declaration.unit:
+            yield TableMistake("required", name, "is about the unit column; rows without a unit are always left out")
+        elif column.kind(schema[name]) not in _WITH_STAND_IN and not _has_key(column.keys):
+            message = (
+                "needs keys: a missing value of a column that is not a number or a boolean is read as the first key"
+            )
+            yield TableMistake("required", name, message)
+        elif column.keys is not None and not _has_key(column.keys):
+            yield TableMistake("required", name, "needs a key that is not NULL")
+
+
+def _has_key(keys: object) -> bool:
+    """Return whether some keys have one that is not NULL; keys of a wrong shape are another mistake."""
+    return keys is not None and (not isinstance(keys, Collection) or any(key is not None for key in keys))
 
 
 def _readable(kind: Kind) -> list[Kind]:

@@ -51,9 +51,11 @@ class TableDeclaration:
         bounds: the smallest and the largest value of number columns, the first and the last day of date columns.
         keys: for columns to group by, their values in the order of the answer.
         hidden: the columns that a query must not use.
+        required: the columns without missing values; a missing value is read as a public constant.
         types: kinds that replace those of the source's schema; values are cast safely.
         mentioned: columns that are named in a file, even if nothing is declared of them. They must exist.
         neighbours: the neighbour relation of the guarantee.
+        timezone: the time zone in which instants are read.
     """
 
     origin: Origin = field(repr=False, compare=False)
@@ -69,9 +71,11 @@ class TableDeclaration:
     bounds: object = None
     keys: object = None
     hidden: object = ()
+    required: object = ()
     types: object = None
     mentioned: object = ()
     neighbours: object = "add/remove"
+    timezone: object = None
 
     @property
     def section(self) -> str:

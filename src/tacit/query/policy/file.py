@@ -85,12 +85,15 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         ledger=model.ledger,
         tables=MappingProxyType(
             {
-                name: declare(name, plain(table), text, neighbours=model.neighbours)
+                name: declare(name, plain(table), text, neighbours=model.neighbours, timezone=model.timezone)
                 for name, table in model.tables.items()
             }
         ),
         public=MappingProxyType(
-            {name: declare(name, plain(table), text, public=True) for name, table in model.public.items()}
+            {
+                name: declare(name, plain(table), text, public=True, timezone=model.timezone)
+                for name, table in model.public.items()
+            }
         ),
         version=digest(_content(model)),
         data_version=model.data_version or "",
@@ -112,7 +115,7 @@ def _content(policy: PolicyModel) -> dict[str, object]:
     """Return the values that determine the version: all keys with their defaults, bounds as rationals."""
     tables = {name: _table(table) for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": tables}
-    later = ("public", "analysts", "data_version")  # newer keys: a policy without them keeps its version
+    later = ("public", "analysts", "data_version", "timezone")  # newer keys: a policy without them keeps its version
     return {name: value for name, value in content.items() if value or name not in later}
 
 
@@ -122,8 +125,10 @@ def _table(table: TableModel) -> dict[str, object]:
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:
+    """Return the columns; a column that is not required keeps the content that it had before there was that key."""
     return {
-        name: plain(column) | {"bounds": None if column.bounds is None else _exact(column.bounds)}
+        name: {key: value for key, value in plain(column).items() if value or key != "required"}
+        | {"bounds": None if column.bounds is None else _exact(column.bounds)}
         for name, column in table.columns.items()
     }
 

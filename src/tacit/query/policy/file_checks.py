@@ -14,7 +14,7 @@ from tacit.errors import show
 from tacit.query.expressions import Kind
 from tacit.query.policy import ROW
 from tacit.query.policy.arguments import is_name
-from tacit.query.policy.build import table_mistakes
+from tacit.query.policy.build import table_mistakes, timezone_mistakes
 from tacit.query.policy.declaration import Origin, TableDeclaration
 from tacit.query.policy.file_schema import KEYS, PolicyModel, general_key, keys_below
 from tacit.query.policy.locations import location_mistakes
@@ -73,6 +73,7 @@ def file_mistakes(
     known = {path for path, _ in mistakes}
     mistakes += _budget_mistakes(raw.get("budget"), ("budget",))
     mistakes += _analyst_mistakes(raw)
+    mistakes += _timezone_mistakes(raw.get("timezone"))
     mistakes += _location_mistakes(("ledger",), raw.get("ledger"), environment)
     mistakes += _table_name_mistakes(raw)
     for name, table in _subtables(raw, "public").items():
@@ -116,6 +117,11 @@ def _analyst_mistakes(raw: Mapping[str, object]) -> Iterator[FileMistake]:
             yield path, "must have a name of printable characters"
         if isinstance(limit, dict) and isinstance(budget, dict) and ("rho" in limit) != ("rho" in budget):
             yield path, f"must be in {'rho' if 'rho' in budget else 'epsilon'}, as the budget of all is"
+
+
+def _timezone_mistakes(timezone: object) -> Iterator[FileMistake]:
+    if isinstance(timezone, str) and timezone:  # the model reports other values
+        yield from ((("timezone",), mistake.message) for mistake in timezone_mistakes(timezone))
 
 
 def _location_mistakes(path: KeyPath, location: object, environment: Mapping[str, str]) -> Iterator[FileMistake]:
@@ -163,7 +169,7 @@ def _declaration_mistakes(
     """Yield mistakes in the declaration of a table that need no schema.
 
     The schema is taken to have all columns that the declaration mentions, as text. Values with a known mistake are
-    not checked again.
+    not checked again. Whether a column can be required depends on its type, so that is checked with the schema.
     """
     unit = list(_unit_mistakes(name, table))
     yield from unit
@@ -173,12 +179,18 @@ def _declaration_mistakes(
     schema: dict[str, Kind] = dict.fromkeys(columns, "text") or {"": "text"}
     for mistake in table_mistakes(declaration, schema):
         path = file_path(declaration, mistake)
-        if not any(path[:end] in known for end in range(1, len(path) + 1)):
+        if mistake.argument != "required" and not any(path[:end] in known for end in range(1, len(path) + 1)):
             yield path, mistake.message
 
 
 def declare(
-    name: str, table: Mapping[str, object], origin: Origin, *, public: bool = False, neighbours: str = "add/remove"
+    name: str,
+    table: Mapping[str, object],
+    origin: Origin,
+    *,
+    public: bool = False,
+    neighbours: str = "add/remove",
+    timezone: object = None,
 ) -> TableDeclaration:
     """Return the declaration in one table of the file, whether or not its shape is right."""
     columns = _subtables(table, "columns")
@@ -202,9 +214,11 @@ def declare(
         bounds=by_column("bounds"),
         keys={column: _with_null(keys) for column, keys in by_column("keys").items()},
         hidden=tuple(column for column, values in columns.items() if values.get("hidden") is True),
+        required=tuple(column for column, values in columns.items() if values.get("required") is True),
         types=by_column("type"),
         mentioned=tuple(columns),
         neighbours=neighbours,
+        timezone=timezone,
     )
 
 
@@ -214,7 +228,7 @@ def _with_null(keys: object) -> object:
 
 def file_path(table: TableDeclaration, mistake: TableMistake) -> KeyPath:
     """Return the keys of a mistake in the declaration of a table."""
-    root: KeyPath = () if mistake.argument == "neighbours" else (table.section, str(table.name))
+    root: KeyPath = () if mistake.argument in ("neighbours", "timezone") else (table.section, str(table.name))
     if mistake.column is not None:
         column = (*root, "columns", mistake.column)
         return column if mistake.entire else (*column, _FILE_KEYS.get(mistake.argument, mistake.argument))

@@ -69,6 +69,7 @@ class ColumnModel(_Model):
         None, description="a list of distinct public values", examples=['keys = ["A", "B", "C"]']
     )
     hidden: bool = Field(default=False, description="true or false", examples=["hidden = true"])
+    required: bool = Field(default=False, description="true or false", examples=["required = true"])
 
 
 class TableModel(_Model):
@@ -146,6 +147,11 @@ class PolicyModel(_Model):
         default="add/remove",
         description='"add/remove" or "change one", in quotes',
         examples=['neighbours = "add/remove"'],
+    )
+    timezone: _NonEmpty | None = Field(
+        None,
+        description="a name of the IANA time zone database, in quotes",
+        examples=['timezone = "Europe/Zurich"'],
     )
     tables: Annotated[dict[str, TableModel], Field(min_length=1)] = Field(
         description="at least one table", examples=["[tables.visits]"]

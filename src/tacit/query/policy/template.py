@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.errors import InvalidError, show
 from tacit.query.expressions import Kind
@@ -22,8 +22,18 @@ budget = ""
 # The ledger records what was spent. Without a ledger each session starts with the whole budget again.
 ledger = {ledger}
 
+# A name for this version of the data. Change it whenever the data change. Under one name, a repeated query gets its
+# recorded answer again and costs nothing. Without a name every query is charged:
+#   data_version = "2026-03"
+
 # The guarantee hides whether a unit is in the data ("add/remove"), or only the values in its rows ("change one").
 neighbours = "add/remove"
+"""
+
+_TIMEZONE = """
+# The time zone in which timestamps with a time zone are read: {columns}. Without it a query cannot use them.
+# Write a name of the IANA time zone database, such as "Europe/Zurich"; "UTC" reads them in UTC.
+timezone = ""
 """
 
 _TABLE = """
@@ -46,11 +56,22 @@ reach = ""
 #                        of a date or a timestamp: the first and the last day to group by
 #   keys = […]           the values to group by; all of them are printed, rows with other values are left out
 #   hidden = true        a query must not use it
+#   required = true      it has no missing values: one is read as the first key, as false, or as 0 clipped to the bounds
 {note}[tables.{name}.columns]
 """
 
 _UNTYPED = """\
 # This source has no types: a column is read as text, unless you write its type here or it follows from bounds or keys.
+"""
+
+_END = """
+# The budget of each analyst, under the budget of all; `tacit query --analyst NAME` uses it:
+#   [analysts]
+#   maria = {{ epsilon = 0.5, delta = 1e-7 }}
+
+# Public tables to join, by their names in SQL. They are read whole, and their values are public:
+#   [public.regions]
+#   source = "regions.csv"
 """
 
 _ADD: dict[Kind, str] = {
@@ -69,6 +90,7 @@ def skeleton(
     table: str | None = None,
     typed: bool = True,
     unusable: Iterable[str] = (),
+    zoned: Sequence[str] = (),
 ) -> str:
     r"""Return a policy file to fill in.
 
@@ -77,15 +99,17 @@ def skeleton(
         table: The name of the table in its database, as the file writes it.
         typed: Whether the kinds come from the source; a CSV file has no types, so the steward chooses them.
         unusable: Columns whose types cannot be used; a comment names them.
+        zoned: Columns of instants; if there are any, the file asks for their time zone.
 
     >>> text = skeleton({"visits": ("visits.parquet", {"cost": "real", "ward": "text"})})
-    >>> print(*text.splitlines()[-2:], sep="\n")
+    >>> print(*[line for line in text.splitlines() if line.startswith(("cost", "ward"))], sep="\n")
     cost = { type = "real" }  # bounds = [low, high]
     ward = { type = "text" }  # keys = ["…", "…"]
     """
     if not tables:
         raise InvalidError("The source has no table.", argument="tables", hint="Name a source with a table.")
     parts = [_TOP.format(ledger=string(_ledger(tables)))]
+    parts += [_TIMEZONE.format(columns=", ".join(map(quoted, zoned)))] if zoned else []
     for name, (source, schema) in tables.items():
         _check_writable(name, source, schema)
         named = "" if table is None else f"table = {string(table)}\n"
@@ -93,6 +117,7 @@ def skeleton(
         parts.append(_TABLE.format(name=quoted(name), source=string(source), table=named, note=note))
         parts += [_line(column, kind, typed=typed) for column, kind in schema.items()]
     parts += [f"# {quoted(column)} is left out: its type cannot be used\n" for column in unusable]
+    parts.append(_END.format())
     return "".join(parts)
 
 

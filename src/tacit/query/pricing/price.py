@@ -12,6 +12,12 @@ composition of the discrete laws that are drawn is certified to be (ε, δ)-DP, 
 error is used.
 
 **zCDP.** ρ_i = w_i·ρ and σ_i² = S_i/2ρ_i, exactly.
+
+**Drawn quantiles** get no noise: `rank_law` draws them, with the part ε_i or ρ_i of their bundle. With a δ the draws
+cost their ε_i, and all other bundles together get the rest of ε and all of δ.
+
+**Choices** get no noise: `choice_law` draws a value with the part ε_i or ρ_i of its bundle. A query with a choice does
+not use Gaussian noise for ε and δ.
 """
 
 from __future__ import annotations
@@ -24,13 +30,13 @@ from tacit.errors import InvalidError, TooMuchNoiseError, bad_value
 from tacit.guarantees.composition import compose
 from tacit.guarantees.events import ApproxRelease, Event, PureRelease, ZCDPRelease
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
-from tacit.guarantees.filters import Budget, Spent, limit
-from tacit.guarantees.filters import price as event_price
 from tacit.guarantees.gaussian_law import joint_delta
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.mechanisms.gaussian import Gaussian
+from tacit.query.choice_law import choice_law
 from tacit.query.noise_law import Law, NoiseLaw, changed_integers, sensitivity
 from tacit.query.plan import Bundle, Plan
+from tacit.query.pricing.drawn_bundles import describe_draws, drawn_bundles, merge, without_draws
 from tacit.query.pricing.partition_selection import (
     SELECTION_SHARE,
     TruncatedLaplace,
@@ -40,6 +46,7 @@ from tacit.query.pricing.partition_selection import (
     describe,
     selection_law,
 )
+from tacit.query.rank_law import rank_law
 
 _MOST_NOISE = 2**56
 _TRIES = 40
@@ -75,46 +82,7 @@ class Price:
     chosen: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointPrice:
-    """The price of several queries that are fixed in advance and charged as one.
-
-    The ledger is charged `events`, which cost `together`; `apart` is the sum of the queries' costs.
-    """
-
-    events: tuple[Event, ...]
-    together: Spent
-    apart: Spent
-
-
-def joint_price(prices: Sequence[Price], budget: Budget, delta: Fraction, worth: Fraction) -> JointPrice:
-    """Return the price of several queries as one.
-
-    Queries that are asked in turn may depend on earlier answers, so only a filter is sound: their ε add up. A list that
-    is fixed before any answer is one mechanism, the independent composition of all its noise. Its privacy-loss law
-    gives the least ε at δ.
-
-    Args:
-        prices: the price of each query.
-        budget: the budget, whose currency is used.
-        delta: δ of the composition; with 0, ε adds up.
-        worth: the largest part of the sum of all ε that the composition may cost; above it, ε adds up.
-    """
-    events = tuple(event for each in prices for event in each.events)
-    costs = [event_price(budget, event) for event in events]
-    loss, slack = (sum((getattr(cost, part) for cost in costs), Fraction(0)) for part in ("loss", "delta"))
-    apart = Spent(currency=limit(budget).currency, loss=loss, delta=slack)
-    if apart.currency != "basic" or delta <= 0:
-        return JointPrice(events=events, together=apart, apart=apart)
-    noise = [event for each in prices for event in _noise_events(each)]
-    epsilon = Fraction(compose(noise).epsilon(delta=Exact(delta)).upper)
-    if epsilon >= apart.loss * worth:
-        return JointPrice(events=events, together=apart, apart=apart)
-    composed = ApproxRelease(epsilon=epsilon, delta=delta)
-    return JointPrice(events=(composed,), together=Spent(currency="basic", loss=epsilon, delta=delta), apart=apart)
-
-
-def _noise_events(price: Price) -> Sequence[Event]:
+def noise_events(price: Price) -> Sequence[Event]:
     """Return the event of each bundle's noise; if groups are found in the data, the events of the price.
 
     If limits are chosen before the answer, the choice and the answer are one release with the guarantee of both.
@@ -133,6 +101,17 @@ def whole_event(guarantee: PureDP | ApproxDP | ZCDP) -> PureRelease | ApproxRele
             return ApproxRelease(epsilon=to_fraction(epsilon, "epsilon"), delta=to_fraction(delta, "delta"))
         case ZCDP(rho=rho):
             return ZCDPRelease(rho=to_fraction(rho, "rho"))
+
+
+def is_free(plan: Plan) -> bool:
+    """Return whether the answer to a plan has no noise, because everything in it is public."""
+    return not plan.bundles and not plan.open
+
+
+def free_price(*, by_rho: bool) -> Price:
+    """Return the price of an answer without noise, in the currency of the budget: nothing."""
+    guarantee = ZCDP(rho=0.0) if by_rho else PureDP(epsilon=0.0)
+    return Price(guarantee=guarantee, noise=(), shares=(), events=(), why=_WHY_FREE)
 
 
 def price(plan: Plan, cost: Cost) -> Price:
@@ -167,7 +146,11 @@ def price(plan: Plan, cost: Cost) -> Price:
 
 
 def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
-    """Return Gaussian noise if its error is smaller; certifying takes time, so it comes last."""
+    """Return Gaussian noise if its error is smaller; certifying takes time, so it comes last. Draws do not change."""
+    if any(bundle.values is not None for bundle in plan.bundles):
+        return replace(laplace, why=_describe(plan, _WHY_CHOICE, "permute-and-flip"))
+    if drawn_bundles(plan):
+        return _better_beside_draws(laplace, plan, epsilon, delta)
     try:
         unit = _unit_sigma(epsilon, delta)
     except TooMuchNoiseError:
@@ -181,6 +164,24 @@ def _better(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> P
         if ratio < 1:
             return replace(gaussian, why=f"Gaussian noise: its 95 % error is {ratio:.2f} times that of Laplace noise.")
     return replace(laplace, why=f"Laplace noise: the 95 % error of Gaussian noise would be {ratio:.2f} times as large.")
+
+
+def _better_beside_draws(laplace: Price, plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
+    """Return Gaussian noise for the bundles that are not drawn, if its error is smaller."""
+    drawn, rest = drawn_bundles(plan), without_draws(plan)
+    if not rest.bundles:
+        return laplace
+    left = epsilon * sum((share for index, share in enumerate(laplace.shares) if index not in drawn), Fraction(0))
+    others = _better(_by_epsilon(rest, left, _shares(rest.bundles)), rest, left, delta)
+    if isinstance(others.guarantee, PureDP):
+        return replace(laplace, why=f"{others.why} {describe_draws(plan)}")
+    return Price(
+        guarantee=ApproxDP(epsilon=Exact(epsilon), delta=Exact(delta)),
+        noise=merge(plan, laplace.noise, others.noise),
+        shares=laplace.shares,
+        events=(*(laplace.noise[index].event for index in drawn), *others.events),
+        why=f"{others.why} {describe_draws(plan)}",
+    )
 
 
 def _with_discovery(plan: Plan, epsilon: Fraction, delta: Fraction) -> Price:
@@ -230,10 +231,15 @@ def _shares(bundles: Sequence[Bundle]) -> tuple[Fraction, ...]:
 def _by_epsilon(plan: Plan, epsilon: Fraction, shares: tuple[Fraction, ...]) -> Price:
     noise = tuple(_laplace(plan, bundle, epsilon * share) for bundle, share in zip(plan.bundles, shares, strict=True))
     events = tuple(law.event for law in noise)
-    return Price(guarantee=PureDP(epsilon=Exact(epsilon)), noise=noise, shares=shares, events=events, why=_WHY_LAPLACE)
+    why = _describe(plan, _WHY_LAPLACE, "permute-and-flip")
+    return Price(guarantee=PureDP(epsilon=Exact(epsilon)), noise=noise, shares=shares, events=events, why=why)
 
 
 def _laplace(plan: Plan, bundle: Bundle, epsilon: Fraction) -> NoiseLaw:
+    if bundle.rank is not None:
+        return _checked(rank_law(plan, bundle, epsilon=epsilon), "epsilon")
+    if bundle.values is not None:
+        return _checked(choice_law(plan, bundle, epsilon=epsilon), "epsilon")
     l1 = sensitivity(plan, bundle, "laplace")
     noise = NoiseLaw(law="laplace", amount=l1 / epsilon, sensitivity=l1, moving=changed_integers(plan, bundle))
     return _checked(noise, "epsilon")
@@ -248,8 +254,14 @@ def _gaussian(plan: Plan, bundle: Bundle, unit_variance: Fraction) -> NoiseLaw:
 
 
 def noise_of(plan: Plan, bundle: Bundle, law: Law, amount: Fraction) -> NoiseLaw | None:
-    """Return the noise of a bundle for ε, or for a precision per squared sensitivity; None if it is too large."""
-    if law == "laplace":
+    """Return the noise of a bundle for ε, or for a precision per squared sensitivity; None if it is too large.
+
+    A precision of p is ρ = p/2, which is what a drawn bundle gets.
+    """
+    noise: NoiseLaw
+    if bundle.rank is not None:
+        noise = rank_law(plan, bundle, **({"epsilon": amount} if law == "laplace" else {"rho": amount / 2}))
+    elif law == "laplace":
         l1 = sensitivity(plan, bundle, "laplace")
         noise = NoiseLaw(law="laplace", amount=l1 / amount, sensitivity=l1, moving=changed_integers(plan, bundle))
     else:
@@ -273,11 +285,30 @@ def _checked(noise: NoiseLaw, argument: str) -> NoiseLaw:
 
 def _by_rho(plan: Plan, rho: Fraction, shares: tuple[Fraction, ...]) -> Price:
     noise = tuple(
-        _checked(_gaussian(plan, bundle, 1 / (2 * rho * share)), "rho")
+        _checked(_by_part_of_rho(plan, bundle, rho * share), "rho")
         for bundle, share in zip(plan.bundles, shares, strict=True)
     )
     events = tuple(law.event for law in noise)
-    return Price(guarantee=ZCDP(rho=Exact(rho)), noise=noise, shares=shares, events=events, why=_WHY_RHO)
+    why = _describe(plan, _WHY_RHO, "the exponential mechanism")
+    return Price(guarantee=ZCDP(rho=Exact(rho)), noise=noise, shares=shares, events=events, why=why)
+
+
+def _by_part_of_rho(plan: Plan, bundle: Bundle, rho: Fraction) -> NoiseLaw:
+    if bundle.rank is not None:
+        return rank_law(plan, bundle, rho=rho)
+    if bundle.values is not None:
+        return choice_law(plan, bundle, rho=rho)
+    return _gaussian(plan, bundle, 1 / (2 * rho))
+
+
+def _describe(plan: Plan, noise: str, mechanism: str) -> str:
+    """Return how the answers are randomised: by noise, by draws of quantiles, by a choice, or by several of these."""
+    noise = describe_draws(plan, noise)
+    choices = [bundle for bundle in plan.bundles if bundle.values is not None]
+    if not choices:
+        return noise
+    drawn = f"The most frequent value is drawn by {mechanism}."
+    return drawn if len(choices) == len(plan.bundles) else f"{noise} {drawn}"
 
 
 def _gaussians(plan: Plan, shares: tuple[Fraction, ...], unit: float) -> tuple[NoiseLaw, ...]:
@@ -326,4 +357,6 @@ def _ratio(laplace: Sequence[NoiseLaw], gaussian: Sequence[NoiseLaw]) -> float:
 
 
 _WHY_LAPLACE = "Laplace noise: the query has pure ε, without δ."
+_WHY_FREE = "No noise: the answer is public."
+_WHY_CHOICE = "Laplace noise: a query that draws a value does not use δ."
 _WHY_RHO = "Gaussian noise: the budget is in zCDP."

@@ -1,26 +1,40 @@
 """A private choice of the reach: by the exponential mechanism, on the number of units above each candidate.
 
-Let N(R) be the number of units with more than R rows. With G groups the expected noise of all groups together grows by
-G·b for each row of the reach, where b is the mean absolute noise of a group at a reach of one row. A unit above the
-reach loses one row less for each row of the reach. So the total error is least where N(R) = T with T = G·b (Amin,
-Kulesza, Muñoz and Vassilvitskii, ICML 2019): the best reach is the least R with N(R) ≤ T.
+Let N(R) be the number of units with more than R rows. If the query counts units and nothing else, it is the number of
+units in more than R groups (`unit_sizes.limited_by`), and the following holds with groups in place of rows. With G
+groups the expected noise of all groups together grows by G·b for each row of the reach, where b is the mean absolute
+noise of a group at a reach of one row. A unit above the reach loses one row less for each row of the reach. So the
+total error is least where N(R) = T with T = G·b (Amin, Kulesza, Muñoz and Vassilvitskii, ICML 2019): the best reach is
+the least R with N(R) ≤ T.
 
-**The score** of the candidate Rⱼ is sⱼ = -max(0, N(Rⱼ) - Tⱼ, Tⱼ₋₁ - N(Rⱼ₋₁)). It is 0 if Rⱼ is the least candidate with
-N ≤ T, and else minus the number of units that would have to change for that; R₀ has no last term. If an error is given
-in place of ε, the noise is the same for every reach, and Tⱼ = G·b/Rⱼ: the reach that is best at the ε that it costs.
+**The law.** Let R₀ < R₁ < … be the candidates. Rⱼ is chosen with probability proportional to exp(-ε·uⱼ - cⱼ), where
 
-**The law.** Rⱼ is chosen with probability proportional to exp(ε·sⱼ/2 - cⱼ), where cⱼ ≥ 0 is a public constant, close to
-2.5·ln Rⱼ. The constants keep a reach that is far too large unlikely, whose noise would be worse than any cut. For the
-same reason 6/ε is added to each Tⱼ: a number of units below that looks like none, and without it an empty tail of
-candidates would score almost as well as the best one. Both numbers were chosen on made-up tables (`bench/limits.py`).
+    uⱼ = max(0, α·(N(Rⱼ) - Tⱼ), β·(Tⱼ₋₁ - N(Rⱼ₋₁))),   α + β = 1,   α, β ≥ 0.
 
-**Privacy.** One unit that comes, goes or changes its rows moves every N(R) by at most 1, so every score moves by at
-most 1: it is a maximum of functions that do. For two neighbouring tables ln(pⱼ/pⱼ') = ε(sⱼ - sⱼ')/2 - ln(Z/Z'), and the
-first term is in [-ε/2, ε/2] for all j. So the privacy loss is in an interval of length ε, whatever the cⱼ are
-(`BoundedRange`; Durfee and Rogers, NeurIPS 2019, for cⱼ = 0). That covers "add/remove" and "change one". With shares of
-units (`unit_sizes`) N(R) is a sum of numbers from 0 to 1, one for each unit, and moves by at most 1 as well.
+The second term counts the units for which Rⱼ is too small, and the third those for which a smaller reach would do; R₀
+has no third term. If an error is given in place of ε, the noise is the same for every reach, and Tⱼ = G·b/Rⱼ: the reach
+that is best at the ε that it costs. The cⱼ ≥ 0 are public constants, close to 2.5·ln Rⱼ. They keep a reach that is far
+too large unlikely, whose noise would be worse than any cut.
 
-**On real bits.** N is a sum of integers of the engine, T and the cⱼ are public rationals, and `choose_exp` draws
+**Caution.** A number of units that is small compared with 1/ε looks like none. So the law can be cautious: add 7/ε to
+each Tⱼ and let β = ½, so that a reach that perhaps no unit exceeds is rarely chosen. With one group, T is about one
+unit, and 7/ε units in its place cut far more rows than their noise is worth: there β = 0, nothing is added, and
+c₀ = 0 is 3 less than the other constants, for tables in which a unit has one row. In between, β = g/2, the number added
+is 7·g/ε and the difference 3·(1 - g), where g grows from 0 for one group to 1 for 12 groups or more. All these numbers
+were chosen by computing the expected errors on ten made-up tables, among them those of `bench/limits.py`.
+
+**Privacy.** Let N and N' be of two neighbouring tables. All differences N'(R) - N(R) are in one interval [-x, y] with
+x, y ≥ 0 and x + y ≤ 1. Each unit adds its share w (1, or less with `unit_sizes`) to every N(R) with R < n, where n is
+its number of rows. If a unit comes or goes, the differences are 0 and w, or 0 and -w. If (n, w) becomes (n', w'), they
+are 0, w' - w, and w' if n < n' or -w if n > n'. The interval from the least to the largest of these is at most as long
+as the larger of w and w'. Now α·(N - T) moves within [-αx, αy] and β·(T - N) within [-βy, βx]. A maximum moves by no
+more than the largest and no less than the smallest movement of its terms, so uⱼ' - uⱼ is within [-max(αx, βy),
+max(αy, βx)] for all j. That interval has one of the lengths αx + αy ≤ α, αx + βx = x, βy + αy = y and βy + βx ≤ β: at
+most 1. The privacy loss ln(pⱼ/pⱼ') = ε·(uⱼ' - uⱼ) - ln(Z/Z') is therefore in an interval of length ε, whatever the cⱼ
+and Tⱼ are (`BoundedRange`; Durfee and Rogers, NeurIPS 2019, for α = β and cⱼ = 0). That covers "add/remove" and
+"change one".
+
+**On real bits.** N is a sum of integers of the engine, T, α, β and the cⱼ are public rationals, and `choose_exp` draws
 exactly with rational exponents.
 
 **Then the answer.** Its law depends on the reach that was drawn, so the two parts compose as guarantees: the ε or ρ of
@@ -42,9 +56,9 @@ from tacit.guarantees.events import BoundedRange, to_json
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.noise.choice import choose_exp
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Measure, Plan
+from tacit.query.plan import Aggregate, Measure, Plan
 from tacit.query.policy.column_values import LARGEST_BOUND
-from tacit.query.unit_sizes import EDGES, LARGEST_SHARED, size_plan
+from tacit.query.unit_sizes import EDGES, LARGEST_SHARED, limited_by, size_plan
 
 CANDIDATES: Final = tuple(edge for edge in EDGES if edge <= LARGEST_BOUND)
 """The reaches that can be chosen."""
@@ -55,9 +69,10 @@ GUESSED_GROUPS: Final = 50
 _SHARP = 1024
 _STEEP = 2.5
 _PENALTIES: Final = tuple(Fraction(round(_STEEP * log(reach) * _SHARP), _SHARP) for reach in CANDIDATES)
-_MARGIN = 6
+_MARGIN = 7
+_HEAD_START = 3
+_MANY_GROUPS = 12
 _MOST_UNITS = 10**7
-_ON_SQUARES = ("var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "corr")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +80,14 @@ class ReachChoice:
     """The choice of the reach for one query, before the data is read.
 
     `plan` is the histogram that it reads, `epsilon` the length of the interval of its privacy loss, `targets` has T for
-    each of the `candidates`.
+    each of the `candidates`, and `caution` is g.
     """
 
     plan: Plan
     epsilon: Fraction
     candidates: tuple[int, ...]
     targets: tuple[Fraction, ...]
+    caution: Fraction
 
     @property
     def event(self) -> BoundedRange:
@@ -81,28 +97,48 @@ class ReachChoice:
     @property
     def resolution(self) -> int:
         """The number of units above 1 row, more than T, at which a reach of 2 becomes as likely as a reach of 1."""
-        return ceil((_MARGIN + 2 * _PENALTIES[1]) / self.epsilon)
+        return ceil((_MARGIN * self.caution + self._cost(2) / self._late) / self.epsilon)
+
+    @property
+    def _early(self) -> Fraction:
+        """β: the weight of a unit for which a smaller reach would do."""
+        return self.caution / 2
+
+    @property
+    def _late(self) -> Fraction:
+        """α: the weight of a unit for which the reach is too small."""
+        return 1 - self._early
+
+    @property
+    def by_rows(self) -> bool:
+        """True if the reach limits the rows of a unit; else it limits the groups."""
+        return self.plan.bundles[0].measures[0].per == "size"
+
+    def _cost(self, reach: int) -> Fraction:
+        """Return the constant c of a reach."""
+        start = 0 if reach == 1 else _HEAD_START * (1 - self.caution)
+        return _PENALTIES[CANDIDATES.index(reach)] + start
 
     def record(self, reach: int) -> dict[str, object]:
         """Return the choice and its result, for a receipt."""
+        more = "with more rows" if self.by_rows else "in more groups"
         return {
             "reach": reach,
-            "law": "exponential mechanism on the number of units with more rows",
+            "law": f"exponential mechanism on the number of units {more}",
             "units_that_it_can_tell": self.resolution,
             "event": to_json(self.event),
         }
 
     def exponents(self, sizes: Sequence[int]) -> list[Fraction]:
-        """Return ε·sⱼ/2 - cⱼ of every candidate, from the integers of the histogram."""
+        """Return -ε·uⱼ - cⱼ of every candidate, from the integers of the histogram."""
         steps = 1 << self.plan.bundles[0].measures[0].fraction_bits
-        places = [EDGES.index(reach) for reach in self.candidates]
-        above = [Fraction(sum(sizes[place + 1 :]), steps) for place in places]
-        scores = []
-        for j, target in enumerate(self.targets):
-            early = self.targets[j - 1] - above[j - 1] if j else Fraction(0)
-            scores.append(-max(Fraction(0), above[j] - target, early))
-        costs = [_PENALTIES[CANDIDATES.index(reach)] for reach in self.candidates]
-        return [self.epsilon * score / 2 - cost for score, cost in zip(scores, costs, strict=True)]
+        above = [Fraction(sum(sizes[EDGES.index(reach) + 1 :]), steps) for reach in self.candidates]
+        exponents = []
+        for j, reach in enumerate(self.candidates):
+            too_small = self._late * (above[j] - self.targets[j])
+            too_large = self._early * (self.targets[j - 1] - above[j - 1]) if j else Fraction(0)
+            exponents.append(-self.epsilon * max(Fraction(0), too_small, too_large) - self._cost(reach))
+        return exponents
 
     def choose(self, sizes: Sequence[int], bits: BitSource = SYSTEM) -> int:
         """Return a reach, drawn by the law of this module."""
@@ -126,15 +162,20 @@ def reach_choice(
     """
     _, measure = _leading(plan)
     groups = GUESSED_GROUPS if plan.cells is None else plan.cells
+    if limited_by(plan) == "groups":  # a larger reach than all groups changes nothing
+        candidates = tuple(reach for reach, last in zip(candidates, (0, *candidates), strict=False) if last < groups)
     target = Fraction(groups * noise_a_row(plan, noise))
     own = plan.table.reach or 1  # `target` is G·b/own if the noise b is fixed
-    margin = _MARGIN / epsilon
+    caution = Fraction(min(groups, _MANY_GROUPS) - 1, _MANY_GROUPS - 1)
+    margin = _MARGIN * caution / epsilon
     targets = tuple((target * own / reach if fixed else target) + margin for reach in candidates)
-    choice = ReachChoice(plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets)
+    choice = ReachChoice(
+        plan=size_plan(plan, measure), epsilon=epsilon, candidates=candidates, targets=targets, caution=caution
+    )
     if choice.resolution > _MOST_UNITS:
         raise InvalidError(
-            "The part of the cost that chooses the reach is too small: the choice would be pure chance, accurate to "
-            f"about {choice.resolution:,} units.",
+            "The part of the cost that chooses the reach is too small: the choice would be pure chance. It could not "
+            f"tell {choice.resolution:,} units from none.",
             argument="reach",
             hint="Use a larger cost or a larger share, or give reach as a number.",
         )
@@ -148,21 +189,25 @@ def noise_a_row(plan: Plan, noise: Sequence[NoiseLaw]) -> float:
     return _mean_absolute(noise[index]) / (bundle.total or bundle.contribution)
 
 
-def answerable(attempt: Callable[[int], object], plan: Plan) -> tuple[int, ...]:
-    """Return the candidates at which an attempt, such as pricing the query, is not refused.
+def leading_aggregate(plan: Plan) -> Aggregate | None:
+    """Return the aggregate that decides: the first count, or else the first aggregate; None without aggregates."""
+    counted = [aggregate for aggregate in plan.aggregates if aggregate.ask.function in ("count", "table_count")]
+    return next(iter([*counted, *plan.aggregates]), None)
+
+
+def answerable(attempt: Callable[[int], object]) -> tuple[int, ...]:
+    """Return the candidates up to the largest at which an attempt, such as pricing the query, is not refused.
 
     The smallest is attempted first, and its error is raised. A larger reach needs larger integers and more noise, so a
-    bisection finds the largest one. Squares and products are on a grid that depends on the reach, and there each
-    candidate is attempted.
+    bisection finds the largest one. Grids become coarser by steps as the reach grows, so that a reach just below such a
+    step can be refused although a larger one is not. If such a reach is drawn, `choosing.settle` takes a smaller one.
     """
     attempt(CANDIDATES[0])
     low, high = 0, len(CANDIDATES)  # `low` is answered, `high` is not
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _passes(attempt, CANDIDATES[middle]) else (low, middle)
-    if not any(aggregate.ask.function in _ON_SQUARES for aggregate in plan.aggregates):
-        return CANDIDATES[: low + 1]
-    return tuple(reach for reach in CANDIDATES if _passes(attempt, reach))
+    return CANDIDATES[: low + 1]
 
 
 def _passes(attempt: Callable[[int], object], reach: int) -> bool:
@@ -174,16 +219,16 @@ def _passes(attempt: Callable[[int], object], reach: int) -> bool:
 
 
 def _leading(plan: Plan) -> tuple[int, Measure | None]:
-    """Return the bundle that decides, and its measure if a unit adds a share: a count, or else the first sum."""
-    counted = [aggregate for aggregate in plan.aggregates if aggregate.ask.function in ("count", "table_count")]
-    if counted or not plan.aggregates:
-        return (counted[0].bundles[0] if counted else 0), None
-    index = plan.aggregates[0].bundles[0]
+    """Return the bundle of the aggregate that decides, and its measure if it is a sum to which a unit adds a share."""
+    leader = leading_aggregate(plan)
+    if leader is None:
+        return 0, None
+    index = leader.bundles[0]
     measure = plan.bundles[index].measures[0]
     low, high = measure.extremes
     one_sign = measure.per == "row" and measure.bins == 1 and (low >= 0 or high <= 0) and low != high
     shared = one_sign and max(abs(low), abs(high)) <= LARGEST_SHARED
-    return index, (measure if shared and plan.aggregates[0].ask.function == "sum" else None)
+    return index, (measure if shared and leader.ask.function == "sum" else None)
 
 
 def _mean_absolute(law: NoiseLaw) -> float:

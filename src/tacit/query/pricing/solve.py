@@ -4,10 +4,11 @@ Aggregates that are computed from the same bundles form a component. The errors 
 its bundles alone, and fall as its share of the cost grows. So the least amount that each component needs is found
 first, by bisection: ε of Laplace noise, or for Gaussian noise the precision 1/variance for each unit of squared
 sensitivity. Both add up over components. So the least total cost is their sum, and the components' shares of it become
-the bundles' weights. Then the whole query is priced like any other, and the least ε (or ρ) of four digits is found for
-which every error is met. This is done for aggregates that share their sums and for each alone (see `measure_sharing`),
-and the cheaper plan is used. If the query measures what its reach cuts, that keeps its share of the cost, and the
-errors are those of the answers without it.
+the bundles' weights. Then the whole query is priced like any other, and the least ε (or ρ) of five digits is found, up
+to a part in 10^5, for which every error is met. This is done for aggregates that share their sums and for each alone
+(see `measure_sharing`), for quantiles of one tree and for drawn ones (see `quantile_method`), and the cheapest plan is
+used. If the query measures what its reach cuts, that keeps its share of the cost, and the errors are those of the
+answers without it.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from tacit.query.pricing.price import Cost, Price, noise_of, price
 from tacit.query.refusals import refused
 
 _LEAST, _MOST = Fraction(1, 10**9), Fraction(10**6)
-_CLOSE = Fraction(2001, 2000)
-_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
+_CLOSE, _CLOSEST = Fraction(2001, 2000), Fraction(10**5 + 1, 10**5)
+_DIGITS = Context(prec=5, rounding=ROUND_CEILING)
 
 ErrorTargets = Mapping[str, Fraction]
 """The largest error of each output."""
@@ -79,7 +80,7 @@ def _target(error: object) -> Fraction:
     return number
 
 
-_NEVER = ("min", "max", "corr")
+_NEVER = ("min", "max", "drawn_min", "drawn_max", "corr")
 """Aggregates whose error depends on the distribution of the values, for a group of any size."""
 
 
@@ -95,6 +96,11 @@ def _check_all(plan: Plan, noisy: Mapping[str, Noisy], targets: ErrorTargets) ->
             )
     for name, target in targets.items():
         aggregate = plan.aggregates[noisy[name].place]
+        if aggregate.ask.function == "mode":
+            raise refused(
+                f"{aggregate.sql} is a category, which has no error",
+                "Use epsilon= instead; the plan states how many rows it may be short of the most frequent value.",
+            )
         if aggregate.ask.function in _NEVER:
             raise refused(
                 f"The error of {aggregate.sql} depends on the distribution of the values, which is private, so it "
@@ -111,7 +117,13 @@ def _check_all(plan: Plan, noisy: Mapping[str, Noisy], targets: ErrorTargets) ->
 
 
 def solve(
-    plan: Plan, cost: Cost, *, confidence: float, assume: int | None = None, by_rho: bool = False
+    plan: Plan,
+    cost: Cost,
+    *,
+    confidence: float,
+    assume: int | None = None,
+    by_rho: bool = False,
+    others: Sequence[Plan] = (),
 ) -> tuple[Plan, Price]:
     """Return the plan, its bundles weighted as the errors need it, and the cheapest price that meets them.
 
@@ -122,12 +134,14 @@ def solve(
             among them.
         assume: the number of units that a group is assumed to have, for errors that depend on it.
         by_rho: whether the budget is in zCDP, so that ρ is solved for.
+        others: other plans of the same query, for example with drawn quantiles.
     """
     targets = read_errors(plan, cost.error)
     slack = to_fraction(0 if cost.delta is None else cost.delta, "delta", "a number from 0 to below 1")
     laws: list[Law] = ["gaussian"] if by_rho else ["laplace", "gaussian"] if slack > 0 else ["laplace"]
-    alone = without_sharing(plan)
-    forms = [plan] if alone == plan else [plan, alone]
+    forms: list[Plan] = []
+    for each in (plan, *others):
+        forms += [form for form in (each, without_sharing(each)) if form not in forms]
     problems = [_Errors(form, targets, confidence, assume) for form in forms]
     solutions = [problem.cheapest(law, slack, by_rho=by_rho) for problem in problems for law in laws]
     feasible = [solution for solution in solutions if solution is not None]
@@ -172,7 +186,7 @@ class _Errors:
             return result if all(self._met(index, result.noise) for index in self.targets) else None
 
         start = sum(amounts.values(), Fraction(0))
-        size = _least_of(lambda size: priced(size) is not None, start)
+        size = _least_of(lambda size: priced(size) is not None, start, _CLOSEST)
         if size is None:
             return None
         size = _rounded(size)
@@ -222,8 +236,8 @@ def _by_weight(bundles: Sequence[Bundle], indices: Sequence[int]) -> dict[int, F
     return {index: bundles[index].weight / total for index in indices}
 
 
-def _least_of(met: Callable[[Fraction], bool], start: Fraction) -> Fraction | None:
-    """Return an amount that is met and at most 1.0005 times the least one; None if no amount up to 10^6 is met."""
+def _least_of(met: Callable[[Fraction], bool], start: Fraction, close: Fraction = _CLOSE) -> Fraction | None:
+    """Return an amount that is met and at most `close` times the least one; None if no amount up to 10^6 is met."""
     high = min(max(start, _LEAST), _MOST)
     while not met(high):
         high *= 2
@@ -232,7 +246,7 @@ def _least_of(met: Callable[[Fraction], bool], start: Fraction) -> Fraction | No
     low = high / 2
     while low > _LEAST and met(low):
         low, high = low / 2, low
-    while high / low > _CLOSE:
+    while high / low > close:
         middle = _simple((low + high) / 2)
         low, high = (low, middle) if met(middle) else (middle, high)
     return high
@@ -244,17 +258,21 @@ def _simple(number: Fraction) -> Fraction:
 
 
 def _rounded(size: Fraction) -> Fraction:
-    """Return the next number of four digits.
+    """Return the next number of five digits.
 
     >>> _rounded(Fraction(1, 3)), _rounded(Fraction(12))
-    (Fraction(1667, 5000), Fraction(12, 1))
+    (Fraction(16667, 50000), Fraction(12, 1))
     """
     return Fraction(_DIGITS.divide(Decimal(size.numerator), Decimal(size.denominator)))
 
 
 def _out_of_reach(errors: _Errors) -> TacitError:
     """Return the error for targets that no ε meets; for a ratio the usual reason is a missing `assume`."""
-    others = [each for each in errors.plan.aggregates if each.ask.function not in ("count", "count_units", "sum")]
+    others = [
+        each
+        for each in errors.plan.aggregates
+        if each.ask.function not in ("count", "count_units", "sum") and each.ask.size is None
+    ]
     if others and errors.assume is None:
         return refused(
             f"The error of {others[0].sql} depends on the number of units in a group, which is private",

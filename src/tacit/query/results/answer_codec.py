@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from tacit.query.aggregates import estimates
-from tacit.query.aggregates.margins import Fitted
+from tacit.query.aggregates.margins import FITTED, Fitted
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Value
 from tacit.query.histograms import pack
@@ -70,17 +70,18 @@ def _cell(answer: Release, cell: Cell) -> dict[str, object]:
     }
     lower = [index for index, (bundle, law) in enumerate(pairs) if bundle.noise != law]
     centers = [bundle.center if isinstance(bundle, Fitted) else None for bundle, _ in pairs]
+    record |= {"rest": True} if any(isinstance(bundle, Fitted) and bundle.rest for bundle, _ in pairs) else {}
     return record | ({"lower": lower} if lower else {}) | ({"centers": centers} if any(centers) else {})
 
 
 def _read_cell(record: Mapping[str, Any], plan: Plan, price: Price) -> Cell:
     lower, centers = record.get("lower", ()), record.get("centers") or [None] * len(plan.bundles)
-    fitted = any(aggregate.ask.function == "table_count" for aggregate in plan.aggregates)
+    fitted = any(aggregate.ask.function in FITTED for aggregate in plan.aggregates)
     released: list[Released] = []
     for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True)):
         integers, noise = pack(record["integers"][index]), _lower_limit(law) if index in lower else law
         if fitted and index == len(plan.bundles) - 1:
-            released.append(Fitted(bundle, integers, noise, centers[index] or 0.0))
+            released.append(Fitted(bundle, integers, noise, centers[index] or 0.0, record.get("rest", False)))
         else:
             released.append(Released(bundle, integers, noise))
     return Cell(tuple(_read_key(key) for key in record["keys"]), tuple(released), estimates(plan, released))

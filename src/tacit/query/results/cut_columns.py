@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.cut import uncut_estimate, uncut_interval
+from tacit.query.aggregates.possible_values import clipped, cut_values
 from tacit.query.aggregates.statistic import ConfidenceLevel, Released
 from tacit.query.expressions import Value
 from tacit.query.plan import Aggregate, Grouped, Noisy, Plan
@@ -46,16 +47,17 @@ def _of_aggregate(
     """Return what is not counted of one aggregate, and the aggregate with it."""
     statistic, ask = STATISTICS[aggregate.ask.function], aggregate.ask
     pairs = [(released[aggregate.bundles[0]], released[aggregate.cut or 0]) for released in cells]
+    possible = cut_values(plan, aggregate)
     cut = AnswerColumn(
         f"{name}_not_counted",
         statistic.kind(ask),
         tuple(statistic.estimate(ask, [part]) for _, part in pairs),
-        tuple(statistic.interval(ask, [part], confidence) for _, part in pairs),
+        tuple(clipped(statistic.interval(ask, [part], confidence), possible) for _, part in pairs),
     )
     uncut = AnswerColumn(
         f"{name}_up_to_{plan.cap}",
         statistic.kind(ask),
         tuple(uncut_estimate(aggregate, *pair) for pair in pairs),
-        tuple(uncut_interval(aggregate, *pair, confidence) for pair in pairs),
+        tuple(clipped(uncut_interval(aggregate, *pair, confidence), possible) for pair in pairs),
     )
     return [cut, uncut]

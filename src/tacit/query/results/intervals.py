@@ -1,8 +1,10 @@
 """Intervals for outputs that are computed from released values.
 
 Each aggregate has an interval. For a function of k aggregates each interval gets the confidence 1 - (1-c)/k, so that
-all of them hold together with confidence c (the union bound). Then the function's range over these intervals holds its
-value. If a function's range is not known, there is no interval.
+all of them hold together with confidence c (the union bound); aggregates without noise do not count. Then the
+function's range over these intervals holds its value. If a function's range is not known, or one of its aggregates has
+no interval, there is no interval. A category that is drawn, and what is computed from it, has no interval either.
+Intervals of aggregates are within the values that are possible (`aggregates.possible_values`).
 
 If HAVING or LIMIT chooses groups by noisy values, one of m groups that could have been returned gets c = 1 - β/m: all m
 intervals of an output then hold together with probability at least 1 - β, for any choice of groups. `noisy_filters`
@@ -16,11 +18,16 @@ from math import ceil, exp, floor, inf, isinf, isnan, log, sqrt
 
 from tacit.errors import bad_value
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.drawn_quantile import without_interval
+from tacit.query.aggregates.mode import is_mode
+from tacit.query.aggregates.possible_values import clipped, possible_values
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.expressions.numbers import round_half_up
+from tacit.query.formatting import listed
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each
+from tacit.safe_text import visible
 
 
 def read_confidence(value: object) -> float:
@@ -35,17 +42,31 @@ def interval(
 ) -> Interval | None:
     """Return an interval for one output in one cell, or None."""
     aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
-    if not aggregates:
+    if not aggregates or lacks_interval(plan, output) or is_mode(plan, output):
         return None
-    each = confidence_each(confidence, len(aggregates))
+    each = confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in aggregates))
     intervals = {index: _aggregate_interval(plan, index, released, each) for index in aggregates}
     return _range(output, intervals, keys)
+
+
+def lacks_interval(plan: Plan, output: Output) -> bool:
+    """Return whether an output is computed from a quantile that is drawn without an interval."""
+    return any(isinstance(part, Noisy) and without_interval(plan.aggregates[part.place].ask) for part in _parts(output))
+
+
+def no_interval_note(plan: Plan) -> str | None:
+    """Return a note on columns whose quantiles are drawn without intervals; None without such columns."""
+    names = [name for name, output in plan.outputs if lacks_interval(plan, output)]
+    if not names:
+        return None
+    return visible(f"{listed(names)} {'has no interval' if len(names) == 1 else 'have no intervals'}: intervals=False.")
 
 
 def _aggregate_interval(plan: Plan, index: int, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
     aggregate = plan.aggregates[index]
     bundles = [released[i] for i in aggregate.bundles]
-    return STATISTICS[aggregate.ask.function].interval(aggregate.ask, bundles, confidence)
+    ends = STATISTICS[aggregate.ask.function].interval(aggregate.ask, bundles, confidence)
+    return clipped(ends, possible_values(plan, aggregate))
 
 
 def _parts(output: Output) -> list[Output]:
@@ -68,12 +89,18 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
             return _point(value)
         case Computed(function=function, arguments=arguments, kind=kind):
             ranges = [_range(argument, intervals, keys) for argument in arguments]
-            rule = _RULES.get(f"cast to {kind}" if function == "cast" else function)
-            if function in ("least", "greatest") and any(map(_may_be_null, arguments)):
-                rule = _hull
-            if rule is None or any(part is None for part in ranges):
+            known = [part for part in ranges if part is not None]
+            if len(known) < len(ranges):
                 return None
-            return _ordered(rule([part for part in ranges if part is not None]))
+            if function in ("least", "greatest") and any(map(_may_be_null, arguments)):
+                return _ordered(_hull(known))
+            return output_range(f"cast to {kind}" if function == "cast" else function, known)
+
+
+def output_range(function: str, ranges: list[Interval]) -> Interval | None:
+    """Return the range of a function over ranges of its arguments, which are not NULL; None if it is not known."""
+    rule = _RULES.get(function)
+    return None if rule is None else _ordered(rule(ranges))
 
 
 def _may_be_null(output: Output) -> bool:
@@ -110,10 +137,17 @@ def _multiply(parts: list[Interval]) -> Interval:
 
 def _divide(parts: list[Interval]) -> Interval | None:
     low, high = parts[1]
-    if low <= 0 <= high:
+    if low < 0 < high or low == high == 0:
         return -inf, inf
-    ends = [0.0 if isinf(x) and isinf(y) else x / y for x in parts[0] for y in (low, high)]
+    ends = [_quotient(x, y, -1 if low < 0 else 1) for x in parts[0] for y in (low, high)]
     return min(ends), max(ends)
+
+
+def _quotient(x: float, y: float, sign: int) -> float:
+    """Return x/y; if y is 0, the limit for a y of this sign, because x/0 itself is NULL."""
+    if y == 0:
+        return 0.0 if x == 0 else inf if (x > 0) == (sign > 0) else -inf
+    return 0.0 if isinf(x) and isinf(y) else x / y
 
 
 def _absolute(parts: list[Interval]) -> Interval:

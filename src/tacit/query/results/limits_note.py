@@ -1,12 +1,14 @@
-"""One sentence on what the limits of a unit and the bounds of values leave out of an answer.
+"""Sentences on what an answer leaves out: rows in no listed group, rows beyond limits, values beyond bounds.
 
-Intervals are for the data within these limits. So the sentence is shown wherever numbers are shown: under printed
-answers, in HTML and charts, in JSON and in receipts.
+Intervals are for the data within these limits. So the sentences are shown wherever numbers are shown: under printed
+answers, in HTML and charts, in JSON and in receipts. Warnings are about bounds that were to be chosen but were not
+found: then the numbers may be useless, so a warning is shown above them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tacit.query.aggregates.cut import cut_share
 from tacit.query.expressions import columns
@@ -15,15 +17,40 @@ from tacit.query.plan import Noisy, Plan
 from tacit.query.pricing.noisy_filters import is_noisy
 from tacit.safe_text import visible
 
+NOT_FOUND = "No bounds of"
+"""The first words of a warning."""
+
+
+def not_counted(plan: Plan) -> list[str]:
+    """Return the sentences on what the numbers of an answer leave out."""
+    return [note for note in (keys_note(plan), limits_note(plan)) if note is not None]
+
+
+def keys_note(plan: Plan) -> str | None:
+    """Return which rows are in no group because their keys are not listed; None if all rows have a group."""
+    if plan.adds_up:  # every row is in one of the cells; `size_note` says in which
+        return None
+    keys = [key for key in plan.keys if key.values is not None]
+    others = [key.name for key in keys if key.expression.kind != "boolean" or not {True, False} <= set(key.listed)]
+    nulls = [key.name for key in keys if None not in key.listed]
+    parts = [
+        *([f"rows with another {' or '.join(others)}"] if others else []),
+        *([f"rows where {' or '.join(nulls)} is NULL"] if nulls else []),
+    ]
+    if not parts:
+        return None
+    text = ", and ".join(parts)
+    return visible(f"{text[0].upper()}{text[1:]}{',' if len(parts) > 1 else ''} are not counted.")
+
 
 def limits_note(plan: Plan) -> str | None:
-    """Return what the numbers of an answer leave out; None if each row is a unit, or if nothing is limited."""
+    """Return what limits and bounds leave out of an answer; None if each row is a unit, or if nothing is limited."""
     unit = plan.table.unit
     if unit is None:
         return None
     limits, clipped = _limits(plan), _clipped(plan)
     each = [f"each {unit} counts {listed(limits)}"] if limits else []
-    nouns = [*(["rows"] if limits else []), *(["amounts"] if clipped else [])]
+    nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
     if not nouns:
         return None
     text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
@@ -32,21 +59,34 @@ def limits_note(plan: Plan) -> str | None:
 
 
 def choice_notes(context: Mapping[str, object]) -> list[str]:
-    """Return what was chosen privately for an answer, and a warning about bounds that were not found."""
+    """Return what was chosen privately for an answer."""
     chosen = context.get("limits_chosen")
     if not isinstance(chosen, Mapping):
         return []
     lines = [f"reach = {chosen['reach']:,} was chosen privately."] if "reach" in chosen else []
-    for name, found in chosen.get("bounds", {}).items():
-        low, high = found["bounds"]
-        if found["found"]:
-            lines.append(f"The bounds {low} … {high} of {name} were chosen privately.")
-        else:
-            lines.append(
-                f"Careful: no bounds of {name} were found at this cost, so {low} … {high} were used. Values beyond "
-                "them are clipped, and the result may be far from the truth."
-            )
+    lines += [
+        f"The bounds {' … '.join(choice['bounds'])} of {name} were chosen privately."
+        for name, choice in chosen.get("bounds", {}).items()
+        if choice["found"]
+    ]
     return [visible(line) for line in lines]
+
+
+def warnings(context: Mapping[str, object]) -> list[str]:
+    """Return a warning for each column whose bounds were to be chosen but were not found."""
+    chosen = context.get("limits_chosen")
+    choices = chosen.get("bounds", {}) if isinstance(chosen, Mapping) else {}
+    return [visible(_warning(name, choice)) for name, choice in choices.items() if not choice["found"]]
+
+
+def _warning(name: str, choice: Mapping[str, Any]) -> str:
+    ends, fact = " … ".join(choice["bounds"]), f"{NOT_FOUND} {name} were found at this cost."
+    if choice["declared"]:
+        return f"{fact} The answer uses those of the policy, {ends}; values beyond them are clipped."
+    return (
+        f"{fact} The answer uses {ends}, which has nothing to do with the data: all values beyond are clipped, and the "
+        f"numbers may be far from the truth. Spend more on the query, or give bounds of {name}."
+    )
 
 
 def cut_notes(plan: Plan) -> list[str]:
@@ -55,8 +95,8 @@ def cut_notes(plan: Plan) -> list[str]:
     if cap is None or reach is None:
         return []
     measured = (
-        f"Measured with {plain(float(cut_share(plan)))} of the cost: up to {cap - reach:,} more rows of each {unit} "
-        f"(not_counted), and the answer with them (up_to_{cap})."
+        f"Columns that end in not_counted estimate what rows {reach + 1:,} to {cap:,} of each {unit} would add. Those "
+        f"that end in up_to_{cap} are the answer with them. This takes {plain(float(cut_share(plan)))} of the cost."
     )
     others = uncorrected(plan)
     more = [f"The cut of {listed(others)} cannot be measured: only a count or a sum of rows can be corrected."]
@@ -85,8 +125,14 @@ def _limits(plan: Plan) -> list[str]:
     if table.reach is not None and kinds & {"row", "value"}:
         limits.append(f"as at most {_some(table.reach, noun)}{'' if table.max_rows is None else ' in all'}")
     elif table.reach is not None and not plan.open and plan.groups > table.reach:
-        limits.append(f"as at most {_some(table.reach, 'unit')} in all groups together")
+        limits.append(f"as at most {table.reach:,} in all groups together")
     return limits
+
+
+def _counted(plan: Plan) -> str:
+    """Return what limits leave out: rows, or values or groups if the query counts nothing else."""
+    kinds = {measure.per for bundle in plan.bundles for measure in bundle.measures}
+    return "rows" if "row" in kinds else "values" if "value" in kinds else "groups"
 
 
 def _clipped(plan: Plan) -> list[str]:

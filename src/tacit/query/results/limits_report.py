@@ -16,6 +16,7 @@ The second term keeps a reach that is far too large from being taken by chance.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,9 +35,10 @@ from tacit.query.formatting import percent, plain, spell
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.policy.column_values import LARGEST_BOUND
+from tacit.query.results.limits_subject import LimitsSubject
 from tacit.query.results.release import Release
 from tacit.query.results.table import Table
-from tacit.query.unit_sizes import SHOWN_EDGES
+from tacit.query.unit_sizes import SHOWN_BINS, SHOWN_EDGES
 from tacit.safe_text import as_html, visible
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 _CLOSE = 0.5
 _STRICT = 100
+_WHOLE = 1000
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class LimitsReport:
     """The units and rows that each reach would cut, with intervals, and the reach that errs least.
 
     `release` holds the noisy histograms. `noise_a_row` is the mean absolute noise of a group of the answer for each row
-    of the reach, `groups` the number of its groups, and `spend` the cost of the answer that this is for.
+    of the reach, `groups` the number of its groups, and `spend` the cost of the answer that this is for. `subject` says
+    what is limited: rows, or groups if the query counts units. Names with "rows" then stand for groups.
     """
 
     release: Release
@@ -59,6 +63,7 @@ class LimitsReport:
     groups: int
     spend: PureDP | ApproxDP | ZCDP
     confidence: float
+    subject: LimitsSubject
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
@@ -70,21 +75,27 @@ class LimitsReport:
         """The guarantee and the noise as JSON."""
         return self.release.receipt
 
+    @property
+    def repeated(self) -> bool:
+        """True if the ledger had recorded the histograms, so that they cost nothing this time."""
+        return self.release.repeated
+
     @cached_property
     def reach(self) -> int:
         """The reach that errs least."""
         target, rows = self.groups * self.noise_a_row, self._rows
-        candidates = [edge for edge in SHOWN_EDGES if edge <= LARGEST_BOUND]
+        candidates = [edge for edge in SHOWN_EDGES[: rows.edges] if edge <= LARGEST_BOUND]
         missing = [
             max(0.0, rows.above(j) - target, target - rows.above(j - 1) if j else 0.0) for j in range(len(candidates))
         ]
-        scores = [d / (_CLOSE * rows.deviation(j)) + 2 * log(candidates[j]) for j, d in enumerate(missing)]
+        scores = [rows.surprise(j, d) + 2 * log(candidates[j]) for j, d in enumerate(missing)]
         best: int = candidates[scores.index(min(scores))]
         return best
 
     @property
     def _rows(self) -> _Sizes:
-        return _Sizes.of(self.release, 0, self.confidence)
+        most = None if self.subject.noun == "row" else self.groups
+        return _Sizes.of(self.release, 0, self.confidence, most)
 
     @cached_property
     def table(self) -> Table:
@@ -101,7 +112,7 @@ class LimitsReport:
     def _line(self, rows: _Sizes, j: int) -> tuple[float | None, ...]:
         reach, above = SHOWN_EDGES[j], [round(x) for x in rows.interval_above(j)]
         noise = self.noise_a_row * reach
-        if j >= rows.cap:
+        if j >= rows.cap and not rows.is_last(j):
             return (reach, *above, None, None, None, noise, None, None)
         cut = rows.cut(j)
         missed = cut[0] / self.groups
@@ -111,48 +122,74 @@ class LimitsReport:
     def groups_table(self) -> Table | None:
         """For each number of groups: the units that are in more, with an interval; None without listed groups."""
         if len(self.release.plan.bundles) == 1:
-            return None
-        sizes = _Sizes.of(self.release, 1, self.confidence)
+            return None  # there is one group, or `table` is about groups
+        sizes = _Sizes.of(self.release, 1, self.confidence, self.groups)
         lines = [(SHOWN_EDGES[j], *(round(x) for x in sizes.interval_above(j))) for j in range(sizes.cap + 1)]
         return Table(("groups", *_COLUMNS[1:4]), ("integer",) * 4, tuple(zip(*lines, strict=True)))
 
     @property
     def why(self) -> str:
-        """The reason for the recommended reach, in one sentence."""
+        """The recommended reach and the reason for it."""
         row = self.table.dicts()[SHOWN_EDGES.index(self.reach)]
-        units = f"{row['units_above']:,} units ({row['units_above_low']:,} to {row['units_above_high']:,})"
-        lost = "how many rows they lose is not known and may be many"
-        if row["rows_cut"] is not None:
-            most = SHOWN_EDGES[self._rows.cap]
-            together = f"lose about {row['rows_cut']:,} rows together (up to {most:,} rows a unit)"
-            lost = f"they {together}, {_some(row['cut'])} a group on average"
+        group = "" if self.groups == 1 else " in a group"
         return (
-            f"Use reach = {self.reach:,}. About {units} have more rows; {lost}. The mean noise is "
-            f"{_some(row['noise'])} a group. A larger reach would probably add more noise than it saves."
+            f"Use reach = {self.reach:,} for an answer that costs {spell(self.spend)}. {self._lost(row)} "
+            f"The mean noise{group} is {_some(row['noise'])} {self.subject.errors}."
+            + ("" if row["units_above_high"] == 0 else " A larger reach would probably add more noise than it saves.")
         )
+
+    def _lost(self, row: Mapping[str, Value]) -> str:
+        """Return how many units are above the recommended reach, and what they lose."""
+        noun, share = self.subject.noun, percent(self.confidence)
+        if row["units_above_high"] == 0:
+            return f"No unit is in more than {self.groups:,} groups."
+        units = f"Units {self._more}: about {row['units_above']:,} ({share} interval {_ends(row, 'units_above')})."
+        if row["rows_cut"] is None:
+            return f"{units} How many {noun}s they lose is not known and may be many."
+        each = "" if self.groups == 1 else f", {_some(row['cut'])} a group on average"
+        cap = f"up to {SHOWN_EDGES[self._rows.cap]:,} a unit"
+        ends = f"{share} interval {_ends(row, 'rows_cut')}"
+        return f"{units} They lose about {row['rows_cut']:,} {noun}s ({ends}; {cap}){each}."
+
+    @property
+    def _more(self) -> str:
+        return "with more rows" if self.subject.noun == "row" else "in more groups"
 
     @property
     def caution(self) -> str:
         """A note on the units that may have more rows than the cap."""
-        rows = self._rows
+        rows, noun = self._rows, self.subject.noun
         most = round(rows.interval_above(rows.cap)[2])
+        if rows.is_last(rows.cap):
+            return f"There are {self.groups:,} groups, so no unit is in more."
         return (
-            f"Rows are counted up to {SHOWN_EDGES[rows.cap]:,} a unit. Up to {most:,} units may have more; "
-            "the rows that they have beyond it are not in this table."
+            f"{noun.capitalize()}s are counted up to {SHOWN_EDGES[rows.cap]:,} a unit. Up to {most:,} units may have "
+            f"more; the {noun}s that they have beyond it are not in this table."
         )
 
+    @property
+    def suggest(self) -> str:
+        """The line of a policy file with the recommended reach."""
+        return f"reach = {self.reach}"
+
     def plot(self) -> alt.LayerChart:
-        """Draw the mean error of a group against the reach: the noise, the cut, and both."""
-        names = ("noise", "cut", "error")
+        """Draw the mean error of a group against the reach: the noise, the cut, and both; mark the recommended one."""
+        names, noun = ("noise", "cut", "error"), self.subject.noun
         columns = dict(zip(self.table.names, self.table.columns, strict=True))
         lines = {"both" if name == "error" else name: list(map(_number, columns[name])) for name in names}
-        return plots.error_by_reach(list(map(_number, columns["reach"])), lines, best=self.reach)
+        across = f"reach: {'rows as' if noun == 'row' else 'groups in'} which a unit counts at most"
+        up = f"mean error{'' if self.groups == 1 else ' of a group'}, in {self.subject.errors}"
+        return plots.error_by_reach(list(map(_number, columns["reach"])), lines, best=self.reach, titles=(across, up))
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON."""
         return {
             "reach": self.reach,
             "why": self.why,
+            "remark": self.subject.remark,
+            "limited": f"{self.subject.noun}s",
+            "suggest": self.suggest,
+            "policy": self.subject.policy_line(self.reach),
             "caution": self.caution,
             "confidence": self.confidence,
             "table": self.table.dicts(),
@@ -162,36 +199,56 @@ class LimitsReport:
 
     def __str__(self) -> str:
         """Return the recommendation and the tables."""
-        parts = [self.why, self._shown(), self.caution]
-        if self.groups_table is not None:
-            parts.append(f"Units by their number of groups:\n{self.groups_table}")
-        return "\n".join([*parts[:1], f"This is for an answer that costs {spell(self.spend)}.", *parts[1:]])
+        return "\n".join(str(part) for part in self._parts())
 
-    def _shown(self) -> str:
-        share = percent(self.confidence)
-        return f"{self._printed()}\nIntervals hold with {share} confidence each; noise and cut are means of one group."
+    def _parts(self) -> list[str | Table]:
+        """Return the sentences and tables of the report, in order."""
+        remark = [] if self.subject.remark is None else [self.subject.remark]
+        parts: list[str | Table] = [self.why, self.subject.policy_line(self.reach), *remark, self._printed()]
+        parts += [self._legend, self.caution]
+        if self.groups_table is not None:
+            parts += ["Units by their number of groups:", self._printed_groups(self.groups_table)]
+        return parts
+
+    @property
+    def _legend(self) -> str:
+        of_group = "" if self.groups == 1 else " of one group"
+        return (
+            f"Each interval holds with {percent(self.confidence)} confidence. The last three columns are "
+            f"{self.subject.errors}{of_group}: the mean size of the noise, the mean cut, and their sum."
+        )
 
     def _printed(self) -> Table:
         """Return the table with its intervals in words."""
-        rows = self.table.dicts()
+        rows, noun = self.table.dicts(), self.subject.noun
         columns = (
             tuple(f"{row['reach']:,}" for row in rows),
             tuple(_with_interval(row, "units_above") for row in rows),
             tuple(_with_interval(row, "rows_cut") for row in rows),
             *(tuple(_some(row[name]) for row in rows) for name in ("noise", "cut", "error")),
         )
-        most = SHOWN_EDGES[self._rows.cap]
-        cut = f"rows cut (up to {most:,} a unit)"
-        return Table(("reach", "units above", cut, "mean noise", "cut", "both"), ("text",) * 6, columns)
+        cut = f"{noun}s cut, up to {SHOWN_EDGES[self._rows.cap]:,} a unit"
+        names = ("reach", f"units {self._more}", cut, "mean noise", "mean cut", "both")
+        return Table(names, ("text",) * 6, columns)
+
+    @staticmethod
+    def _printed_groups(table: Table) -> Table:
+        rows = table.dicts()
+        columns = (
+            tuple(f"{row['groups']:,}" for row in rows),
+            tuple(_with_interval(row, "units_above") for row in rows),
+        )
+        return Table(("groups", "units in more groups"), ("text",) * 2, columns)
 
     def __repr__(self) -> str:
         """Return the recommended reach and the cost in one line."""
         return visible(f"<LimitsReport: reach {self.reach:,}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
-        """Return the report as HTML, for notebooks."""
-        more = "" if self.groups_table is None else self.groups_table._repr_html_()
-        return f"<p>{as_html(self.why)}</p>{self._printed()._repr_html_()}<p>{as_html(self.caution)}</p>{more}"
+        """Return the same as `print` shows, as HTML, for notebooks."""
+        return "".join(
+            part._repr_html_() if isinstance(part, Table) else f"<p>{as_html(part)}</p>" for part in self._parts()
+        )
 
 
 _COLUMNS = (
@@ -210,7 +267,15 @@ _KINDS: tuple[Kind, ...] = (*("integer",) * 7, *("real",) * 3)
 
 
 def _some(value: Value) -> str:
-    return "?" if value is None else plain(float(f"{_number(value):.3g}"))
+    """Return a number to three digits.
+
+    >>> _some(53.333), _some(371234.0), _some(None)
+    ('53.3', '371,000', 'not known')
+    """
+    if value is None:
+        return "not known"
+    number = float(f"{_number(value):.3g}")
+    return f"{number:,.0f}" if abs(number) >= _WHOLE else plain(number)
 
 
 def _number(value: Value) -> float:
@@ -219,6 +284,10 @@ def _number(value: Value) -> float:
 
 def _with_interval(row: Mapping[str, Value], name: str) -> str:
     return "not known" if row[name] is None else f"{row[name]:,} ({row[f'{name}_low']:,} … {row[f'{name}_high']:,})"
+
+
+def _ends(row: Mapping[str, Value], name: str) -> str:
+    return f"{row[f'{name}_low']:,} to {row[f'{name}_high']:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,18 +299,31 @@ class _Sizes:
     beta: Fraction
 
     @classmethod
-    def of(cls, release: Release, index: int, confidence: float) -> _Sizes:
+    def of(cls, release: Release, index: int, confidence: float, most: int | None = None) -> _Sizes:
+        """Return one histogram of a release; no unit is above `most`, if that is known, so bins above it are empty."""
         released = release.cells[0].released[index]
-        return cls(tuple(int(x) for x in released.integers), released.noise, miss_rate(confidence))
+        numbers = tuple(int(x) for x in released.integers)
+        last = None if most is None else bisect_left(SHOWN_EDGES, most) + 1
+        return cls(numbers[:last], released.noise, miss_rate(confidence))
+
+    @property
+    def edges(self) -> int:
+        """The number of edges that have a unit at or below them."""
+        return min(len(self.numbers), len(SHOWN_EDGES))
+
+    def is_last(self, j: int) -> bool:
+        """Return whether it is known that no unit is above an edge."""
+        return j == len(self.numbers) - 1
 
     def above(self, j: int) -> float:
         """Return the noisy number of units above an edge."""
         return float(sum(self.numbers[j + 1 :]))
 
-    def deviation(self, j: int) -> float:
-        """Return the standard deviation of its noise."""
+    def surprise(self, j: int, units: float) -> float:
+        """Return how surprising it is that noise moves the number of units above an edge by this many."""
         each = self.law.scale * (sqrt(2) if self.law.law == "laplace" else 1.0)
-        return each * sqrt(len(self.numbers) - 1 - j)
+        deviation = each * sqrt(max(1, len(self.numbers) - 1 - j))
+        return units / (_CLOSE * deviation)
 
     def interval_above(self, j: int) -> tuple[float, float, float]:
         """Return the number of units above an edge, and the ends of its interval; none is below 0."""
@@ -256,8 +338,7 @@ class _Sizes:
         shown only if there are units above it almost surely, and its interval is hardly affected by that.
         """
         strict = replace(self, beta=self.beta / _STRICT)
-        edges = range(len(SHOWN_EDGES))
-        return next((j for j in edges if strict.interval_above(j)[1] <= 0), len(SHOWN_EDGES) - 1)
+        return next((j for j in range(self.edges) if strict.interval_above(j)[1] <= 0), self.edges - 1)
 
     def cut(self, j: int) -> tuple[float, float, float]:
         """Return the rows that a reach cuts of units up to the cap, and the ends of its interval."""
@@ -273,6 +354,11 @@ class _Sizes:
 
     def _bound(self, weights: Floats) -> float:
         return _tail_bound(self.law, tuple(weights.tolist()), self.beta)
+
+
+def units_error(law: NoiseLaw, confidence: float) -> float:
+    """Return the largest error of a number of units above a reach, before a report is made."""
+    return _tail_bound(law, (1.0,) * (SHOWN_BINS - 1), miss_rate(confidence))
 
 
 @lru_cache(maxsize=4096)

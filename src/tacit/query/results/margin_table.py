@@ -27,15 +27,18 @@ def margin_table(
         confidence: of each interval.
     """
     over = _over(plan, cells, names)
-    fit = Fit.of(plan.aggregates[0].ask.sizes, plan.bundles, noise)
-    sums: dict[tuple[Value, ...], list[float]] = {}
+    fit = Fit.of(plan.aggregates[0].ask, plan.bundles, noise)
+    sums: dict[tuple[bool, tuple[Value, ...]], list[float]] = {}
     for keys, released in cells:
         last = released[-1]
-        margin_cell = sums.setdefault(tuple(keys[index] for index in over), [0, 0.0])
+        rest = isinstance(last, Fitted) and last.rest and bool(over)
+        margin_cell = sums.setdefault((rest, tuple(keys[index] for index in over)), [0, 0.0])
         margin_cell[0] += last.integers[0]
         margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
-    ends = [margin_interval(center, fit, over, confidence) for _, center in sums.values()]
-    by_key = zip(*sums, strict=True) if over else ()
+    ends = [margin_interval(center, fit, () if rest else over, confidence) for (rest, _), (_, center) in sums.items()]
+    if not over and fit.size is not None:  # all rows, with the rest
+        ends = [(float(fit.size), float(fit.size))]
+    by_key = zip(*(keys for _, keys in sums), strict=True) if over else ()
     columns = [
         *map(tuple, by_key),
         tuple(int(count) for count, _ in sums.values()),
@@ -53,7 +56,7 @@ def _over(plan: Plan, cells: Sequence[ReleasedCell], names: Sequence[str]) -> tu
     keys = [key.name for key in plan.keys]
     if [aggregate.ask.function for aggregate in plan.aggregates] != ["table_count"]:
         raise InvalidError("The answer is not a crosstab or a histogram, so it has no margins.", argument="margin")
-    if len(cells) != plan.listed:
+    if len(cells) != plan.measured_cells:
         raise InvalidError(
             "The answer does not have all cells of its table.",
             argument="margin",

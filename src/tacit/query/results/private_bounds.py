@@ -12,12 +12,11 @@ from tacit.query.aggregates.statistic import Released
 from tacit.query.aggregates.value_bins import EdgeValue, ValueBins, value_bins
 from tacit.query.aggregates.value_bounds import Beyond, beyond, outermost, unit_weight
 from tacit.query.expressions import Column
-from tacit.query.formatting import amounts, percent, spell
+from tacit.query.formatting import amounts, exact, percent, spell
+from tacit.query.policy import ColumnPolicy
 from tacit.query.policy.toml_lines import quoted
 from tacit.query.results.release import Release
 from tacit.safe_text import as_html, visible
-
-_EXACT = 10**15
 
 Part = EdgeValue | Beyond | None
 """A bound, or the number of values beyond one; None if no bounds were found."""
@@ -80,13 +79,40 @@ class PrivateBounds:
 
     @property
     def suggest(self) -> str | None:
-        """The line of a policy file with these bounds; None if none were found, or if they are of an expression."""
-        if self.low is None or self.high is None or not isinstance(self._value, Column):
+        """The line of a policy file with these bounds; None if none were found, or if they are of an expression.
+
+        It is for a column that has no line in the policy yet; `policy_line` says what to change in one that has.
+        """
+        if self._setting is None or not isinstance(self._value, Column):
+            return None
+        return f"{quoted(self._value.name)} = {{ {self._setting} }}"
+
+    @property
+    def policy_line(self) -> str | None:
+        """A sentence on which line of the policy to change; None if there is no `suggest`."""
+        if self.suggest is None or not isinstance(self._value, Column):
+            return None
+        name, table = quoted(self._value.name), self.answer.plan.table
+        place = f"the line of {name} under [tables.{quoted(table.name)}.columns] of the policy"
+        old = _setting(table.columns[self._value.name])
+        if old == self._setting:
+            return "The policy has these bounds already."
+        if old is not None:
+            return f"To use these bounds in every query, change {old} to {self._setting} in {place}."
+        return (
+            f"To use these bounds in every query, add {self._setting} to {place}; if it has no such line, write "
+            f"{self.suggest}"
+        )
+
+    @property
+    def _setting(self) -> str | None:
+        """The bounds as a policy file writes them."""
+        if self.low is None or self.high is None:
             return None
         low, high = self.low, self.high
         if isinstance(low, int) and low == high:
             high = low + 1  # a policy needs two different numbers
-        return f"{quoted(self._value.name)} = {{ bounds = [{_policy_text(low)}, {_policy_text(high)}] }}"
+        return f"bounds = [{_policy_text(low)}, {_policy_text(high)}]"
 
     def __iter__(self) -> Iterator[Part]:
         """Yield the lower and the upper bound, then the numbers of values below and above."""
@@ -103,6 +129,7 @@ class PrivateBounds:
             "counted": self._nouns,
             "confidence": self.confidence,
             "suggest": self.suggest,
+            "policy": self.policy_line,
             "cost": amounts(self.cost),
             "receipt": self.receipt,
         }
@@ -158,16 +185,17 @@ class PrivateBounds:
             return [*lines, f"{fact} {reason} A larger {symbol} finds smaller bins."]
         lines += [self._count_line("below", self.low, self.below), self._count_line("above", self.high, self.above)]
         if self._nouns == "units":
-            lines.append("All values of a unit count as 1 together: a unit with 2 of its 10 values there counts 0.2.")
+            lines.append(
+                "All values of a unit weigh 1 together: one with 2 of its 10 values there counts as 0.2 units."
+            )
         return [*lines, *self._remarks(), *self._advice()]
 
     def _count_line(self, side: str, bound: EdgeValue, found: Beyond) -> str:
         if self._is_last(side):
             return f"Values {side} {_text(bound)}: none, because the type has no such values."
-        worth = " units' worth" if self._nouns == "units" else ""
         ends = f"{floor(found.low):,} to {ceil(found.high):,}"
         return (
-            f"Values {side} {_text(bound)}: about {round(found.estimate):,}{worth} "
+            f"Values {side} {_text(bound)}: about {round(found.estimate):,} {self._nouns} "
             f"({percent(self.confidence)} interval {ends})."
         )
 
@@ -187,10 +215,10 @@ class PrivateBounds:
         return remarks
 
     def _advice(self) -> list[str]:
-        if self.suggest is None:
+        if self.policy_line is None:
             return []
         return [
-            f"To use these bounds, write into the policy: {self.suggest}",
+            self.policy_line,
             "Everybody who sees the policy then knows the bounds. Their privacy cost is the cost of this query.",
         ]
 
@@ -201,11 +229,7 @@ def _text(value: EdgeValue | None) -> str:
     >>> _text(448.0), _text(-3), _text(1e20), _text(datetime(2026, 1, 31))
     ('448', '-3', '1e+20', '2026-01-31 00:00:00')
     """
-    return _number(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if abs(value) < _EXACT and value == int(value) else repr(value)
+    return exact(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _policy_text(value: EdgeValue) -> str:
@@ -215,6 +239,16 @@ def _policy_text(value: EdgeValue) -> str:
     ('2026-01-31', '1.5')
     """
     return _text(value.date() if isinstance(value, datetime) else value)
+
+
+def _setting(column: ColumnPolicy) -> str | None:
+    """Return the bounds that a policy has for a column, as its file writes them."""
+    if column.days is not None:
+        return f"bounds = [{column.days[0]}, {column.days[1]}]"
+    if column.bounds is None:
+        return None
+    low, high = (exact(float(end)) if end.denominator > 1 else str(int(end)) for end in column.bounds)
+    return f"bounds = [{low}, {high}]"
 
 
 def _json(value: EdgeValue | None) -> object:

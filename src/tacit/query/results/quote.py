@@ -13,15 +13,19 @@ from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS, notes
 from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
 from tacit.query.aggregates.measure_sharing import at_once
+from tacit.query.aggregates.mode import is_mode, mode_error
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, percent, plain, spell
-from tacit.query.plan import Computed, Constantly, Key, Noisy, Output, Plan
+from tacit.query.plan import Key, Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
 from tacit.query.pricing.price import Cost, Price, price
-from tacit.query.results.intervals import read_confidence
+from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggregates, share_lines, without_hidden
+from tacit.query.results.intervals import lacks_interval, read_confidence
 from tacit.query.results.limits_note import cut_notes
+from tacit.query.results.output_errors import aggregates_in, output_error
+from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
 
@@ -46,7 +50,8 @@ class Question:
 
     `share` is the part of the cost that chooses limits, if some are to be chosen. `measure_cut` is the number of rows a
     unit up to which the rows that the reach cuts are measured, with the same share. With the form "table" the query is
-    one count, released as a table that adds up; with "crosstab" also its margins are measured.
+    one count, released as a table that adds up; with "crosstab" also its margins are measured. Without `intervals` a
+    quantile that is drawn has no interval, and a smaller error.
     """
 
     query: str
@@ -58,11 +63,14 @@ class Question:
     measure_cut: int | None = None
     share: Fraction = TENTH
     form: QueryForm = "rows"
+    intervals: bool = True
 
     def __post_init__(self) -> None:
         """Check the confidence, the assumed number of units, the share, and the measurement of the cut."""
         read_confidence(self.confidence)
         object.__setattr__(self, "share", fraction_between(self.share, "share", 0, 1))
+        if not isinstance(self.intervals, bool):
+            raise bad_value("intervals", self.intervals, "True or False")
         if self.measure_cut is not None and not 1 < (whole(self.measure_cut) or 0) <= LARGEST_CAP:
             raise bad_value("measure_cut", self.measure_cut, f"a whole number above the reach, at most {LARGEST_CAP:,}")
         assume: object = self.assume
@@ -87,14 +95,14 @@ class Quote:
 
     @property
     def error(self) -> dict[str, float]:
-        """The largest error of every output that is an aggregate or a linear combination of aggregates.
+        """The largest error of every output that has a bound: an aggregate, or a function of aggregates.
 
-        Each error holds with the given confidence. In a combination of k aggregates each gets the confidence
-        1 - (1-c)/k, so that all hold together (the union bound). If HAVING or LIMIT chooses listed groups by noisy
-        values, the error holds in all groups together (see `noisy_filters`). The number of discovered groups is not
-        known before, so there the error holds in one group, before that choice. The error of an average depends on the
-        number of units in a group, which is private: give a number with `assume`. Without it the error is the width of
-        the bounds.
+        Each error holds with the given confidence. In a function of k aggregates each gets the confidence
+        1 - (1-c)/k, so that all hold together (the union bound); see `output_errors`. If HAVING or LIMIT chooses listed
+        groups by noisy values, the error holds in all groups together (see `noisy_filters`). The number of discovered
+        groups is not known before, so there the error holds in one group, before that choice. The errors of averages
+        and ratios depend on the number of units in a group, which is private: give a number with `assume`. Without it
+        the error of an average is the width of the bounds, and a ratio has no bound.
         """
         errors = {name: self._error(output, self.assume) for name, output in self.plan.outputs}
         return {name: error for name, error in errors.items() if error is not None}
@@ -102,7 +110,7 @@ class Quote:
     @property
     def unknown(self) -> tuple[str, ...]:
         """The outputs whose error is not known before, such as ratios; the answer has their intervals."""
-        noisy = [name for name, output in self.plan.outputs if is_noisy(output)]
+        noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_mode(self.plan, output)]
         return tuple(name for name in noisy if name not in self.error)
 
     @property
@@ -123,14 +131,14 @@ class Quote:
         return [str(self.work), *caveat] if self.plan.joins or near else []
 
     def _error(self, output: Output, assume: int | None) -> float | None:
-        """Return the error of an output; None if it is not a linear combination of aggregates."""
-        factors = _linear(output) if is_noisy(output) else None
-        if factors is None:
+        """Return the error of an output; None if it has no noise, or no bound (see `output_errors`)."""
+        if not is_noisy(output) or is_mode(self.plan, output):
             return None
-        factors = {index: factor for index, factor in factors.items() if factor}
-        each = confidence_each(self.confidence_in_group, len(factors))
-        errors = {index: self._aggregate_error(index, each, assume) for index in factors}
-        return sum((float(abs(factor)) * errors[index] for index, factor in factors.items()), 0.0)
+        needed = aggregates_in(output)
+        each = confidence_each(self.confidence_in_group, sum(map(self._has_noise, needed)))
+        return output_error(
+            self.plan, output, {index: self._aggregate_error(index, each, assume) for index in needed}, assume
+        )
 
     @property
     def confidence_in_group(self) -> ConfidenceLevel:
@@ -142,6 +150,13 @@ class Quote:
         bundles = [self.plan.bundles[i] for i in aggregate.bundles]
         noise = [self.price.noise[i] for i in aggregate.bundles]
         return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, confidence, assume)
+
+    def _has_noise(self, index: int) -> bool:
+        return bool(self.plan.aggregates[index].bundles)
+
+    def _is_exact(self, name: str) -> bool:
+        """Return whether an output is computed from public numbers alone."""
+        return not any(map(self._has_noise, aggregates_in(dict(self.plan.outputs)[name])))
 
     @property
     def uncut_error(self) -> dict[str, float]:
@@ -174,6 +189,31 @@ class Quote:
     def offered(self) -> Cost:
         """The cost that the query may have."""
         return Cost(**{name: Exact(to_fraction(getattr(self.cost, name), name)) for name in amounts(self.cost)})
+
+    @property
+    def shares(self) -> tuple[CostShare, ...]:
+        """The parts of the cost, and the aggregates that each is for, including those that the answer does not show."""
+        return cost_shares(self.plan, self.price)
+
+    @property
+    def error_without_hidden(self) -> dict[str, float]:
+        """The errors at the same cost if the query did not have the aggregates that only HAVING or ORDER BY names.
+
+        It is empty if there are no such aggregates.
+        """
+        leaner = without_hidden(self.plan)
+        if leaner is None:
+            return {}
+        asked = _Leaner(leaner, price(leaner, self.offered), self.confidence, self.assume, self.confidence_in_group)
+        return asked.error
+
+    def _shares(self) -> list[str]:
+        """Return which aggregates take which part of the cost, and what the hidden ones cost in errors."""
+        without, errors = self.error_without_hidden, self.error
+        dearer = [name for name, error in without.items() if name in errors and error < errors[name]]
+        texts = [f"{name} would be off by at most {plain(without[name])}" for name in dearer]
+        hidden = listed(list(hidden_aggregates(self.plan)))
+        return [*share_lines(self.shares), *([f"Without {hidden}, {listed(texts)}."] if texts else [])]
 
     def _cuts(self) -> list[str]:
         """Return the errors with the measured cut, beside those of a larger reach."""
@@ -217,18 +257,36 @@ class Quote:
         """Return each noisy output with a text on its error."""
         share = percent(self.confidence)
         texts = {
-            name: f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
+            name: "exact"
+            if self._is_exact(name)
+            else f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
             for name, error in self.error.items()
         }
-        texts |= dict.fromkeys(self.unknown, "the error is not known before; the answer will have an interval")
+        texts |= {name: f"the error is not known before{self._remedy(name)}" for name in self.unknown}
+        texts |= {name: self._mode_text(output) for name, output in self.plan.outputs if is_mode(self.plan, output)}
         return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
+
+    def _remedy(self, name: str) -> str:
+        """Return how to learn an error that is not known before."""
+        output = dict(self.plan.outputs)[name]
+        known = self.assume is None and self._error(output, _MANY_UNITS) is not None
+        remedy = " (give the units of a group, assume=… or --assume, for the error in such a group)" if known else ""
+        return remedy if lacks_interval(self.plan, output) else f"{remedy}; the answer will have an interval"
+
+    def _mode_text(self, output: Output) -> str:
+        """Return the error of a drawn category in words."""
+        if not isinstance(output, Noisy):
+            return "computed from a drawn category, without an interval"
+        extent = self._extent(percent(self.confidence))
+        return mode_error(self.plan, self.price.noise, output.place, self.confidence_in_group, extent)
 
     def _groups(self) -> list[str]:
         """Return which groups there are, and which rows are in no group."""
         keys = [key for key in self.plan.keys if key.values is not None]
         open_keys = [key.name for key in self.plan.keys if key.values is None]
         names = listed([_of_key(key) for key in keys])
-        lines = [f"Groups: {names}. Rows with another value are left out{_nulls(keys)}."] if keys else []
+        left_out = "" if self.plan.adds_up else f" Rows with another value are left out{_nulls(keys)}."
+        lines = [f"Groups: {names}.{left_out}"] if keys else []
         if open_keys:
             lines.append(
                 f"Groups of {listed(open_keys)} are found in the data, privately; groups of few units do not show."
@@ -238,6 +296,8 @@ class Quote:
     def _limits(self) -> list[str]:
         """Return the contribution bounds of one unit, if there are any."""
         table, unit = self.plan.table, self.plan.table.unit
+        if unit is not None and any(aggregate.ask.function == "bounds" for aggregate in self.plan.aggregates):
+            return [f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
         counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
         limits = []
         if self.plan.cells != 1 and table.max_groups is not None:
@@ -254,12 +314,25 @@ class Quote:
             )
         return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
 
+    def _sizes(self) -> list[str]:
+        """Return which public number of rows or units is used, and why it is public."""
+        return size_notes(self.plan)
+
+    def _explanations(self) -> list[str]:
+        """Return the lines below the errors."""
+        limits = [*self._cuts(), *self._choice(), *self._limits()]
+        return [*self._sizes(), *self._shares(), *limits, *self._groups(), *self._work_lines()]
+
+    def _price_line(self) -> str:
+        """Return the cost of the query and the kind of noise."""
+        return f"costs {spell(self.cost)}. {self.why}"
+
     def __str__(self) -> str:
         """Return the query, its cost, the error of each output, and which rows are left out."""
-        lines = [self.plan.sql, f"costs {spell(self.cost)}. {self.why}"]
+        lines = [self.plan.sql, self._price_line()]
         lines += [f"{name}: {error}" for name, error in self._errors()]
         lines += [f"{note[0].upper()}{note[1:]}." for note in notes(self.plan, self.price.noise).values()]
-        lines += [*self._cuts(), *self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
+        lines += self._explanations()
         return "\n".join(map(visible, lines))
 
     def __repr__(self) -> str:
@@ -273,10 +346,21 @@ class Quote:
     def _repr_html_(self) -> str:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
-        lines = [*self._cuts(), *self._choice(), *self._limits(), *self._groups(), *self._work_lines()]
-        notes = "".join(f"<p>{as_html(line)}</p>" for line in lines)
-        head = f"<pre>{as_html(self.plan.sql)}</pre><p>costs {spell(self.cost)}. {as_html(self.why)}</p>"
+        notes = "".join(f"<p>{as_html(line)}</p>" for line in self._explanations())
+        head = f"<pre>{as_html(self.plan.sql)}</pre><p>{as_html(self._price_line())}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Leaner(Quote):
+    """A query without its hidden aggregates, at the confidence that the whole query has in one group."""
+
+    level: ConfidenceLevel
+
+    @property
+    def confidence_in_group(self) -> ConfidenceLevel:
+        """The confidence of the whole query."""
+        return self.level
 
 
 def _of_key(key: Key) -> str:
@@ -290,53 +374,3 @@ def _some(count: int, noun: str) -> str:
 def _nulls(keys: list[Key]) -> str:
     without = [key.name for key in keys if None not in key.listed]
     return f", and so are rows where {' or '.join(without)} is NULL" if without else ""
-
-
-def _linear(output: Output) -> dict[int, Fraction] | None:
-    """Return the output's factors as a linear combination of aggregates, without constants; None if not linear."""
-    match output:
-        case Noisy(place=place):
-            return {place: Fraction(1)}
-        case Computed(function=function, arguments=(a, b)) if function in ("add", "subtract"):
-            return _sum(a, b, 1 if function == "add" else -1)
-        case Computed(function="divide", arguments=(a, Constantly() as c)):
-            factor = _factor(c)
-            return _times(a, 1 / factor) if factor else None
-        case Computed():
-            return _multiple(output)
-        case _:
-            return {}
-
-
-def _multiple(output: Computed) -> dict[int, Fraction] | None:
-    """Return the factors of a multiple by a constant, on either side, or of a whole number cast to real."""
-    match output.function, output.arguments:
-        case "multiply", (Constantly() as c, a):
-            return _times(a, _factor(c))
-        case "multiply", (a, Constantly() as c):
-            return _times(a, _factor(c))
-        case "negate", (a,):
-            return _times(a, Fraction(-1))
-        case "cast", (a,) if (a.kind, output.kind) == ("integer", "real"):
-            return _linear(a)
-        case _:
-            return None
-
-
-def _factor(constant: Constantly) -> Fraction | None:
-    value = constant.value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return Fraction(repr(value)) if abs(value) < float("inf") else None
-
-
-def _times(output: Output, factor: Fraction | None) -> dict[int, Fraction] | None:
-    factors = _linear(output)
-    return None if factors is None or factor is None else {index: factor * x for index, x in factors.items()}
-
-
-def _sum(left: Output, right: Output, sign: int) -> dict[int, Fraction] | None:
-    first, second = _linear(left), _times(right, Fraction(sign))
-    if first is None or second is None:
-        return None
-    return {index: first.get(index, Fraction(0)) + second.get(index, Fraction(0)) for index in {**first, **second}}

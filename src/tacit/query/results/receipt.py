@@ -12,17 +12,23 @@ from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ApproxDP
 from tacit.query.aggregates import STATISTICS, notes
 from tacit.query.aggregates.cut import cut_share, uncut_error
+from tacit.query.choice_law import ChoiceLaw
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts
 from tacit.query.joins import Join
-from tacit.query.plan import Bundle, Measure, Plan
+from tacit.query.noise_law import NoiseLaw
+from tacit.query.plan import Bundle, Combination, Measure, Plan
 from tacit.query.pricing.noisy_filters import confidence_in_group, meaning
 from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
-from tacit.query.results.limits_note import limits_note
+from tacit.query.rank_law import RankLaw
+from tacit.query.rank_scores import widths
+from tacit.query.results.limits_note import not_counted, warnings
+from tacit.query.results.size_note import size_notes
 from tacit.query.results.table import format_value
 
 SCHEMA = 1
+_SIDES = ("below", "above")
 
 
 def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str, object]:
@@ -41,10 +47,23 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "privacy": _privacy(plan, price),
         "mechanisms": [_mechanism(plan, price, index) for index in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
-        **({"not_counted": note} if (note := limits_note(plan)) else {}),
+        **({} if plan.size is None else {"public_size": _public_size(plan)}),
+        **({"warnings": texts} if (texts := warnings(context)) else {}),
+        **({"not_counted": " ".join(texts)} if (texts := not_counted(plan)) else {}),
         **({} if plan.cap is None else {"cut": _cut(plan, price)}),
-        **({"notes": texts} if (texts := notes(plan, price.noise)) else {}),
+        **({"notes": remarks} if (remarks := notes(plan, price.noise)) else {}),
         **{name: value for name, value in context.items() if name != "settled"},
+    }
+
+
+def _public_size(plan: Plan) -> dict[str, object]:
+    """Return the public number that the answer uses, and which aggregates are exact because of it."""
+    return {
+        "of": "rows" if plan.table.unit is None else "units",
+        "number": plan.size,
+        "exact": [each.sql for each in plan.aggregates if each.ask.size is not None and not each.bundles],
+        "counts_add_up": plan.adds_up,
+        "notes": size_notes(plan),
     }
 
 
@@ -109,11 +128,58 @@ def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
         "reach_in_one_group": bundle.contribution,
         **({} if bundle.total is None else {"reach_in_all_groups": bundle.total}),
         **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
+        **({} if bundle.combined is None else {"combined": _combined(bundle.combined)}),
+        **_law(law),
+        "share": str(price.shares[index]),
+        "event": to_json(law.event),
+    }
+
+
+def _law(law: NoiseLaw) -> dict[str, object]:
+    """Return a law: of the noise, of a drawn quantile, or of a choice."""
+    if isinstance(law, ChoiceLaw):
+        return _choice(law)
+    return _draw(law) if isinstance(law, RankLaw) else _noise(law)
+
+
+def _draw(law: RankLaw) -> dict[str, object]:
+    """Return the law of a draw: its rank, its candidates, its scale and sensitivity, and those of its interval."""
+    target = law.target
+    rank = {"share": str(target.share)} if not target.end else {"rows": law.end_rank, "from": _SIDES[target.share == 1]}
+    interval = {"miss": str(target.miss), "margin": str(law.margin), "half_widths": list(widths(law.cells))}
+    return {
+        "law": "permute-and-flip over ranks" if target.flips else "exponential mechanism over ranks",
+        "rank": rank,
+        "cells": law.cells,
+        "cells_of_a_bin": target.parts,
+        "scale": str(law.amount),
+        "sensitivity" if law.rho is None else "sensitivity_squared": str(law.change),
+        **({} if target.miss is None else {"interval": interval}),
+    }
+
+
+def _combined(combined: Combination) -> dict[str, object]:
+    """Return how the measures n, Σd, Σe and Σde become the one integer that gets noise."""
+    formula = "Σd" if combined.form == "total" else "n·Σde - Σd·Σe"
+    return {"integer": formula, "rows": combined.size, "divided_by": combined.step}
+
+
+def _noise(law: NoiseLaw) -> dict[str, object]:
+    """Return a law of noise, its scale and its sensitivity."""
+    return {
         "law": f"discrete {law.law}",
         "scale" if law.law == "laplace" else "variance": str(law.amount),
         "sensitivity_l1" if law.law == "laplace" else "sensitivity_l2_squared": law.sensitivity,
-        "share": str(price.shares[index]),
-        "event": to_json(law.event),
+    }
+
+
+def _choice(law: ChoiceLaw) -> dict[str, object]:
+    """Return the law of a choice, its scale, and the sum of its sensitivities over all groups."""
+    return {
+        "law": "exponential mechanism" if law.in_rho else "permute-and-flip",
+        "values": law.values,
+        "scale": str(law.amount),
+        "sensitivity_squared" if law.in_rho else "sensitivity": law.sensitivity,
     }
 
 
@@ -155,5 +221,7 @@ def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
     for aggregate in plan.aggregates:
         bundles: list[Bundle] = [plan.bundles[i] for i in aggregate.bundles]
         noise = [price.noise[i] for i in aggregate.bundles]
-        errors[aggregate.sql] = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
+        error = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
+        drawn = aggregate.ask.function == "mode"
+        errors[aggregate.sql] = {"rows_below_the_most_frequent_value": error} if drawn else error
     return {"confidence": 0.95, "error": errors, "intervals": meaning(plan)}

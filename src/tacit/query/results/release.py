@@ -13,28 +13,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit import plots
-from tacit.arrays import Ints
+from tacit.arrays import Floats, Ints
 from tacit.errors import InternalError, TacitError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import estimates
-from tacit.query.aggregates.margins import Fit, Fitted, whole_table
+from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
+from tacit.query.aggregates.mode import mode_notes
 from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.choice_law import ChoiceLaw
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
 from tacit.query.histograms import Histograms, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Grouped, Order, Output, Plan
+from tacit.query.plan import Ask, Bundle, Grouped, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
+from tacit.query.rank_law import RankLaw
 from tacit.query.results.cut_columns import cut_columns
-from tacit.query.results.intervals import interval, read_confidence
-from tacit.query.results.limits_note import choice_notes, cut_notes, limits_note
+from tacit.query.results.intervals import interval, no_interval_note, read_confidence
+from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
-from tacit.query.results.resolution import MeasureIntegers, coarse
+from tacit.query.results.resolution import MeasureIntegers, noise_inputs
+from tacit.query.results.size_note import cell_notes
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
@@ -111,7 +115,9 @@ class Release:
         They are for the statistic of the bounded data: values are clipped, and units contribute within the bounds of
         the policy. Each interval holds separately; that all hold together is less likely. If HAVING or LIMIT chose
         groups by noisy values, the intervals of a column hold together for all groups that could have been returned;
-        see `interval_note`. Without an argument the confidence is that of the query.
+        see `interval_note`. Intervals have possible values only: that of a count starts at 0 or above. Values are not
+        clipped, so they stay unbiased, and a value may be outside its interval. Without an argument the confidence is
+        that of the query.
         """
         return as_table(self.columns(confidence))
 
@@ -142,9 +148,16 @@ class Release:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that belong under the answer: on its intervals, and on what the limits leave out."""
-        notes = (self.interval_note, *choice_notes(self.context), limits_note(self.plan))
-        return [note for note in notes if note is not None]
+        """Sentences that belong under the answer: on its intervals, what was chosen, and what is not counted."""
+        each = confidence_in_group(self.plan, self.confidence, self.found_groups)
+        drawn = mode_notes(self.plan, self.price.noise, self.confidence, each)
+        first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
+        return [*first, *drawn, *choice_notes(self.context), *not_counted(self.plan), *cell_notes(self.plan)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons to doubt the numbers: bounds that were to be chosen but were not found."""
+        return warnings(self.context)
 
     @property
     def cut(self) -> Table | None:
@@ -209,11 +222,8 @@ class Release:
             [ends for *_, ends in bars],
             confidence=confidence,
             note=interval_note(self.plan, self.found_groups, confidence),
-            caption=[
-                note
-                for note in (*choice_notes(self.context), limits_note(self.plan), *cut_notes(self.plan))
-                if note is not None
-            ],
+            caption=[*choice_notes(self.context), *not_counted(self.plan), *cut_notes(self.plan)],
+            warnings=self.warnings,
         )
 
     def _label(self, cell: Cell) -> str:
@@ -223,7 +233,7 @@ class Release:
 
     def __str__(self) -> str:
         """Return the answer with its intervals, and what its limits leave out."""
-        answer = as_text(self.columns(), self.confidence, self.notes)
+        answer = as_text(self.columns(), self.confidence, self.notes, self.warnings)
         if self.plan.cap is None:
             return answer
         return "\n".join([answer, as_text(self.cut_columns(), self.confidence, cut_notes(self.plan))])
@@ -237,7 +247,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Return the answer with its intervals, and what its limits leave out, as HTML for notebooks."""
-        answer = as_html(self.columns(), self.confidence, self.notes)
+        answer = as_html(self.columns(), self.confidence, self.notes, self.warnings)
         if self.plan.cap is None:
             return answer
         return answer + as_html(self.cut_columns(), self.confidence, cut_notes(self.plan))
@@ -252,9 +262,9 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
         exact: the integers of each measure, in order.
         context: facts for the receipt.
     """
-    noisy = _noisy(plan, price, exact, plan.listed)
+    noisy = _noisy(plan, price, exact, plan.measured_cells)
     groups = enumerate(product(*(key.listed for key in plan.keys)))
-    if any(aggregate.ask.function == "table_count" for aggregate in plan.aggregates):
+    if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
         return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
 
@@ -262,16 +272,30 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
 def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
     """Return the cells of a consistent table, from the noisy integers of its margins."""
     (aggregate,) = plan.aggregates
-    fit = Fit.of(aggregate.ask.sizes, plan.bundles, price.noise)
+    fit = Fit.of(aggregate.ask, plan.bundles, price.noise)
     table = fit.table(noisy)
+    whole = _whole(plan, aggregate.ask, table)
     others = [Released(*part) for part in zip(plan.bundles[:-1], [()] * len(plan.bundles), price.noise, strict=False)]
-    cells = []
-    for keys, count, center in zip(
-        product(*(key.listed for key in plan.keys)), whole_table(table).ravel(), table.ravel(), strict=True
-    ):
-        last = Fitted(plan.bundles[-1], (int(count),), price.noise[-1], float(center))
-        cells.append(Cell(keys, (*others, last), (int(count),)))
+
+    def cell(keys: tuple[Value, ...], count: int, center: float, *, rest: bool = False) -> Cell:
+        last = Fitted(plan.bundles[-1], (count,), price.noise[-1], center, rest)
+        return Cell(keys, (*others, last), (count,))
+
+    groups = product(*(key.listed for key in plan.keys))
+    cells = [cell(*each) for each in zip(groups, whole.ravel().tolist(), table.ravel().tolist(), strict=True)]
+    if plan.rest and plan.size is not None:
+        more = (plan.size - int(whole.sum()), plan.size - float(table.sum()))
+        cells.append(cell((None,) * len(plan.keys), *more, rest=True))
     return cells
+
+
+def _whole(plan: Plan, ask: Ask, table: Floats) -> Ints:
+    """Return a fitted table in whole numbers; with the rest, if there is one, they add up to the public size."""
+    if plan.size is None:
+        return whole_table(table)
+    if ask.function == "sized_group_count":
+        return whole_counts(table, plan.size)
+    return whole_table(table, min(max(round(float(table.sum())), 0), plan.size) if plan.rest else plan.size)
 
 
 def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[str, object]) -> Release:
@@ -339,19 +363,28 @@ def _noisy(
     sizes = [measure.bins * cells for bundle in plan.bundles for measure in bundle.measures]
     if list(map(len, exact)) != sizes:
         raise InternalError("the engine's answer does not have the shape of the plan.")
-    remaining = iter(exact)
+    vectors = noise_inputs(plan, exact)
     return [
         [
-            released[index] if index in released else _with_noise(coarse(plan, bundle, measure, integers), law)
-            for measure, integers in zip(bundle.measures, remaining, strict=False)
+            released[index] if index in released else _with_noise(plan, bundle, integers, law)
+            for integers in vectors[index]
         ]
         for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
     ]
 
 
-def _with_noise(integers: MeasureIntegers, law: NoiseLaw) -> MeasureIntegers:
+def _with_noise(plan: Plan, bundle: Bundle, integers: MeasureIntegers, law: NoiseLaw) -> MeasureIntegers:
+    """Return integers with noise; for a drawn bundle or a choice, what is drawn in each group.
+
+    If two integers add up to the public size, the first with noise determines both.
+    """
+    if isinstance(law, (RankLaw, ChoiceLaw)):
+        return law.choose_all(integers)
     if isinstance(integers, np.ndarray):
         return with_noise(integers, law)
+    if plan.halves and plan.size is not None and bundle.over is None:
+        first = integers[0] + law.draw(1)[0]
+        return [first, plan.size - first]
     return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
 
 
@@ -365,9 +398,13 @@ def _cell(
     """Return the cell at an index, with its estimates."""
     released = []
     for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
+        if bundle.combined is not None:
+            released.append(Released(bundle, [int(measures[0][index])], law))
+            continue
         parts: list[MeasureIntegers] = []
         for measure, numbers in zip(bundle.measures, measures, strict=True):
-            width = -(-measure.bins // bundle.block)
+            width = bundle.width if bundle.rank is not None else -(-measure.bins // bundle.block)
+            width = width if bundle.values is None else 1
             parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
         integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
         released.append(Released(bundle, pack(integers), law))

@@ -86,19 +86,29 @@ def _between(ends: Interval | None, digits: int | None) -> str:
     return "" if ends is None else f"{rounded(ends[0], digits, -1)} … {rounded(ends[1], digits, 1)}"
 
 
-def as_text(columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = ()) -> str:
-    """Return the first rows, in columns, and notes on them below."""
+WARNING = "WARNING: "
+"""The first word of a warning in text."""
+
+
+def as_text(
+    columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = (), warnings: Sequence[str] = ()
+) -> str:
+    """Return the first rows, in columns, with warnings above and notes below."""
     headings, rows = text_rows(_first(columns), confidence)
-    return "\n".join([*aligned([headings, *rows]), *_more(columns), *notes])
+    above = [f"{WARNING}{warning}" for warning in warnings]
+    return "\n".join([*above, *aligned([headings, *rows]), *_more(columns), *notes])
 
 
-def as_html(columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = ()) -> str:
-    """Return the first rows and notes on them as HTML, for notebooks."""
+def as_html(
+    columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = (), warnings: Sequence[str] = ()
+) -> str:
+    """Return the first rows as HTML, for notebooks, with warnings above and notes below."""
     headings, rows = text_rows(_first(columns), confidence)
     head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
     body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *notes])
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    above = "".join(f"<p><strong>{WARNING}{escaped(warning)}</strong></p>" for warning in warnings)
+    return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _first(columns: Sequence[AnswerColumn]) -> list[AnswerColumn]:
@@ -160,6 +170,8 @@ def public_facts(column: ColumnPolicy) -> str:
     'keys A, B, NULL'
     """
     facts = []
+    if column.timezone is not None:
+        facts.append(f"in the time zone {column.timezone}" if column.timezone else "needs a timezone in the policy")
     if column.bounds is not None:
         facts.append(f"bounds {plain(float(column.bounds[0]))} to {plain(float(column.bounds[1]))}")
     if column.days is not None:
@@ -167,4 +179,6 @@ def public_facts(column: ColumnPolicy) -> str:
     if column.keys is not None:
         more = f" and {len(column.keys) - _MOST_KEYS} more" if len(column.keys) > _MOST_KEYS else ""
         facts.append(f"keys {', '.join(map(format_value, column.keys[:_MOST_KEYS]))}{more}")
+    if column.required:
+        facts.append(f"required: a missing value is read as {format_value(column.stand_in)}")
     return "; ".join(facts)

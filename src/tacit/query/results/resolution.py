@@ -8,11 +8,34 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tacit.errors import SizeChangedError
+from tacit.query.aggregates.sized_moments import combine
 from tacit.query.histograms import Counts, in_blocks
 from tacit.query.plan import Bundle, Measure, Plan
 
 MeasureIntegers: TypeAlias = Sequence[int] | Counts
 """The integers of one measure, one a cell, or one a bin of a cell."""
+
+
+def noise_inputs(plan: Plan, exact: Sequence[MeasureIntegers]) -> list[list[MeasureIntegers]]:
+    """Return the exact integers to which noise is added: for each bundle those of its measures, or a combined one.
+
+    If the measured cells add up to the public size, check that they do.
+
+    Raises:
+        SizeChangedError: the table does not have the public number of rows.
+    """
+    remaining = iter(exact)
+    vectors: list[list[MeasureIntegers]] = []
+    for bundle in plan.bundles:
+        measured = [(measure, next(remaining)) for measure in bundle.measures]
+        if bundle.combined is not None:
+            vectors.append([[combine(bundle, [int(integers[0]) for _, integers in measured])]])
+            continue
+        if plan.adds_up and any(sum(integers) != plan.size for _, integers in measured):
+            raise SizeChangedError
+        vectors.append([coarse(plan, bundle, measure, integers) for measure, integers in measured])
+    return vectors
 
 
 def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntegers) -> MeasureIntegers:

@@ -21,6 +21,7 @@ from tacit.query.plan import Aggregate, Ask, Key, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.row_work import check_row_work
+from tacit.query.sql.scope import check_timezone
 
 _KINDS = ("integer", "real", "date", "timestamp")
 _MOST_LISTED = 1_000
@@ -62,7 +63,7 @@ def _column(name: str, table: TablePolicy) -> Column:
     visible = {known: policy for known, policy in table.columns.items() if not policy.hidden}
     if name not in visible:
         raise ColumnNotFoundError(name, visible, argument="column")
-    return Column(name, visible[name].kind)
+    return check_timezone(visible[name].named(name))
 
 
 def _check(value: Expression, table: TablePolicy) -> None:

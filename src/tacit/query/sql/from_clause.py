@@ -16,7 +16,6 @@ from sys import float_info
 from sqlglot import exp
 
 from tacit.errors import show_name
-from tacit.query.expressions import Column
 from tacit.query.expressions.casts import HIGHEST, LOWEST
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refusals import refused, refused_table_function, unknown_table
@@ -197,7 +196,10 @@ def table_scope(table: TablePolicy) -> Scope:
 
 
 def _visible_column(name: str, policy: ColumnPolicy) -> VisibleColumn:
-    raw = typed_column(Column(name, policy.kind))
+    """Return a column; a missing value of a required one is read as its public constant, wherever it is used."""
+    raw = typed_column(policy.named(name))
+    if policy.required:
+        raw = call("coalesce", raw, constant(policy.stand_in, policy.kind))
     return VisibleColumn(raw, raw if policy.bounds is None else _clamp(raw, *policy.bounds))
 
 

@@ -90,7 +90,7 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp), "this"),
             ((exp.CovarPop, exp.CovarSamp, exp.Corr), _BINARY),
             ((exp.Distinct,), "expressions"),
-            ((exp.Median, exp.Min, exp.Max), "this"),
+            ((exp.Median, exp.Min, exp.Max, exp.Mode), "this"),
             ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
             ((exp.Quantile,), "this quantile"),
         )
@@ -102,10 +102,8 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
 
 def read_select(sql: object) -> exp.Select:
     """Return the checked tree of one SELECT statement, or raise InvalidError or RefusedError."""
-    text = _check_text(sql)
-    _check_tokens(_tokens(text))
-    tree = _parse(text)
-    _store_source_words(tree, text)
+    tree = parse_text(sql)
+    _store_source_words(tree, str(sql))
     tree = _without_filters(tree)
     while isinstance(tree, exp.Subquery) and set(_arguments(tree)) == {"this"}:
         tree = tree.this
@@ -113,6 +111,13 @@ def read_select(sql: object) -> exp.Select:
         raise refused_node(tree)
     _check_nodes(tree)
     return tree
+
+
+def parse_text(sql: object) -> exp.Expr:
+    """Return the tree of one statement that begins like a SELECT; its nodes are not checked."""
+    text = _check_text(sql)
+    _check_tokens(_tokens(text))
+    return _parse(text)
 
 
 def _invalid(message: str, hint: str = _EXPECTED) -> InvalidError:

@@ -175,7 +175,7 @@ class _JoinBuilder:
     def _unit_column(self) -> Column | None:
         """The other table's unit."""
         table = self.other.table
-        return None if table.unit is None else Column(self.names[table.unit], table.columns[table.unit].kind)
+        return None if table.unit is None else table.columns[table.unit].named(self.names[table.unit])
 
     def read(self, node: exp.Join, *, swapped: bool) -> dict[str, VisibleColumn]:
         """Read the conditions; return the columns of USING. Each of these stands for a column of both sides."""
@@ -300,7 +300,7 @@ class _JoinBuilder:
                 return column
             return VisibleColumn(self._null_without_match(column.raw), self._null_without_match(column.bounded))
         if self.unit is not None and raw == self._unit_column:
-            unit = typed_column(Column(self.unit[0], raw.kind))
+            unit = typed_column(replace(raw, name=self.unit[0]))
             return VisibleColumn(unit, unit)
         return column
 

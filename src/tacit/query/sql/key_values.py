@@ -21,6 +21,7 @@ from math import ceil, floor, inf, prod
 from tacit.errors import RefusedError, show_name
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
+from tacit.query.expressions.presence import is_always_present, with_stand_in
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.expressions.time import DAYS_AND_LONGER
 from tacit.query.policy import TablePolicy
@@ -55,7 +56,8 @@ def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequen
     """
     if listed is not None:
         return read_keys(listed, expression.kind, f"keys of {show_name(name)}")
-    if isinstance(expression, Column) and (keys := table.columns[expression.name].keys) is not None:
+    column = own_column(expression, table)
+    if column is not None and (keys := table.columns[column.name].keys) is not None:
         return keys
     named = _named_parts(expression)
     parts = _public_parts(expression, table) if named is None else named
@@ -65,6 +67,34 @@ def domain(expression: Expression, name: str, table: TablePolicy, listed: Sequen
     if not values:
         raise refused(f"{show_name(name)} is NULL for every row and has no groups", "Group by another value.")
     return values
+
+
+def own_column(expression: Expression, table: TablePolicy) -> Column | None:
+    """Return the column that an expression is, also if it is required, so that NULL is read as a constant."""
+    if isinstance(expression, Column):
+        return expression
+    pair = with_stand_in(expression)
+    if (
+        pair is None
+        or not table.columns[pair[0].name].required
+        or table.columns[pair[0].name].stand_in != pair[1].value
+    ):
+        return None
+    return pair[0]
+
+
+def possible_values(expression: Expression) -> frozenset[Value] | None:
+    """Return all values that a key can have, if the query itself names them; None if other values are possible.
+
+    >>> flag = Column("flag", "boolean")
+    >>> sorted(map(str, possible_values(flag) or ())), possible_values(Column("age", "integer"))
+    (['False', 'None', 'True'], None)
+    """
+    parts = _named_parts(expression)
+    if parts is None:
+        return None
+    values = parts[expression] if expression in parts else _images(expression, parts)
+    return frozenset(values) | (frozenset() if is_always_present(expression) else {None})
 
 
 def _most_values(expression: Expression) -> int:
@@ -227,7 +257,7 @@ def _not_public(expression: Expression, key: str, table: TablePolicy) -> Refused
     many = _too_many(expression, table)
     if many is not None:
         return refused(f"{show_name(key)} has {many}", "Group in larger bins, or list the keys that you need.")
-    used = ((name, Column(name, table.columns[name].kind)) for name in sorted(columns(expression)))
+    used = ((name, table.columns[name].named(name)) for name in sorted(columns(expression)))
     bare = [name for name, column in used if _column_values(column, table) is None]
     kinds = {table.columns[name].kind for name in bare}
     bounded = all(table.columns[name].bounds is not None for name in bare)

@@ -14,7 +14,9 @@ from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.from_clause import item_name, read_from, table_scope
 from tacit.query.sql.grammar import nested_too_deep, read_select
-from tacit.query.sql.key_values import domain
+from tacit.query.sql.key_values import domain, own_column
+from tacit.query.sql.mode_calls import mode_names
+from tacit.query.sql.mode_calls import squeezed as _squeeze
 from tacit.query.sql.names import default_name, resolve, to_sql, unique_names
 from tacit.query.sql.row_expressions import check_call_name, is_aggregate
 from tacit.query.sql.row_work import check_row_work
@@ -56,7 +58,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) 
         reason = f"The table {show_name(scope.table.name)} is public, so its answers need no noise"
         raise refused(reason, "Read it directly, or join a private table with it.")
     _check_not_rows(select)
-    builder = OutputBuilder(scope, _keys(select, scope, key_lists))
+    builder = OutputBuilder(scope, _keys(select, scope, key_lists), key_lists)
     terms = _items(select, builder)
     names = unique_names(_check_printable(item_name(item, scope)) for item in select.expressions)
     having, order = _having(select, builder, terms), _order(select, builder, terms)
@@ -108,12 +110,13 @@ def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> list[Key]:
     for item in [] if group is None else group.expressions:
         node = _grouped_node(item, select, scope)
         expression = _key_expression(node, scope)
-        names = [_key_name(node, select, scope), default_name(node), to_sql(node), *_column_name(expression)]
+        names = [_key_name(node, select, scope), default_name(node), to_sql(node), *_column_name(expression, scope)]
         name = next((name for name in key_lists if _squeeze(name) in map(_squeeze, names)), None)
         used |= set() if name is None else {name}
         items.setdefault(expression, (names[0], None if name is None else key_lists[name]))
+    modes = set(map(_squeeze, mode_names(select)))
     for name in key_lists:
-        if name not in used:
+        if name not in used and _squeeze(name) not in modes:
             message = f"keys contains {show(name)}, which the query does not group by."
             raise InvalidError(message, argument="keys", hint="Use the names of the query's GROUP BY items.")
     keys = [
@@ -139,7 +142,7 @@ def _check_not_shadowed(keys: Sequence[Key], select: exp.Select, scope: Scope) -
     """Check that no discovered key is a column whose name is the alias of a different item."""
     aliases = {item.alias.casefold(): item for item in select.expressions if isinstance(item, exp.Alias)}
     for key in keys:
-        is_column, alias = bool(_column_name(key.expression)), aliases.get(key.name.casefold())
+        is_column, alias = bool(_column_name(key.expression, scope)), aliases.get(key.name.casefold())
         if key.values is not None or not is_column or alias is None:
             continue
         if scope.raw(alias.this).expression != key.expression:
@@ -199,14 +202,10 @@ def _key_name(node: exp.Expr, select: exp.Select, scope: Scope) -> str:
     return item_name(item, scope)
 
 
-def _column_name(expression: Expression) -> list[str]:
+def _column_name(expression: Expression, scope: Scope) -> list[str]:
     """Return the name of an expression that is a column, as a list; an empty list for any other."""
-    return [name for name in columns(expression) if getattr(expression, "name", None) == name]
-
-
-def _squeeze(text: str) -> str:
-    """Return a text without blanks and in lower case, for comparisons."""
-    return "".join(text.split()).casefold()
+    column = own_column(expression, scope.table)
+    return [] if column is None else [column.name]
 
 
 def _items(select: exp.Select, builder: OutputBuilder) -> list[TypedExpression]:

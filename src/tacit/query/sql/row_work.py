@@ -27,7 +27,8 @@ row count as 100 characters each; longer texts take more steps in proportion.
   conditions and the keys again. Every listed function takes time linear in the length of its texts, except LIKE and
   `replace`, which take at most the product of the lengths of the text and the pattern. A LIKE pattern with several
   wildcards counts one step for each pair of characters, because automata are slow. PostgreSQL compares each character
-  of `lower` and `upper` with up to 1,500 letters, which counts 50 steps. `expressions.text_length` bounds the length of
+  of `lower` and `upper` with up to 1,500 letters, which counts 50 steps. A column that is read in a time zone counts
+  the steps of `expressions.local_time`. `expressions.text_length` bounds the length of
   a text.
 * *Memory.* For one row an engine stores at most one entry (a group, a different value, a bin) per joined row and
   statement.
@@ -46,8 +47,9 @@ from types import MappingProxyType
 from typing import Final
 
 from tacit.errors import RefusedError, show_name
-from tacit.query.expressions import Call, Case, Constant, Expression, children
+from tacit.query.expressions import Call, Case, Column, Constant, Expression, children
 from tacit.query.expressions.like_patterns import is_plain
+from tacit.query.expressions.local_time import local_time
 from tacit.query.expressions.text_length import Length, length_of
 from tacit.query.joins import Join
 from tacit.query.plan import Plan
@@ -178,6 +180,8 @@ def _part_steps(part: Expression, sizes: list[int]) -> int:
     match part:
         case Constant():
             return 0
+        case Column(timezone=str(zone)):
+            return _steps([local_time(Column(part.name, "timestamp"), zone)])
         case Case():
             return len(sizes)
         case Call(function="in"):

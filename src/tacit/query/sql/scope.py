@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlglot import exp
 
 from tacit.errors import show_name
+from tacit.query.expressions import Column, Expression, walk
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused, unknown_column, unknown_table
@@ -33,6 +35,8 @@ _CONDITIONS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.StartsWith),
 )
+
+E = TypeVar("E", bound=Expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,10 @@ class Scope:
             raise refused("* stands for rows, which are never released", "Name one column, or write count(*).")
         owner = self.owner(node)
         name = resolve(identifier, owner.columns)
-        if name is not None:
-            return owner.columns[name]
-        raise owner.missing(identifier)
+        if name is None:
+            raise owner.missing(identifier)
+        check_timezone(owner.columns[name].raw.expression)
+        return owner.columns[name]
 
     def missing(self, identifier: exp.Identifier) -> Exception:
         """Return the error for an identifier that is not a visible column."""
@@ -128,6 +133,19 @@ class Scope:
             node,
             lambda part: self.find(part).bounded if isinstance(part, exp.Column) else _with_raw_conditions(part, self),
         )
+
+
+def check_timezone(expression: E) -> E:
+    """Return an expression, or raise RefusedError if it reads instants and the policy names no time zone."""
+    unzoned = [part.name for part in walk(expression) if isinstance(part, Column) and part.timezone == ""]
+    if unzoned:
+        raise refused(
+            f"The values of the column {show_name(unzoned[0])} are instants, and the policy does not say in which "
+            "time zone to read them",
+            'Add a line such as timezone = "Europe/Zurich" to the top of the policy file, or pass timezone= to '
+            'tacit.open; timezone = "UTC" reads them in UTC.',
+        )
+    return expression
 
 
 def _with_raw_conditions(node: exp.Expr, scope: Scope) -> TypedExpression | None:

@@ -12,9 +12,11 @@ from sqlglot import exp
 from tacit.errors import InternalError, TacitError, show_name
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, columns
+from tacit.query.aggregates.mode import mode_ask
+from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
+from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
@@ -30,6 +32,8 @@ class OutputBuilder:
 
     scope: Scope
     keys: Sequence[Key]
+    lists: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    """Public values that the caller lists, by name."""
     asks: dict[Ask, str] = field(default_factory=dict)
     _outputs: dict[Expression, Output] = field(default_factory=dict)
 
@@ -99,7 +103,18 @@ class OutputBuilder:
             return self._measured(node, Ask(function="min" if share == 0 else "max", values=values, bounds=bounds))
         return self._measured(node, Ask(function=function, values=values, bounds=bounds, parameter=share))
 
+    def _mode(self, node: exp.Expr) -> TypedExpression:
+        """Return the most frequent of the public values of an expression, which are compared raw."""
+        argument = mode_argument(node)
+        _check_not_nested(argument)
+        value = self.scope.raw(argument)
+        self._check_unit(value)
+        values = mode_values(argument, value.expression, self.scope.table, self.lists)
+        return self._measured(node, mode_ask(value.expression, values))
+
     def _aggregate(self, node: exp.Expr) -> TypedExpression:
+        if is_mode_call(node):
+            return self._mode(node)
         quantile = _read_quantile(node)
         if quantile is not None:
             return self._quantile(node, quantile)
@@ -152,18 +167,22 @@ class OutputBuilder:
         )
 
     def _unit_column(self, unit: str) -> Column:
-        return Column(unit, self.scope.table.columns[unit].kind)
+        return self.scope.table.columns[unit].named(unit)
 
     def _check_value(self, function: str, value: TypedExpression) -> None:
         """Check that a value does not read the unit column, and that it is a number if the function needs one."""
-        unit = self.scope.table.unit
-        if unit in columns(value.expression):
-            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
-            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
+        self._check_unit(value)
         if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
             number = f"CAST({getattr(value.expression, 'name', 'x')} AS DOUBLE)"
             hint = f"If it holds numbers, write {function}(clamp({number}, low, high)) with public bounds."
             raise refused(f"{function} takes numbers, not {value.kind}", hint)
+
+    def _check_unit(self, value: TypedExpression) -> None:
+        """Check that a value does not read the unit column."""
+        unit = self.scope.table.unit
+        if unit in columns(value.expression):
+            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
+            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
 
     def _bounds(self, function: str, value: TypedExpression) -> tuple[Fraction, Fraction]:
         """Return the proved range of an aggregated value; a RefusedError names the columns without bounds."""

@@ -1,0 +1,136 @@
+"""Releases that the steward computes outside SQL, charged to the ledger: `db.charge`.
+
+tacit prices the mechanism, guarantee or event, asks the filter of the ledger, and records the charge. It reads nothing
+and computes nothing. So it cannot check what was released.
+
+**Guarantee.** The totals of the ledger are sound if the release has the guarantee that is charged, for the units of the
+ledger's policy and under its neighbour relation (`guarantees.filters` admits any event with a price, in any order). The
+steward is responsible for that: for a mechanism, `sensitivity` must bound the change of the statistic if all rows of
+one unit come or go, or become others under "change one". The charge is for one release. It is recorded before it
+returns, so the steward must release after it, never before.
+
+An event that fixes its relation, such as that of `RandomizedResponse` or of a monotone choice, is refused under the
+other one. An event that the budget's currency cannot price is charged by the guarantee of its mechanism, if it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias, get_args
+
+from tacit.errors import InvalidError, bad_value
+from tacit.guarantees.arithmetic import HasGuarantee
+from tacit.guarantees.composition import HasEvent
+from tacit.guarantees.events import ApproxRelease, Event, GaussianNoise, to_json
+from tacit.guarantees.exact import to_fraction
+from tacit.guarantees.filters import Budget, limit
+from tacit.guarantees.filters import price as event_price
+from tacit.guarantees.prices import PRICED_EVENTS, PRICES
+from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP
+from tacit.ledger import ANSWERED, Request, check_name
+from tacit.ledger.records import budget_like
+from tacit.query.formatting import amounts, spell
+from tacit.query.pricing.price import whole_event
+from tacit.safe_text import visible
+from tacit.session import Session, unspent
+
+Chargeable: TypeAlias = HasGuarantee | HasEvent | Event | Guarantee | ApproxZCDP
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRelease:
+    """A charge for a release outside SQL: its note, its events, its cost, and its receipt."""
+
+    note: str
+    events: tuple[Event, ...]
+    cost: Budget
+    context: Mapping[str, object]
+
+    @property
+    def receipt(self) -> dict[str, object]:
+        """The charge as JSON, with its record in the ledger; `tc.ledger.verify` checks it."""
+        return {
+            "schema": SCHEMA,
+            "release": "outside SQL",
+            "note": self.note,
+            "promise": amounts(self.cost),
+            "events": [to_json(event) for event in self.events],
+            **self.context,
+        }
+
+    def __str__(self) -> str:
+        """Return the note and the cost."""
+        return visible(f"{self.note}: charged {spell(self.cost)}")
+
+
+def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease:
+    """Charge a release that is computed outside SQL; see `Database.charge`."""
+    ledger = session.ledger
+    with unspent():
+        session.check_open()
+        events = _events(mechanism, ledger.budget)
+        text = _checked_note(note)
+        prices = [event_price(ledger.budget, event) for event in events]
+        ticket = ledger.charge(Request(question=f"Outside SQL: {text}", events=events, analyst=session.analyst))
+    session.finish(ticket, ANSWERED)
+    loss, delta = (sum((getattr(price, part) for price in prices), Fraction(0)) for part in ("loss", "delta"))
+    context = {
+        "neighbours": ledger.spent.neighbours,
+        "analyst": session.analyst or None,
+        **session.facts(ticket),
+    }
+    return OutsideRelease(text, events, budget_like(ledger.budget, loss, delta), context)
+
+
+def _checked_note(note: object) -> str:
+    text = check_name(note, "note")
+    if not text:
+        raise InvalidError(
+            "The note is empty.", argument="note", hint="State what is released: note='choice of a drug'."
+        )
+    return text
+
+
+def _events(mechanism: object, budget: Budget) -> tuple[Event, ...]:
+    """Return the events to charge, or raise InvalidError."""
+    events = _event_of(mechanism)
+    if events is None:
+        raise bad_value(
+            "mechanism",
+            mechanism,
+            "a mechanism, a guarantee or an event",
+            hint="For a release of another program, charge its guarantee, such as tc.PureDP(epsilon=0.5).",
+        )
+    most = limit(budget)
+    own = getattr(mechanism, "guarantee", None)
+    tried = [events, *([_event_of(own)] if isinstance(own, get_args(Guarantee)) else [])]
+    for some in tried:
+        if some is not None and all(PRICES[most.currency](event, most.order or Fraction(1)) for event in some):
+            return some
+    raise InvalidError(
+        f"A budget in {'ε' if most.currency == 'basic' else 'ρ'} cannot price {type(mechanism).__name__}.",
+        argument="mechanism",
+        hint=f"It prices {PRICED_EVENTS[most.currency]}.",
+    )
+
+
+def _event_of(item: object) -> tuple[Event, ...] | None:
+    """Return the events of a mechanism, an event or a guarantee; None for anything else.
+
+    μ-Gaussian DP is the guarantee of continuous Gaussian noise that moves by μ standard deviations, exactly.
+    """
+    event = getattr(item, "event", item)
+    match event:
+        case PureDP() | ApproxDP() | ZCDP():
+            return (whole_event(event),)
+        case ApproxZCDP(rho=rho, delta=delta):
+            slack = to_fraction(delta, "delta")
+            outside = (ApproxRelease(epsilon=Fraction(0), delta=slack),) if slack else ()
+            return (whole_event(ZCDP(rho=rho)), *outside)
+        case GaussianDP(mu=mu):
+            return (GaussianNoise(sigma=Fraction(1), l2=to_fraction(mu, "mu")),)
+    return (event,) if isinstance(event, get_args(Event)) else None
