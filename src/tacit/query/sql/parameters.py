@@ -105,12 +105,9 @@ def _constant(name: str, value: object) -> exp.Expr:
     match value:
         case None | bool():
             return exp.convert(value)
-        case int():
-            return _number(str(abs(value)), negative=value < 0)
-        case float() if isfinite(value):
-            return _number(repr(abs(value)), negative=value < 0)
-        case Decimal() if isfinite(value):
-            return _number(format(abs(value), "f"), negative=value < 0)
+        case int() | float() | Decimal() if isinstance(value, int) or isfinite(value):
+            digits = format(abs(value), "f") if isinstance(value, Decimal) else repr(abs(value))
+            return _number(digits, negative=value < 0)
         case str() if "\0" not in value and not any("\ud800" <= character <= "\udfff" for character in value):
             return exp.Literal.string(value)
         case datetime() if value.tzinfo is None:
