@@ -210,6 +210,15 @@ class Dialect(ABC):
 
     # Hashes
 
+    def unit_halves(self, type_name: str, kind: Kind) -> tuple[str, str] | None:
+        """Return two conditions on u, or None if a statement must not read its source again (`weighted_statement`).
+
+        Exactly one condition is true for a unit, and equal units have the same one. The unit's column has this type,
+        and the policy declares it as this kind.
+        """
+        del type_name, kind
+        return None
+
     @abstractmethod
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns under the parameters h0 and h1, the keys."""

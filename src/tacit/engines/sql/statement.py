@@ -376,7 +376,7 @@ def cell_of(plan: Plan) -> SQL:
     number, cells = whole(0), plan.measured_cells
     for index, key in enumerate(plan.keys):
         code = column(f"c{index}") if key.default is None else call("COALESCE", column(f"c{index}"), whole(key.default))
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), code)
+        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), code) if index else code
     number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
     return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")
 
