@@ -65,6 +65,9 @@ class Dialect(ABC):
     clamps_at_once: ClassVar[bool] = False
     """True if clamping all rows takes less time than a CASE that finds the rows inside the bounds."""
 
+    sums_doubles: ClassVar[bool] = False
+    """True if a sum of doubles takes less time than a sum of integers (`double_sums`)."""
+
     after_layer: ClassVar[str] = ""
     """A clause after a layer of computed columns, so that each column is computed once."""
 
