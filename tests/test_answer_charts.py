@@ -14,6 +14,7 @@ import pytest
 
 import tacit as tc
 from tacit import plots
+from tacit.database import Database
 from tacit.errors import InvalidError, TacitError
 from tacit.plots.answers import Caption
 from tacit.plots.marks import NoisyColumn
@@ -24,7 +25,7 @@ MONTHS = [f"2026-{month:02d}" for month in range(1, 13)]
 
 
 @pytest.fixture(scope="module")
-def db() -> tc.Database:
+def db() -> Database:
     count = 4_800
     index = np.arange(count)
     table = pd.DataFrame(
@@ -38,7 +39,7 @@ def db() -> tc.Database:
             "cost": (index % 100).astype(float),
         }
     )
-    keys = {
+    keys: dict[str, Any] = {
         "day": [date(2026, month, 1) for month in range(1, 13)],
         "month": MONTHS,
         "ward": list("ABCDEF"),
@@ -64,7 +65,7 @@ def forms(answer: Release) -> str:
     return "upright" if encoding["x"]["type"] == "nominal" else "rows"
 
 
-FORMS: dict[str, tuple[str, Callable[[tc.Database], Release]]] = {
+FORMS: dict[str, tuple[str, Callable[[Database], Release]]] = {
     "names": ("rows", lambda db: db.sql("SELECT ward, count(*) AS n FROM v GROUP BY ward", epsilon=1)),
     "no groups": ("rows", lambda db: db.count(epsilon=1)),
     "dates": ("over time", lambda db: db.sql("SELECT day, count(*) AS n FROM v GROUP BY day", epsilon=1)),
@@ -80,7 +81,7 @@ FORMS: dict[str, tuple[str, Callable[[tc.Database], Release]]] = {
 
 
 @pytest.mark.parametrize("case", FORMS)
-def test_each_answer_has_the_form_that_fits(case: str, db: tc.Database, tmp_path: Path) -> None:
+def test_each_answer_has_the_form_that_fits(case: str, db: Database, tmp_path: Path) -> None:
     form, ask = FORMS[case]
     answer = ask(db)
     assert forms(answer) == form
@@ -92,7 +93,7 @@ def test_each_answer_has_the_form_that_fits(case: str, db: tc.Database, tmp_path
 
 
 @pytest.mark.parametrize("case", FORMS)
-def test_a_chart_holds_the_values_and_the_intervals_of_the_answer(case: str, db: tc.Database) -> None:
+def test_a_chart_holds_the_values_and_the_intervals_of_the_answer(case: str, db: Database) -> None:
     answer = FORMS[case][1](db)
     spec = answer.plot().to_dict()
     drawn = {
@@ -112,7 +113,7 @@ def test_a_chart_holds_the_values_and_the_intervals_of_the_answer(case: str, db:
 
 
 @pytest.mark.parametrize("case", ["names", "bins", "whole numbers", "few and many"])
-def test_counts_start_at_zero_and_averages_do_not(case: str, db: tc.Database) -> None:
+def test_counts_start_at_zero_and_averages_do_not(case: str, db: Database) -> None:
     def zeros(answer: Release) -> set[bool]:
         layer = answer.plot().to_dict()["layer"][0]["encoding"]
         return {layer[channel]["scale"]["zero"] for channel in "xy" if "zero" in layer[channel].get("scale", {})}
@@ -121,20 +122,21 @@ def test_counts_start_at_zero_and_averages_do_not(case: str, db: tc.Database) ->
     assert zeros(db.mean("cost", by="ward", epsilon=1)) == {False}
 
 
-def test_the_title_is_the_query_and_its_cost(db: tc.Database) -> None:
+def test_the_title_is_the_query_and_its_cost(db: Database) -> None:
     title: Any = db.sql("SELECT ward, count(*) AS n FROM v GROUP BY ward", epsilon=0.25).plot().to_dict()["title"]
     assert title["text"] == "SELECT ward, COUNT(*) AS n FROM v GROUP BY ward · ε = 0.25"
     assert (
         db.crosstab("town", "ward", epsilon=0.5).plot().to_dict()["title"]["text"]
         == "Counts by town and ward · ε = 0.5"
     )
-    long = db.sql(f"SELECT count(*) AS n FROM v WHERE {' OR '.join(f'cost > {i}' for i in range(99))}", epsilon=1)
+    conditions = " OR ".join(f"cost > {i}" for i in range(99))
+    long = db.sql(f"SELECT count(*) AS n FROM v WHERE {conditions}", epsilon=1)  # noqa: S608 - the test's own text
     lines = long.plot().to_dict()["title"]["text"]
     assert len(lines) == 5
     assert lines[-1].endswith("… · ε = 1")
 
 
-def test_the_description_reads_the_first_values(db: tc.Database) -> None:
+def test_the_description_reads_the_first_values(db: Database) -> None:
     answer = db.sql("SELECT ward, count(*) AS n FROM v GROUP BY ward", epsilon=1)
     text = str(answer.plot().to_dict()["description"])
     (_, n) = answer.columns()
@@ -147,7 +149,7 @@ def test_the_description_reads_the_first_values(db: tc.Database) -> None:
     assert long.to_dict()["description"].endswith("11 1 (0 to 2), and 18 more.")
 
 
-def test_a_dark_chart_has_the_same_numbers_and_other_ink(db: tc.Database) -> None:
+def test_a_dark_chart_has_the_same_numbers_and_other_ink(db: Database) -> None:
     answer = db.crosstab("sex", "ward", epsilon=1)
     light, dark = (answer.plot(theme=theme).to_dict() for theme in ("light", "dark"))
     assert list(dark["datasets"].values()) == list(light["datasets"].values())
@@ -172,7 +174,7 @@ def test_wrong_lengths_and_reversed_intervals_are_refused() -> None:
         plots.by_group(["a"], [NoisyColumn(name="n", values=[1], low=[2], high=[0])], CAPTION)
 
 
-def test_an_answer_without_a_finite_interval_has_no_chart(db: tc.Database) -> None:
+def test_an_answer_without_a_finite_interval_has_no_chart(db: Database) -> None:
     with pytest.raises(TacitError, match="no chart"):
         db.sql("SELECT median(cost) AS m FROM v", epsilon=1, intervals=False).plot()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PlotKind: TypeAlias = Literal["delta", "rules", "loss", "moments"]
 
-_LEAST_PARTS, _POINTS = 100, 12
+_LEAST_PARTS, _POINTS = 100, 7
 _ORDERS = [Fraction(n, 4) for n in range(1, 129)]
 
 
@@ -83,13 +83,13 @@ def first_parts(total: Composition, k: int) -> Composition:
     >>> [count for _, count in first_parts(Composition(parts), 4).parts]
     [2, 2]
     """
-    found = []
+    found = dict.fromkeys((component for component, _ in total.parts), 0)
     for component, count in cycle(total.parts):
         taken = min(count, k)
-        found.append((component, taken))
+        found[component] += taken
         k -= taken
         if not k:
-            return Composition(tuple(found))
+            return Composition(tuple((component, count) for component, count in found.items() if count))
     raise InternalError("a composition has no parts.")
 
 

@@ -62,10 +62,13 @@ class Caption:
     def heading(self, marks: str = "Whiskers hold") -> alt.TitleParams:
         """Return the title and the subtitle, wrapped; `marks` names what shows the intervals."""
         doubts = [line for text in self.warnings for line in wrap(f"WARNING: {text}", _LARGE_LETTERS)]
-        lines = wrap(self.title, _LARGE_LETTERS)
-        lines = lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
-        title = wrap(f"{lines[-1]} · {self.cost}", _LARGE_LETTERS)
-        return heading([*lines[:-1], *title, *doubts], self._subtitle(marks), alarming=bool(doubts), size=_TITLE_SIZE)
+        lines, cost = wrap(self.title, _LARGE_LETTERS) or ["Released values"], f" · {self.cost}"
+        if len(lines) > _MOST_LINES:
+            last = wrap(lines[_MOST_LINES - 1], _LARGE_LETTERS - len(cost) - 2)[0]
+            lines = [*lines[: _MOST_LINES - 1], f"{last} …"]
+        fits = len(lines[-1] + cost) <= _LARGE_LETTERS
+        lines[-1:] = [lines[-1] + cost] if fits else [lines[-1], self.cost]
+        return heading([*lines, *doubts], self._subtitle(marks), alarming=bool(doubts), size=_TITLE_SIZE)
 
     def _subtitle(self, marks: str) -> list[str]:
         meaning = f"{marks} the value of the bounded data with confidence {short(self.confidence)}"
