@@ -11,7 +11,7 @@ from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 from tacit.query.expressions.casts import cast
 from tacit.query.expressions.functions import apply, of_kind
-from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output
+from tacit.query.plan import Computed, Constantly, Determined, Grouped, Noisy, Output
 
 
 def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:
@@ -114,6 +114,8 @@ def evaluate_output(output: Output, estimates: Sequence[Value], keys: Sequence[V
             return of_kind(estimates[place], kind)
         case Grouped(place=place, kind=kind):
             return of_kind(keys[place], kind)
+        case Determined(kind=kind):
+            return of_kind(output.value(keys), kind)
         case Constantly(value=value):
             return value
         case Computed(function=function, arguments=arguments, kind=kind):

@@ -62,6 +62,7 @@ from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Expression, Value
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Measure, Plan
 
 SOURCE = "data"
@@ -162,8 +163,12 @@ def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables
 
 
 def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
-    """Return the parameters that hold the public lists of keys."""
-    return {f"k{index}": key.values for index, key in enumerate(all_keys(plan)) if key.values is not None}
+    """Return the parameters that hold the public lists of keys; those of one factor are parallel."""
+    return {
+        f"k{place}": values
+        for factor in plan.restrictions
+        for place, values in zip(factor.places, factor.columns, strict=True)
+    }
 
 
 def all_keys(plan: Plan) -> tuple[Key, ...]:
@@ -216,11 +221,26 @@ def key_joins(plan: Plan, dialect: Dialect) -> str:
     If the cells add up to a public size, rows with other values stay.
     """
     join = "LEFT JOIN" if plan.adds_up else "JOIN"
-    return "".join(
-        f" {join} key{index} ON {key_test(f'g{index}', f'k{index}', key, dialect)}"
-        for index, key in enumerate(plan.keys)
-        if key.values is not None
-    )
+    keys = {place: f"g{place}" for place in range(len(plan.keys))}
+    return "".join(f" {join} {_join_with(factor, keys, dialect)}" for factor in plan.factors)
+
+
+def _join_with(factor: KeyTuples, keys: Mapping[int, str], dialect: Dialect) -> str:
+    """Return the list of a factor and the test that a row's keys are equal to one of its tuples."""
+    tests = [
+        key_test(keys[place], f"k{place}", values, dialect)
+        for place, values in zip(factor.places, factor.columns, strict=True)
+    ]
+    return f"{_list_name(factor)} ON {' AND '.join(tests)}"
+
+
+def _list_name(factor: KeyTuples) -> str:
+    return f"key{factor.places[0]}"
+
+
+def _code(factor: KeyTuples) -> str:
+    """Return the column that numbers the tuples of a factor."""
+    return f"c{factor.places[0]}"
 
 
 def _by_unit(
@@ -280,17 +300,16 @@ def keep_by_words(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[C
     return [*before, (name, dialect.materialized, sql), *words], contribution_bounding.KEPT
 
 
-def _codes(index: int, key: Key, dialect: Dialect) -> str:
-    """Return a SELECT of a public list of values with their codes."""
-    if len(set(key.listed)) < len(key.listed):
+def _codes(factor: KeyTuples, keys: Sequence[Key], dialect: Dialect) -> str:
+    """Return a SELECT of a public list of values, or of tuples, with their codes."""
+    if len(set(factor.rows())) < factor.size:  # a row would be in two cells
         raise InvalidError(
             "A list of keys contains a value twice.", argument="keys", hint="List each of the different values once."
         )
-    for value in key.listed:
-        if isinstance(value, str):
-            writable(value)  # engines differ in how they read half a surrogate pair
-    columns = [(f"k{index}", f"k{index}", key.expression.kind)]
-    return dialect.list_select(columns, f"c{index}", len(key.listed))
+    for value in {value for values in factor.columns for value in values if isinstance(value, str)}:
+        writable(value)  # engines differ in how they read half a surrogate pair
+    columns = [(f"k{place}", f"k{place}", keys[place].expression.kind) for place in factor.places]
+    return dialect.list_select(columns, _code(factor), factor.size)
 
 
 def located_rows(
@@ -325,17 +344,12 @@ def located_rows(
         tests.append(not_null(columns["u"]))
     columns |= {"cell": cell_of(plan)} if coded else _key_columns(plan, keys)
     columns = columns or {"there": exp.true()}  # if only rows are counted, a row needs no column
-    joins = "".join(
-        f" JOIN key{index} ON {key_test(dialect.text(keys[index]), f'k{index}', key, dialect)}"
-        for index, key in enumerate(all_keys(plan) if coded else ())
-    )
+    texts = {place: dialect.text(key) for place, key in enumerate(keys)}
+    factors = plan.restrictions
+    joins = "".join(f" JOIN {_join_with(factor, texts, dialect)}" for factor in (factors if coded else ()))
     selects = layers.selects(SOURCE)
     located = _select(columns, tests, f"{selects[-1][0]}{joins}", dialect)
-    lists = [
-        (f"key{index}", "", _codes(index, key, dialect))
-        for index, key in enumerate(all_keys(plan))
-        if key.values is not None
-    ]
+    lists = [(_list_name(factor), "", _codes(factor, all_keys(plan), dialect)) for factor in factors]
     return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
 
 
@@ -362,21 +376,22 @@ def _positive_zero(value: SQL, expression: Expression) -> SQL:
     return when((infix(exp.EQ, value, real(0.0)), real(0.0)), otherwise=value)
 
 
-def key_test(value: str, listed: str, key: Key, dialect: Dialect) -> str:
+def key_test(value: str, listed: str, values: Sequence[Value], dialect: Dialect) -> str:
     """Return the test that a row's key equals a value of the list; NULL matches only if the list has NULL."""
-    return dialect.null_safe_equal(value, listed) if None in key.listed else f"{value} = {listed}"
+    return dialect.null_safe_equal(value, listed) if None in values else f"{value} = {listed}"
 
 
 def cell_of(plan: Plan) -> SQL:
-    """Return the number of a row's cell: the first key's code counts most, and without keys it is 0.
+    """Return the number of a row's cell: the first factor's code counts most, and without keys it is 0.
 
-    A row without a code counts under the key's default, if there is one. If another code is missing, the number is NULL
-    and the row is in the rest, if the plan has it.
+    A row without a code counts under the factor's default, if there is one. If another code is missing, the number is
+    NULL and the row is in the rest, if the plan has it.
     """
     number, cells = whole(0), plan.measured_cells
-    for index, key in enumerate(plan.keys):
-        code = column(f"c{index}") if key.default is None else call("COALESCE", column(f"c{index}"), whole(key.default))
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), code)
+    for factor in plan.factors:
+        code = column(_code(factor))
+        code = code if factor.default is None else call("COALESCE", code, whole(factor.default))
+        number = infix(exp.Add, infix(exp.Mul, number, whole(factor.size)), code)
     number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
     return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")
 

@@ -8,6 +8,8 @@ tacit refuses anything that is not listed, so a new clause of the parser is refu
     count(*) FILTER (WHERE c)    count(CASE WHEN c THEN 1 END)
     count_if(c)                  count(CASE WHEN c THEN 1 END)
 
+The parser writes `any_value(x)` as `any_value(x) IGNORE NULLS`, which is its meaning; the second part is removed.
+
 A row that does not meet the condition gives NULL. Every aggregate skips NULL, as FILTER skips the row. The result is
 checked like any query.
 """
@@ -90,7 +92,7 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp), "this"),
             ((exp.CovarPop, exp.CovarSamp, exp.Corr), _BINARY),
             ((exp.Distinct,), "expressions"),
-            ((exp.Median, exp.Min, exp.Max, exp.Mode), "this"),
+            ((exp.Median, exp.Min, exp.Max, exp.Mode, exp.AnyValue), "this"),
             ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
             ((exp.Quantile,), "this quantile"),
         )
@@ -261,6 +263,9 @@ def _arguments(node: exp.Expr) -> list[str]:
 
 def _without_filters(tree: exp.Expr) -> exp.Expr:
     """Return the tree with the conditions of FILTER and count_if moved into CASE; other nodes stay as they are."""
+    for node in list(tree.find_all(exp.IgnoreNulls)):
+        if isinstance(node.this, exp.AnyValue):
+            node.replace(node.this)
     for node in list(tree.find_all(exp.Filter, exp.CountIf)):
         rewritten = _rewrite_count_if(node) if isinstance(node, exp.CountIf) else _rewrite_filter(node)
         if rewritten is None:

@@ -259,8 +259,9 @@ class _JoinBuilder:
         view = _map_columns(self.other, lambda column: self._after_join(self._rename(column)))
         scope = _combine(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
         met = [*(_rename_term(term, self.names) for term in self.other.where), *self.conditions]
-        size = self.other.table.size
-        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies(), size=size)
+        table = self.other.table
+        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies())
+        base = replace(base, size=table.size, content=table.content)
         if self.kind == "left":
             base, met = replace(base, where=conjunction(met)), []
         return replace(scope, where=(*self.first.where, *met), joins=(*self.first.joins, base, *self.tables[1:]))
