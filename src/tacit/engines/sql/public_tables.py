@@ -67,7 +67,7 @@ def public_policy(
         columns=MappingProxyType(columns),
         public=True,
         size=size,
-        content=_content(run, dialect, view, types, columns),
+        content=PublicRows(tuple(columns), ()) if size == 0 else _content(run, dialect, view, types, columns),
     )
 
 

@@ -9,7 +9,7 @@ conditions on the joined table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,7 +21,7 @@ from tacit.query.joins import Join, rename_columns
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.names import resolve
-from tacit.query.sql.scope import Scope, VisibleColumn
+from tacit.query.sql.scope import Scope, VisibleColumn, conjuncts
 from tacit.query.sql.typed_expressions import TypedExpression, call, case, condition, conjunction, typed_column
 
 _ON = "Write FROM a JOIN b ON a.x = b.x, or LEFT JOIN."
@@ -184,7 +184,7 @@ class _JoinBuilder:
         if node.args.get("using"):
             return dict(self._read_using(name, left, right, swapped=swapped) for name in node.args["using"])
         scope = _combine(left, right, self.table)
-        for part in _conjuncts(node.args["on"]):
+        for part in conjuncts(node.args["on"]):
             if isinstance(part, exp.EQ):
                 self._add_equality(scope.raw(part.this), scope.raw(part.expression))
             else:
@@ -392,14 +392,3 @@ def _reads_only(expression: Expression, names: set[str]) -> bool:
 def _smaller(a: int | None, b: int | None) -> int | None:
     """Return the smaller of two limits; None stands for no limit."""
     return min((limit for limit in (a, b) if limit is not None), default=None)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the parts of a chain of AND, in order."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop().unnest()
-        if isinstance(part, exp.And):
-            waiting.extend((part.expression, part.this))
-        else:
-            yield part
