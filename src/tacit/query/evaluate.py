@@ -11,7 +11,8 @@ from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 from tacit.query.expressions.casts import cast
 from tacit.query.expressions.functions import apply, of_kind
-from tacit.query.plan import Computed, Constantly, Determined, Grouped, Noisy, Output
+from tacit.query.key_tuples import Determined
+from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output
 
 
 def evaluate(expression: Expression, row: Mapping[str, Value]) -> Value:

@@ -1,21 +1,22 @@
-"""The listed combinations of several group keys, and the cells that follow from all listed keys.
+"""The listed combinations of several group keys, the cells that follow, and the public values that keys determine.
 
 Keys whose combinations are listed together form one factor; a listed key that is in no combination is a factor alone. A
 cell is one element of the product of the factors. So the columns of one public table have the cells that the table has
 rows, not the product of their values.
 
-**Sensitivity.** Combinations of a factor are distinct (engines check it before they read), and NULL equals NULL in the comparison with them. So a row is in
-at most one combination of each factor, and in at most one cell. Everything that is proved for cells holds: a row adds
-to one cell, and a unit to at most min(max_groups, cells) cells. Fewer cells can only lower a sensitivity.
+**Sensitivity.** Combinations of a factor are distinct (engines check it before they read). NULL equals NULL in the
+comparison with them. So a row is in at most one combination of each factor, and in at most one cell. Everything that is
+proved for cells holds: a row adds to one cell, and a unit to at most min(max_groups, cells) cells. Fewer cells can only
+lower a sensitivity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
-from tacit.query.expressions import Value
+from tacit.query.expressions import Kind, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +55,32 @@ def listed_cells(factors: Sequence[KeyTuples]) -> Iterator[tuple[Value, ...]]:
     for rows in product(*(list(factor.rows()) for factor in factors)):
         values = [value for row in rows for value in row]
         yield tuple(values[index] for index in order)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Determined:
+    """An output: a public value that some keys of a group determine. It is exact and costs nothing.
+
+    `sql` is the aggregate in the query. In a group whose keys at `places` are the tuple `rows[i]` it is `values[i]`;
+    in any other group it is NULL.
+    """
+
+    sql: str
+    places: tuple[int, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    values: tuple[Value, ...]
+    kind: Kind
+    _by_keys: dict[tuple[Value, ...], Value] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the values by their keys."""
+        object.__setattr__(self, "_by_keys", dict(zip(self.rows, self.values, strict=True)))
+
+    @property
+    def present(self) -> tuple[Value, ...]:
+        """The values that are not NULL."""
+        return tuple(value for value in self.values if value is not None)
+
+    def value(self, keys: Sequence[Value]) -> Value:
+        """Return the value in the group with these keys."""
+        return self._by_keys.get(tuple(keys[place] for place in self.places))

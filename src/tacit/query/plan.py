@@ -62,8 +62,8 @@ combinations, not the product of the keys' values (`key_tuples`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias
@@ -71,7 +71,7 @@ from typing import Literal, TypeAlias
 from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
-from tacit.query.key_tuples import KeyTuples, listed_cells
+from tacit.query.key_tuples import Determined, KeyTuples, listed_cells
 from tacit.query.policy import TablePolicy
 from tacit.query.rank_target import Draw, RankTarget
 
@@ -128,8 +128,8 @@ class Bundle:
     """Measures that share one noise scale; `contribution` bounds Σ|integers| of one unit in one cell.
 
     `total` bounds the same sum over all cells if the table has a reach; None stands for no bound but that of a cell.
-    `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the factors by
-    which the integers stay separate; None stands for all of them. If the bundle is `combined`, one integer gets noise, and
+    `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the factors
+    by which the integers stay separate; None stands for all. If the bundle is `combined`, one integer gets noise, and
     `contribution` bounds its change. With `rank` the integers get no noise: a rank among them is drawn instead (see
     `rank_law`). If it has `values`, its bins count the rows of so many values; no integer gets noise, and one of the
     values is drawn (see `choice_law`).
@@ -266,30 +266,6 @@ class Grouped:
 
     place: int
     kind: Kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Determined:
-    """An output: a public value that some keys of a group determine. It is exact and costs nothing.
-
-    `sql` is the aggregate in the query. In a group whose keys at `places` are the tuple `rows[i]` it is `values[i]`;
-    in any other group it is NULL.
-    """
-
-    sql: str
-    places: tuple[int, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    values: tuple[Value, ...]
-    kind: Kind
-    _by_keys: dict[tuple[Value, ...], Value] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Index the values by their keys."""
-        object.__setattr__(self, "_by_keys", dict(zip(self.rows, self.values, strict=True)))
-
-    def value(self, keys: Sequence[Value]) -> Value:
-        """Return the value in the group with these keys."""
-        return self._by_keys.get(tuple(keys[place] for place in self.places))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The policy of a public table, read from its rows: its size, the keys, bounds and repetitions of its columns, and rows.
+"""The policy of a public table, read from its rows: its size and rows, and the keys and bounds of its columns.
 
 All of it is read once, when the table is opened. A query uses these values even if the table has changed since.
 """

@@ -47,23 +47,27 @@ from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import (
     SQL,
     CommonTables,
-    call,
-    cast,
     column,
     infix,
     not_null,
     real,
     when,
-    whole,
-    writable,
 )
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.key_lists import (
+    all_keys,
+    cell_of,
+    join_with_list,
+    key_joins,
+    key_lists,
+    list_name,
+    list_with_codes,
+)
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Expression, Value
-from tacit.query.key_tuples import KeyTuples
-from tacit.query.plan import Key, Measure, Plan
+from tacit.query.plan import Measure, Plan
 
 SOURCE = "data"
 """The view through which a statement reads the table."""
@@ -162,20 +166,6 @@ def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables
     return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(max_rows, reach, source, dialect))]
 
 
-def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
-    """Return the parameters that hold the public lists of keys; those of one factor are parallel."""
-    return {
-        f"k{place}": values
-        for factor in plan.restrictions
-        for place, values in zip(factor.places, factor.columns, strict=True)
-    }
-
-
-def all_keys(plan: Plan) -> tuple[Key, ...]:
-    """Return the keys of the cells, and then those that only decide which rows count."""
-    return (*plan.keys, *plan.within)
-
-
 def chooses_cells(plan: Plan) -> bool:
     """Return whether a unit may be in more cells than it may keep."""
     return plan.table.unit is not None and plan.groups < plan.listed
@@ -213,34 +203,6 @@ def _by_row(
     tables.append(("sums", "", sums_by(by, needed, requested, "located", dialect)))
     cell = dialect.text(cell_of(plan))
     return tables, f"(SELECT {cell} AS cell, sums.* FROM sums{key_joins(plan, dialect)}) AS found"  # noqa: S608 - built here
-
-
-def key_joins(plan: Plan, dialect: Dialect) -> str:
-    """Return the joins of columns g0 … with the public lists of keys; a key without a list has no join.
-
-    If the cells add up to a public size, rows with other values stay.
-    """
-    join = "LEFT JOIN" if plan.adds_up else "JOIN"
-    keys = {place: f"g{place}" for place in range(len(plan.keys))}
-    return "".join(f" {join} {_join_with(factor, keys, dialect)}" for factor in plan.factors)
-
-
-def _join_with(factor: KeyTuples, keys: Mapping[int, str], dialect: Dialect) -> str:
-    """Return the list of a factor and the test that a row's keys are equal to one of its tuples."""
-    tests = [
-        key_test(keys[place], f"k{place}", values, dialect)
-        for place, values in zip(factor.places, factor.columns, strict=True)
-    ]
-    return f"{_list_name(factor)} ON {' AND '.join(tests)}"
-
-
-def _list_name(factor: KeyTuples) -> str:
-    return f"key{factor.places[0]}"
-
-
-def _code(factor: KeyTuples) -> str:
-    """Return the column that numbers the tuples of a factor."""
-    return f"c{factor.places[0]}"
 
 
 def _by_unit(
@@ -300,18 +262,6 @@ def keep_by_words(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[C
     return [*before, (name, dialect.materialized, sql), *words], contribution_bounding.KEPT
 
 
-def _codes(factor: KeyTuples, keys: Sequence[Key], dialect: Dialect) -> str:
-    """Return a SELECT of a public list of values, or of tuples, with their codes."""
-    if len(set(factor.rows())) < factor.size:  # a row would be in two cells
-        raise InvalidError(
-            "A list of keys contains a value twice.", argument="keys", hint="List each of the different values once."
-        )
-    for value in {value for values in factor.columns for value in values if isinstance(value, str)}:
-        writable(value)  # engines differ in how they read half a surrogate pair
-    columns = [(f"k{place}", f"k{place}", keys[place].expression.kind) for place in factor.places]
-    return dialect.list_select(columns, _code(factor), factor.size)
-
-
 def located_rows(
     plan: Plan,
     types: Mapping[str, str],
@@ -346,10 +296,10 @@ def located_rows(
     columns = columns or {"there": exp.true()}  # if only rows are counted, a row needs no column
     texts = {place: dialect.text(key) for place, key in enumerate(keys)}
     factors = plan.restrictions
-    joins = "".join(f" JOIN {_join_with(factor, texts, dialect)}" for factor in (factors if coded else ()))
+    joins = "".join(f" JOIN {join_with_list(factor, texts, dialect)}" for factor in (factors if coded else ()))
     selects = layers.selects(SOURCE)
     located = _select(columns, tests, f"{selects[-1][0]}{joins}", dialect)
-    lists = [(_list_name(factor), "", _codes(factor, all_keys(plan), dialect)) for factor in factors]
+    lists = [(list_name(factor), "", list_with_codes(factor, all_keys(plan), dialect)) for factor in factors]
     return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
 
 
@@ -374,26 +324,6 @@ def _positive_zero(value: SQL, expression: Expression) -> SQL:
     if expression.kind != "real":
         return value
     return when((infix(exp.EQ, value, real(0.0)), real(0.0)), otherwise=value)
-
-
-def key_test(value: str, listed: str, values: Sequence[Value], dialect: Dialect) -> str:
-    """Return the test that a row's key equals a value of the list; NULL matches only if the list has NULL."""
-    return dialect.null_safe_equal(value, listed) if None in values else f"{value} = {listed}"
-
-
-def cell_of(plan: Plan) -> SQL:
-    """Return the number of a row's cell: the first factor's code counts most, and without keys it is 0.
-
-    A row without a code counts under the factor's default, if there is one. If another code is missing, the number is
-    NULL and the row is in the rest, if the plan has it.
-    """
-    number, cells = whole(0), plan.measured_cells
-    for factor in plan.factors:
-        code = column(_code(factor))
-        code = code if factor.default is None else call("COALESCE", code, whole(factor.default))
-        number = infix(exp.Add, infix(exp.Mul, number, whole(factor.size)), code)
-    number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
-    return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")
 
 
 def sums_by(

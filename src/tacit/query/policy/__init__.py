@@ -104,9 +104,9 @@ class TablePolicy:
     stands for no limit. `columns` has every column that a query can use, by its exact name, including the unit column.
     A `public` table belongs to no unit: it can be joined, its rows are not protected, and `size` is their number.
     Columns whose types cannot be used are in `unusable`, not in `columns`. The policy of a join is that of its first
-    table, with the columns of all tables. `content` has the rows of a public table as they were when it was opened, over
-    its columns with keys; None if there are too many. `key_tuples` are the listed combinations of several columns, each
-    column in one list at most.
+    table, with the columns of all tables. `content` has the rows of a public table as they were when it was opened,
+    over its columns with keys; None if there are too many. `key_tuples` are the listed combinations of several columns,
+    each column in one list at most.
     """
 
     name: str

@@ -21,8 +21,8 @@ unit. HAVING of the outer query chooses among released values, so it changes not
   for NULL; or
 * the key is a column of a public table that a LEFT JOIN adds, or several keys are: rows without a match have NULL, and
   rows with other values, which a public table can have only if it has changed, count there too; or
-* the keys are required columns whose tuples are listed: rows with other tuples count under the tuple of the constants for
-  NULL, if it is listed; or
+* the keys are required columns whose tuples are listed: rows with other tuples count under the tuple of the constants
+  for NULL, if it is listed; or
 * a histogram or a crosstab has NULL among a key's values: rows with other values count there; or
 * a histogram or a crosstab shows one more row, with NULL as its keys, for the rows in no other cell.
 

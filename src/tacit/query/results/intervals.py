@@ -25,7 +25,8 @@ from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.expressions.numbers import round_half_up
 from tacit.query.formatting import listed
-from tacit.query.plan import Computed, Constantly, Determined, Grouped, Noisy, Output, Plan
+from tacit.query.key_tuples import Determined
+from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each
 from tacit.safe_text import visible
 
@@ -85,10 +86,8 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
     match output:
         case Noisy(place=place):
             return intervals[place]
-        case Grouped(place=place):
-            return _point(keys[place])
-        case Determined():
-            return _point(output.value(keys))
+        case Grouped() | Determined():
+            return _point(keys[output.place] if isinstance(output, Grouped) else output.value(keys))
         case Constantly(value=value):
             return _point(value)
         case Computed(function=function, arguments=arguments, kind=kind):

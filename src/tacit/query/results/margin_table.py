@@ -36,7 +36,9 @@ def margin_table(
         margin_cell = sums.setdefault((rest, tuple(keys[index] for index in over)), [0, 0.0])
         margin_cell[0] += last.integers[0]
         margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
-    ends = [margin_interval(center, fit, () if rest else factors, confidence) for (rest, _), (_, center) in sums.items()]
+    ends = [
+        margin_interval(center, fit, () if rest else factors, confidence) for (rest, _), (_, center) in sums.items()
+    ]
     if not over and fit.size is not None:  # all rows, with the rest
         ends = [(float(fit.size), float(fit.size))]
     by_key = zip(*(keys for _, keys in sums), strict=True) if over else ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tacit.query.formatting import listed
-from tacit.query.plan import Computed, Determined, Output, Plan
+from tacit.query.key_tuples import Determined
+from tacit.query.plan import Computed, Output, Plan
 from tacit.query.pricing.noisy_filters import is_noisy
 from tacit.safe_text import visible
 

@@ -324,7 +324,14 @@ class Quote:
     def _explanations(self) -> list[str]:
         """Return the lines below the errors."""
         limits = [*self._cuts(), *self._choice(), *self._limits()]
-        return [*public_notes(self.plan), *self._sizes(), *self._shares(), *limits, *self._groups(), *self._work_lines()]
+        return [
+            *public_notes(self.plan),
+            *self._sizes(),
+            *self._shares(),
+            *limits,
+            *self._groups(),
+            *self._work_lines(),
+        ]
 
     def _price_line(self) -> str:
         """Return the cost of the query and the kind of noise."""

@@ -280,7 +280,9 @@ def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Ce
         last = Fitted(plan.bundles[-1], (count,), price.noise[-1], center, rest)
         return Cell(keys, (*others, last), (count,))
 
-    cells = [cell(*each) for each in zip(plan.listed_groups(), whole.ravel().tolist(), table.ravel().tolist(), strict=True)]
+    cells = [
+        cell(*each) for each in zip(plan.listed_groups(), whole.ravel().tolist(), table.ravel().tolist(), strict=True)
+    ]
     if plan.rest and plan.size is not None:
         more = (plan.size - int(whole.sum()), plan.size - float(table.sum()))
         cells.append(cell((None,) * len(plan.keys), *more, rest=True))

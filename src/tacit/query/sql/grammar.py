@@ -268,9 +268,9 @@ def _without_filters(tree: exp.Expr) -> exp.Expr:
     for select in _subqueries(tree):
         if select.args.get("distinct") is not None and not _arguments(select.args["distinct"]):
             select.set("distinct", None)
-    for node in list(tree.find_all(exp.IgnoreNulls)):
-        if isinstance(node.this, exp.AnyValue):
-            node.replace(node.this)
+    for wrapper in list(tree.find_all(exp.IgnoreNulls)):
+        if isinstance(wrapper.this, exp.AnyValue):
+            wrapper.replace(wrapper.this)
     for node in list(tree.find_all(exp.Filter, exp.CountIf)):
         rewritten = _rewrite_count_if(node) if isinstance(node, exp.CountIf) else _rewrite_filter(node)
         if rewritten is None:

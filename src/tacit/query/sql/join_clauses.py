@@ -18,7 +18,7 @@ from sqlglot import exp
 from tacit.errors import show_name
 from tacit.query.expressions import Call, Column, Expression, columns
 from tacit.query.joins import Join, rename_columns
-from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy import ColumnPolicy, PublicRows, TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.names import resolve
 from tacit.query.sql.scope import Scope, VisibleColumn, conjuncts
@@ -156,10 +156,15 @@ class _JoinBuilder:
         if not other.public:
             self.table = replace(
                 self.table,
+                key_tuples=(*first.key_tuples, *(self._tuples(each) for each in other.key_tuples)),
                 max_groups=_smaller(first.max_groups, other.max_groups),
                 max_rows=_smaller(first.max_rows, other.max_rows),
                 reach=_smaller(first.reach, other.reach),
             )
+
+    def _tuples(self, tuples: PublicRows) -> PublicRows:
+        """Return listed tuples of the other side, with the names of the plan."""
+        return replace(tuples, columns=tuple(self.names[name] for name in tuples.columns))
 
     def _policy(self, policy: ColumnPolicy) -> ColumnPolicy:
         """Return a column's policy; after a LEFT join NULL is one of the keys of a public table."""

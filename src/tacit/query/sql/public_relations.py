@@ -91,7 +91,9 @@ def _joined(join: Join) -> Relation | None:
         if isinstance(mine, Column) and isinstance(other, Column) and other.name in names and mine.kind == other.kind:
             equated.setdefault(mine.name, names[other.name])
     relation = Relation(names, content.rows, outer=join.kind == "left")
-    matched = [place for _, other in join.pairs if isinstance(other, Column) and (place := names.get(other.name, -1)) >= 0]
+    matched = [
+        place for _, other in join.pairs if isinstance(other, Column) and (place := names.get(other.name, -1)) >= 0
+    ]
     met: Sequence[Value] = [True] * len(content.rows)
     if join.where is not None and relation.reads(join.where):
         met = relation.values(join.where)
@@ -164,9 +166,7 @@ def _tuples_of(keys: Sequence[Key], restricted: Sequence[bool], relation: Relati
     kept = [
         row
         for row in rows
-        if all(
-            _is_key(value) and (limit is None or value in limit) for value, limit in zip(row, limits, strict=True)
-        )
+        if all(_is_key(value) and (limit is None or value in limit) for value, limit in zip(row, limits, strict=True))
     ]
     if not kept:
         names = " and ".join(key.name for key in keys)

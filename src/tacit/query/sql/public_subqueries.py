@@ -200,7 +200,9 @@ class _Subquery:
             raise self._too_many(table)
         relation = Relation(names, content.rows)
         kept = Relation(names, tuple(row for row, met in zip(content.rows, self._met(relation), strict=True) if met))
-        rows = [()] * len(kept.rows) if not terms else zip(*(kept.values(term.expression) for term in terms), strict=True)
+        rows = (
+            [()] * len(kept.rows) if not terms else zip(*(kept.values(term.expression) for term in terms), strict=True)
+        )
         distinct: list[tuple[Value, ...]] = list(dict.fromkeys(rows))
         if len(distinct) * len(terms) > MOST_OPTIONS:
             raise self._too_many(table)

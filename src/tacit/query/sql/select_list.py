@@ -14,7 +14,8 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
-from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Determined, Grouped, Key, Noisy, Output
+from tacit.query.key_tuples import Determined
+from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
 from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
@@ -141,9 +142,12 @@ class OutputBuilder:
         return self._measured(node, mode_ask(value.expression, values))
 
     def _aggregate(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate: a public value if the keys determine it, else one that is measured."""
         public = self._public(node)
-        if public is not None:
-            return public
+        return self._private(node) if public is None else public
+
+    def _private(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate that is measured."""
         if is_mode_call(node):
             return self._mode(node)
         quantile = _read_quantile(node)
