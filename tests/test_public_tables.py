@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.query.key_tuples import Determined
 from tacit.query.policy import ROW
 from tacit.query.policy.build import version
@@ -24,7 +25,7 @@ ROWS = pl.DataFrame({"id": range(70), "canton": CANTONS * 10, "x": [1.0] * 70})
 JOINED = "FROM d JOIN pub p ON d.canton = p.canton GROUP BY"
 
 
-def opened(public: Mapping[str, object] | None = None, **more: object) -> tc.Database:
+def opened(public: Mapping[str, object] | None = None, **more: object) -> Database:
     arguments: dict[str, object] = {"unit": ROW, "bounds": {"x": (0, 1)}, "budget": tc.PureDP(epsilon=1000)} | more
     return tc.open(ROWS, name="d", public={"pub": PUB} if public is None else public, **arguments)  # type: ignore[arg-type]
 

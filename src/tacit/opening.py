@@ -44,7 +44,10 @@ _NOT_DECLARED = ("ledger", "analyst", "accept")
 
 
 DeclaredKeys: TypeAlias = (
-    Mapping[str, Sequence[Value]] | Mapping[tuple[str, ...], object] | Mapping[str | tuple[str, ...], object]
+    Mapping[str, Sequence[Value]]
+    | Mapping[tuple[str, str], object]
+    | Mapping[tuple[str, ...], object]
+    | Mapping[str | tuple[str, ...], object]
 )
 """Public keys by columns, or by tuples of columns."""
 

@@ -45,7 +45,7 @@ DATA: list[Row] = [
         (4, "c", 1),
     ]
 ]
-TUPLES: set[tuple[Value, Value]] = {("A", 1), ("B", 2), ("A", None)}
+TUPLES: set[tuple[Value, ...]] = {("A", 1), ("B", 2), ("A", None)}
 CONDITIONS = {
     "k IN (SELECT k FROM p)": 5,
     "k NOT IN (SELECT k FROM p)": 0,
@@ -59,9 +59,13 @@ CONDITIONS = {
 
 
 def policies(
-    engine: StatementEngine, *, unit: str | None, neighbours: Neighbours = "add/remove", **limits: int | None
+    engine: StatementEngine,
+    limits: Mapping[str, int | None],
+    *,
+    unit: str | None,
+    neighbours: Neighbours = "add/remove",
 ) -> dict[str, TablePolicy]:
-    every = {"max_groups": None, "max_rows": None, "reach": None} | limits
+    every = {"max_groups": None, "max_rows": None, "reach": None, **limits}
     if unit is None:
         every = {"max_groups": 1, "max_rows": 1, "reach": None}
     reach = every.pop("reach")
@@ -92,12 +96,17 @@ QUERY = "SELECT p.name, p.size, count(*) AS c FROM t {join} p ON t.k = p.k GROUP
 @pytest.mark.parametrize("name", ["duckdb", "postgres", "spark"])
 def test_engines_give_the_tuples_and_the_conditions_of_nested_loops(name: str) -> None:
     with joined(name, SHAPES, {"t": DATA, "p": PUBLIC}, ["p"]) as engine:
-        for unit, limits in ((None, {}), ("u", {"max_groups": 9, "max_rows": 9}), ("u", {"reach": 9})):
-            known = policies(engine, unit=unit, **limits)
+        every: list[tuple[str | None, dict[str, int | None]]] = [
+            (None, {}),
+            ("u", {"max_groups": 9, "max_rows": 9}),
+            ("u", {"reach": 9}),
+        ]
+        for unit, limits in every:
+            known = policies(engine, limits, unit=unit)
             for join, left in (("JOIN", False), ("LEFT JOIN", True)):
                 plan = parse(QUERY.format(join=join), known)
                 assert groups(plan, engine.measure_with(plan, SECRET)[0]) == expected(left=left), (unit, join)
-        by_row = policies(engine, unit=None)
+        by_row = policies(engine, {}, unit=None)
         for where, want in CONDITIONS.items():
             plan = parse(f"SELECT count(*) FROM t WHERE {where}", by_row)
             assert engine.measure_with(plan, SECRET)[0] == [want], where
@@ -117,7 +126,7 @@ def test_engines_give_the_tuples_and_the_conditions_of_nested_loops(name: str) -
 
 # --- neighbours, by brute force -------------------------------------------------------------------------------------
 
-ROWS = [{"u": unit, "k": key, "n": 2} for unit, key in [(1, "a"), (1, "b"), (1, "c"), (1, "z"), (2, "a")]]
+ROWS: list[Row] = [{"u": unit, "k": key, "n": 2} for unit, key in [(1, "a"), (1, "b"), (1, "c"), (1, "z"), (2, "a")]]
 CASES: list[tuple[str, dict[str, int | None]]] = [
     ("JOIN", {}),
     ("LEFT JOIN", {"max_groups": 1, "max_rows": 1}),
@@ -156,8 +165,9 @@ def test_no_unit_moves_tuples_beyond_the_sensitivity_and_some_unit_reaches_it(
     sql = QUERY.format(join=join).replace("count(*) AS c", "count(*) AS c, sum(n) AS s")
     plans: dict[Neighbours, Plan] = {}
     with joined("duckdb", SHAPES, {"t": DATA, "p": PUBLIC}, ["p"]) as engine:
-        for relation in ("add/remove", "change one"):
-            plans[relation] = parse(sql, policies(engine, unit=unit, neighbours=relation, **limits))  # type: ignore[arg-type,index]
+        relations: tuple[Neighbours, ...] = ("add/remove", "change one")
+        for relation in relations:
+            plans[relation] = parse(sql, policies(engine, limits, unit=unit, neighbours=relation))
     measured: list[list[list[int]]] = []
     for table in tables:
         with joined("duckdb", SHAPES, {"t": [ROWS[row] for row in table], "p": PUBLIC}, ["p"]) as engine:
@@ -181,7 +191,7 @@ def test_no_unit_moves_tuples_beyond_the_sensitivity_and_some_unit_reaches_it(
 @pytest.mark.parametrize("name", ["duckdb", "postgres", "spark"])
 def test_tuples_with_a_public_size_add_up_to_it(name: str) -> None:
     with joined(name, SHAPES, {"t": DATA, "p": [row for row in PUBLIC if row["k"]]}, ["p"]) as engine:
-        plan = parse(QUERY.format(join="LEFT JOIN"), policies(engine, unit=None, neighbours="change one"))
+        plan = parse(QUERY.format(join="LEFT JOIN"), policies(engine, {}, unit=None, neighbours="change one"))
         assert has_public_size(plan, alone=True)
         assert uses_size(plan)
         sized = with_public_size(plan, len(DATA))
