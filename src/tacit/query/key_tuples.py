@@ -24,8 +24,8 @@ class KeyTuples:
     """The public combinations of some keys, in order, as parallel columns.
 
     `places` are the indices of the keys in the plan, in rising order, and `columns` their values. `default` is the
-    index of the combination under which rows with another one count; None if such rows do not count. `complete` is True
-    if every row has one of the combinations, unless a public table has changed.
+    index of the combination under which rows with another combination count; None if such rows do not count.
+    `complete` is True if every row has one of the combinations, unless a public table has changed.
     """
 
     places: tuple[int, ...]

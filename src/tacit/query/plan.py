@@ -342,7 +342,7 @@ class Plan:
 
     @property
     def factors(self) -> tuple[KeyTuples, ...]:
-        """The listed keys as combinations; a cell is one element of their product. Discovered keys have none."""
+        """The listed keys as combinations; a cell is one element of their product. Discovered keys are left out."""
         return tuple(factor for factor in self.restrictions if factor.places[-1] < len(self.keys))
 
     @property

@@ -105,7 +105,7 @@ def _rows_of_frame(names: Sequence[object], values: object) -> list[tuple[object
         raise DeclaredValueError("keys", f"must be {_FORM}, not {show(values)}")
     missing = [str(name) for name in names if name not in frame.columns]
     if missing:
-        raise DeclaredValueError("keys", f"must be a frame with a column {show_name(missing[0])}; it has none")
+        raise DeclaredValueError("keys", f"must be a frame with a column {show_name(missing[0])}")
     columns = [
         [None if absent else value for value, absent in zip(series.to_list(), series.is_null().to_list(), strict=True)]
         for series in (frame.get_column(str(name)) for name in names)

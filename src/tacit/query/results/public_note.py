@@ -17,7 +17,7 @@ def is_public(output: Output) -> bool:
 
 
 def public_notes(plan: Plan) -> list[str]:
-    """Return which aggregates are exact and public, and what determines them; an empty list if there are none."""
+    """Return which aggregates are exact and public, and what determines them; an empty list without such aggregates."""
     outputs = [output for _, output in plan.outputs]
     outputs += [order.by for order in plan.order] + ([] if plan.having is None else [plan.having])
     found = {part.sql: part for output in outputs for part in _determined(output)}

@@ -53,7 +53,7 @@ class Scope:
 
     `hidden` and `unusable` are names of columns that exist but cannot be queried. For a join, `joins` are the tables
     after the first, `sides` are the joined scopes in the order of the SQL text, and `twice` are the names that several
-    sides have; they need a qualifier. `subqueries` translates IN (SELECT …) and EXISTS; ON has none.
+    sides have; they need a qualifier. `subqueries` translates IN (SELECT …) and EXISTS; it is None inside ON.
     """
 
     table: TablePolicy
