@@ -13,9 +13,13 @@ import pytest
 from contract.homes import joined
 from contract.tables import Row
 from policies import table_policy
+from postgres_server import database
+from tacit.engines.postgres.engine import open_postgres_tables
+from tacit.engines.source import Source
 from tacit.engines.sql.engine import StatementEngine
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
+from tacit.query.key_tuples import Determined
 from tacit.query.noise_law import sensitivity
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy
@@ -204,3 +208,24 @@ def test_tuples_with_a_public_size_add_up_to_it(name: str) -> None:
             replace(sized, tuples=(replace(sized.tuples[0], columns=(fewer, sizes)),)), SECRET
         )
         assert sum(counts) == len(DATA)
+
+
+def test_a_public_table_that_changed_has_the_groups_and_values_of_its_opening() -> None:
+    public = [row for row in PUBLIC if row["k"]]
+    with database() as place:
+        for table, rows in (("t", DATA), ("p", public)):
+            place.fill(table, SHAPES[table], rows)
+        sources = {name: Source(source=place.reader, table=name, public=name == "p") for name in SHAPES}
+        engine = open_postgres_tables(sources)
+        known = policies(engine, {}, unit=None, neighbours="change one")
+        place.run("INSERT INTO p VALUES ('z', 'new', 7); UPDATE p SET size = 99 WHERE k = 'b'")
+        inner = parse(QUERY.format(join="JOIN"), known)
+        assert groups(inner, engine.measure_with(inner, SECRET)[0]) == {("A", 1): 2, ("B", 2): 0, ("A", None): 2}
+        sized = with_public_size(parse(QUERY.format(join="LEFT JOIN"), known), len(DATA))
+        (counts,) = engine.measure_with(sized, SECRET)
+        found = dict(zip(sized.listed_groups(), counts, strict=True))
+        assert found == {("A", 1): 2, ("B", 2): 0, ("A", None): 2, (None, None): 3}
+        exact = parse("SELECT p.k, max(p.size) AS m, count(*) AS c FROM t JOIN p ON t.k = p.k GROUP BY 1", known)
+        (output,) = (output for _, output in exact.outputs if isinstance(output, Determined))
+        assert output.value(["b"]) == 2
+        engine.close()
