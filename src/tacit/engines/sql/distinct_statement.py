@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import CommonTables
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.key_lists import key_lists
 from tacit.engines.sql.statement import (
     MeasureColumns,
     Statement,
     chooses_cells,
     keep_by_words,
-    key_lists,
     located_rows,
     with_clause,
 )
