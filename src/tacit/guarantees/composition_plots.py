@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from tacit import plots
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees import composition_rules
-from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, loss_events, total_rho
+from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, lacks_law, loss_events, total_rho
 from tacit.guarantees.composition import Composition
 from tacit.guarantees.conversions import probability
 from tacit.guarantees.pld.bounds import total_law
@@ -79,6 +79,12 @@ def repeated(total: Composition, k: int) -> Composition:
 
 
 def _loss(total: Composition, delta: float) -> alt.LayerChart:
+    if lacks_law(total.parts):
+        raise InvalidError(
+            "A ZCDP or a RenyiDP has no law of the privacy loss.",
+            argument="kind",
+            hint="Draw the kind 'delta' or 'moments', or compose the mechanism itself.",
+        )
     epsilon = total.epsilon(delta=delta).upper
     if epsilon == inf:
         raise _no_finite_epsilon(delta)
