@@ -36,6 +36,7 @@ from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.query.results.render import WARNING, AnswerColumn, text_rows
 from tacit.query.results.table import Table
+from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.quotes import ChoosingQuote, SessionQuote
@@ -198,7 +199,7 @@ def answer_json(answer: Release) -> dict[str, object]:
 
 
 def _json_rows(table: Table) -> list[dict[str, object]]:
-    return [{name: _json_value(value) for name, value in row.items()} for row in table.dicts()]
+    return [{name: json_value(value) for name, value in row.items()} for row in table.dicts()]
 
 
 def _quote_json(quote: Quote) -> dict[str, object]:
@@ -244,8 +245,3 @@ def _cut_json(quote: Quote) -> dict[str, object] | None:
         "error_up_to_rows": quote.uncut_error,
         "error_at_once": {name: quote.error_at_once.get(name) for name in quote.uncut_error},
     }
-
-
-def _json_value(value: object) -> object:
-    """Return a value that JSON has, and any other, such as a date, as text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
