@@ -57,7 +57,7 @@ def test_missing_and_unknown_names_are_refused() -> None:
 def test_a_column_that_is_passed_by_mistake_is_not_shown() -> None:
     for wrong in (SECRET, "31415", tuple(SECRET)):
         with pytest.raises(InvalidError) as caught:
-            tc.Laplace(wrong, 1)  # type: ignore[misc]
+            tc.Laplace(wrong, 1)  # type: ignore[call-arg, arg-type]
         assert "31" not in str(caught.value)
 
 

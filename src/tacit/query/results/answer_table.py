@@ -127,9 +127,7 @@ class AnswerTable(ABC):
         return self._shown(intervals, confidence).to_dict()
 
     @overload
-    def to_json(
-        self, path: None = None, *, intervals: bool = False, confidence: float | None = None
-    ) -> str: ...
+    def to_json(self, path: None = None, *, intervals: bool = False, confidence: float | None = None) -> str: ...
     @overload
     def to_json(
         self, path: str | PathLike[str], *, intervals: bool = False, confidence: float | None = None

@@ -14,7 +14,7 @@ from tacit.guarantees.exact import whole
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import plain
 from tacit.query.results.table_text import csv_text, deliver, json_text
-from tacit.safe_text import aligned, as_html
+from tacit.safe_text import aligned, html_lines, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,10 @@ class Table:
 
     def _place(self, name: str) -> int:
         if name not in self.names:
-            hint = suggestion(name, self.names) or f"The columns are {', '.join(map(show_name, self.names[:_MOST_NAMES]))}."
+            hint = (
+                suggestion(name, self.names)
+                or f"The columns are {', '.join(map(show_name, self.names[:_MOST_NAMES]))}."
+            )
             raise ColumnNotFoundError(name, self.names, argument="the index", hint=hint)
         return self.names.index(name)
 
@@ -157,13 +160,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks."""
-        head = "".join(f"<th>{as_html(name)}</th>" for name in self.names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{as_html(format_value(value))}</td>" for value in row) + "</tr>"
-            for row in self._first()
-        )
-        more = "".join(f"<p>{as_html(line)}</p>" for line in self._more())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        rows = [[format_value(value) for value in row] for row in self._first()]
+        return html_table(self.names, rows) + html_lines(self._more())
 
     def _first(self) -> list[tuple[Value, ...]]:
         return list(zip(*(column[:_MOST_ROWS] for column in self.columns), strict=True))

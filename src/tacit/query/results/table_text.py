@@ -67,8 +67,9 @@ def deliver(text: str, path: str | PathLike[str] | None) -> str | None:
     """
     if path is None:
         return text
-    if not isinstance(path, (str, PathLike)) or not str(path):
-        raise bad_value("path", path, "the path of a file")
+    given: object = path
+    if not isinstance(given, (str, PathLike)) or not str(given):
+        raise bad_value("path", given, "the path of a file")
     try:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     except (OSError, ValueError):  # ValueError: a NUL in the path
