@@ -3,11 +3,11 @@
 The arguments of `tc.open` and a policy file become one `Policy`. Each source is opened once. Its schema turns the
 declaration of a table into its `TablePolicy`.
 
-A source is a path of Parquet or CSV files or a glob of them; a DuckDB file; a pandas, polars or Arrow table; a
-PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or a Spark Connect URL
-(`sc://host`) and a table. A public table of a database is found by its name in SQL, or by a pair of source and table:
-`public={"regions": (url, "geo.regions")}`. Public tables are read whole. Their values are public keys, and their
-smallest and largest values are bounds.
+A source is a path of Parquet or CSV files or a glob of them; a DuckDB file; a pandas, polars or Arrow table; a polars
+LazyFrame, which is collected when it is opened; a mapping of columns; a PostgreSQL URL and a table; a Spark DataFrame,
+a SparkSession and a table, `spark:table`, or a Spark Connect URL (`sc://host`) and a table. A public table of a database
+is found by its name in SQL, or by a pair of source and table: `public={"regions": (url, "geo.regions")}`. Public tables
+are read whole. Their values are public keys, and their smallest and largest values are bounds.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     """Open private data under a policy, which is in these arguments or in a policy file.
 
     Args:
-        source: a policy file (.toml), data files or a glob, a DuckDB file, a data frame, a PostgreSQL or Spark source;
-            `${NAME}` in a path or URL is replaced by an environment variable, whose value no message shows.
+        source: a policy file (.toml), data files or a glob, a DuckDB file, a data frame, a mapping of columns, a
+            PostgreSQL or Spark source; `${NAME}` in a path or URL is replaced by an environment variable, whose value no message shows.
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: the largest number of groups of one answer in which a unit counts.
         max_rows: the largest number of rows as which a unit counts in one group.
