@@ -134,7 +134,9 @@ def histogram(
         raise InvalidError("bounds has no effect without a number of bins.", argument="bounds", hint="Remove it.")
     with _opened(_source(values), bounds, options) as db:
         if keys is not None:
-            return db.crosstab(_NAME, **{**_cost(options), "keys": {_NAME: keys}})
+            cost = _cost(options)
+            cost["keys"] = {_NAME: keys}
+            return db.crosstab(_NAME, **cost)
         return db.histogram(_NAME, [] if bins is None else bins, **_cost(options))
 
 

@@ -18,8 +18,8 @@ from tacit.engines import Engine
 from tacit.errors import InvalidError, TacitError, bad_value
 from tacit.guarantees.exact import Number, positive
 from tacit.guarantees.filters import Budget
-from tacit.ledger import Ledger
-from tacit.ledger.records import budget_like, left_of
+from tacit.ledger import Ledger, history
+from tacit.ledger.records import budget_like
 from tacit.outside_release import Chargeable, OutsideRelease, charge
 from tacit.query.expressions import Value
 from tacit.query.formatting import spell
@@ -33,7 +33,7 @@ from tacit.query.results.release import Release
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query_options import Options, check_options, question_of
 from tacit.quotes import SessionQuote
-from tacit.safe_text import visible
+from tacit.safe_text import html_lines, visible
 from tacit.session import Session, unspent
 
 _TIMES = 9
@@ -270,9 +270,8 @@ class Database(DatabaseVerbs):
 
     @property
     def left(self) -> Budget:
-        """The amount that is left."""
-        spent = self.ledger.spent  # first, because reading it updates the budget
-        return left_of(self.ledger.budget, spent)
+        """The amount that this analyst has left, of the budget of all and of the analyst's own limit."""
+        return self._session.left
 
     def __repr__(self) -> str:
         """Return the tables and the budget that is left."""
@@ -280,14 +279,19 @@ class Database(DatabaseVerbs):
 
     def _repr_html_(self) -> str:
         """Return the tables, their columns and the budget that is left as HTML, for notebooks."""
-        return f"<p>{self._status()}</p>{render.catalog_html(self.tables)}"
+        return f"{html_lines([self._status()])}{render.catalog_html(self.tables)}"
 
     def _status(self) -> str:
+        closed = ", closed" if self._session.closed else ""
         try:
-            left = spell(self.left)
+            left, own_limit = spell(self.left), self.ledger.limit_of(self._session.analyst)
+            in_all = f"{spell(history.left(self.ledger))} of {spell(self.ledger.budget)}"
         except TacitError:  # an unreadable ledger must not make repr() fail
-            left = "unknown"
-        return f"left: {left} of {spell(self.ledger.budget)}{', closed' if self._session.closed else ''}"
+            return f"left: unknown of {spell(self.ledger.budget)}{closed}"
+        if own_limit is None:
+            return f"left: {left} of {spell(self.ledger.budget)}{closed}"
+        who = visible(self._session.analyst) or "unnamed analysts"
+        return f"left for {who}: {left} of {spell(own_limit)}; left in all: {in_all}{closed}"
 
     def close(self) -> None:
         """Close the sources; `spent` and `left` can still be read."""

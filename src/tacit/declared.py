@@ -122,9 +122,7 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
             )
         if delta is not None:
             return Declared(quotes, to_fraction(delta, "delta", "a number from 0 to below 1"), Fraction(1), session)
-        spent = session.ledger.spent  # first, because reading it updates the budget
-        rest = limit(session.ledger.budget).delta - spent.delta
-        return Declared(quotes, max(rest, Fraction(0)), _WORTH, session)
+        return Declared(quotes, limit(session.left).delta, _WORTH, session)
 
 
 def _check_known(questions: Sequence[SessionQuote]) -> None:

@@ -140,7 +140,7 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
             say(_NO_LEDGER)
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
-            say(f"The budget does not suffice: {shortage}")
+            say(shortage)
         read = "No row was read" if quote.plan.size is None else "Only the public number n was read"
         say(f"{read}, and nothing was spent.")
 

@@ -180,7 +180,7 @@ class Ledger(Protocol):
         """Return the total that one analyst has spent."""
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return the limit of one analyst, if there is one."""
+        """Return the limit that applies to one analyst: their own, or that of all unlisted ones, if any."""
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""

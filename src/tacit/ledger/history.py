@@ -19,7 +19,7 @@ from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.pld import Bounds
 from tacit.ledger import Ledger, LedgerEntry
-from tacit.ledger.records import left_of
+from tacit.ledger.records import left_of, left_under
 from tacit.ledger.state import difference
 
 __all__ = ["Charge", "Share", "as_plan", "burn_down", "by_analyst", "charges", "left", "left_of", "remaining"]
@@ -116,10 +116,13 @@ def remaining(ledger: Ledger, delta: Number) -> float:
     return epsilon_of_zcdp(Exact(loss), Exact(at)) if loss else 0.0
 
 
-def left(ledger: Ledger) -> Budget:
-    """Return what may still be spent, as a budget of the same kind."""
+def left(ledger: Ledger, analyst: str | None = None) -> Budget:
+    """Return what may still be spent, by all or by one analyst, as a budget of the same kind."""
     spent = ledger.spent  # first, because reading it updates the budget
-    return left_of(ledger.budget, spent)
+    own_limit = None if analyst is None else ledger.limit_of(analyst)
+    if analyst is None or own_limit is None:
+        return left_of(ledger.budget, spent)
+    return left_under(ledger.budget, spent, own_limit, ledger.spent_by(analyst))
 
 
 def burn_down(ledger: Ledger) -> alt.LayerChart:
