@@ -206,7 +206,7 @@ def test_policies_of_before_keep_their_version(tmp_path: Path) -> None:
 VERSIONS = {
     "": "4507fa73c3534c2d88e9cf695aaaeaad9e72036c1f679d178645e5b29f706576",
     "[analysts.ann]\nepsilon = 0.5\n": "fecd48b496f4591017a48788fda190a71ae781ba210e8ee9355bccd46ebd98dc",
-    "[analysts]\nann = { epsilon = 0.5 }\nben = { epsilon = 1 }\n": "2aa15188fbf57560c932c8de2b605040e8400f9019d35769e2d822791322be4f",
+    "[analysts]\nann = { epsilon = 0.5 }\nben = { epsilon = 1 }\n": "2aa15188fbf57560c932c8de2b605040e8400f9019d35769e2d822791322be4f",  # noqa: E501 - a hash
 }
 
 

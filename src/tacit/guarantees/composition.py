@@ -48,6 +48,7 @@ from tacit.guarantees.exact import Number, positive, round_up, whole
 from tacit.guarantees.pld import Bounds, delta_curve
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import Guarantee
+from tacit.notebook import rows_html
 
 if TYPE_CHECKING:
     import altair as alt
@@ -141,6 +142,10 @@ class Composition:
         from tacit.guarantees.composition_plots import draw  # noqa: PLC0415 - it uses this class
 
         return draw(self, kind, delta)
+
+    def _repr_html_(self) -> str:
+        """Return the parts and the number of their uses as HTML, for notebooks."""
+        return rows_html(("part", "uses"), ((part, f"{count:,}") for part, count in self.parts))
 
     def _widest(self) -> float:
         """Return an ε beyond which δ hardly falls: only the mass of infinite loss is left."""

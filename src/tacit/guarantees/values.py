@@ -12,11 +12,12 @@ from typing import TypeAlias
 from tacit.errors import bad_value
 from tacit.guarantees.exact import Exact, to_fraction
 from tacit.keyword_only import keyword_only
+from tacit.notebook import ShownAsFields
 
 _RANGES = {"delta": ("a number from 0 to 1", 0, 1), "alpha": ("a finite number > 1", 1, None)}
 
 
-class _Checked:
+class _Checked(ShownAsFields):
     """The base of all guarantees: each field is exact and within its range."""
 
     __slots__ = ()

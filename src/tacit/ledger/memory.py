@@ -158,5 +158,11 @@ class MemoryLedger:
         with self._lock:
             return tuple(self._entries)
 
+    def _repr_html_(self) -> str:
+        """Return the charges and what is left as HTML, for notebooks."""
+        from tacit.ledger.history import history_html  # noqa: PLC0415 - it imports charts
+
+        return history_html(self)
+
     def close(self) -> None:
         """Do nothing: no file or connection is open."""

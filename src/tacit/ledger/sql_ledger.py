@@ -195,6 +195,12 @@ class SqlLedger:
             with closing(_records(connection)) as records:
                 yield records, derived
 
+    def _repr_html_(self) -> str:
+        """Return the charges and what is left as HTML, for notebooks."""
+        from tacit.ledger.history import history_html  # noqa: PLC0415 - it imports charts
+
+        return history_html(self)
+
     def close(self) -> None:
         """Close the connections to the database."""
         self._store.close()
