@@ -1,10 +1,11 @@
-"""What one analyst has left, and analysts who are not listed."""
+"""The rest of one analyst's limit, and analysts who are not listed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,10 @@ BUDGET = tc.ApproxDP(epsilon=2, delta=1e-6)
 NOBODY = tc.PureDP(epsilon=0)
 
 
-def opened(analyst: str | None, ledger: Path | None = None, **terms: object) -> Database:
+def opened(analyst: str | None, ledger: Path | None = None, **terms: Any) -> Database:  # noqa: ANN401 - arguments of tc.open
     return tc.open(
         ROWS, unit=tc.ROW, keys={"town": ["a", "b"]}, ledger=ledger, analyst=analyst, **{"budget": BUDGET, **terms}
-    )  # type: ignore[arg-type]
+    )
 
 
 def kinds(tmp_path: Path) -> list[Path | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import pstdev, stdev
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -158,11 +159,12 @@ def test_the_interval_of_the_first_value_covers_its_count(db: Database, n: int) 
     quote = db.top("town", n, epsilon=0.3, plan=True)
     chosen = db.count(by="town", epsilon=0.3, plan=True)
     answers = [release(quote.plan, quote.price, [[50] * 8], {}) for _ in range(800)]
-    misses = sum(not low <= 50 <= high for _, _, low, high in (answer.intervals()[0] for answer in answers))
+    first: list[Any] = [answer.intervals()[0] for answer in answers]
+    misses = sum(not low <= 50 <= high for _, _, low, high in first)
     most = binom.isf(1e-10, 800, 0.05)
     assert misses <= most
     half = next(iter(chosen.error.values()))
-    assert sum(abs(answer[0][1] - 50) > half for answer in answers) > most
+    assert sum(abs(count - 50) > half for _, count, *_ in first) > most
 
 
 # --- describe ---------------------------------------------------------------------------------------------------------
@@ -170,7 +172,8 @@ def test_the_interval_of_the_first_value_covers_its_count(db: Database, n: int) 
 
 def test_a_description_has_the_statistics_of_every_column(db: Database) -> None:
     description = db.describe("age", "income", "name", epsilon=LARGE)
-    table, ends = description.to_dict(), description.intervals(1 - 1e-12)
+    table: dict[str, Any] = description.to_dict()
+    ends: dict[str, Any] = description.intervals(1 - 1e-12).to_dict()
     known = np.array([income for income in INCOMES if income is not None])
     assert table["column"] == ["age", "income", "name"]
     assert table["count"] == [400, 300, 400]
@@ -190,7 +193,7 @@ def test_a_description_has_intervals_and_one_charge(db: Database) -> None:
     description = db.describe(epsilon=1)
     assert (description.cost, len(db.ledger.entries())) == (tc.PureDP(epsilon=1), 1)
     assert description["column"] == ["age", "income"]
-    ends = description.to_dict(intervals=True)
+    ends: dict[str, Any] = description.to_dict(intervals=True)
     for low, high in zip(ends["missing_low"], ends["missing_high"], strict=True):
         assert 0 <= low <= high <= 1
     for name in ("count", "mean", "std", "25%", "max"):
@@ -205,7 +208,8 @@ def test_bounds_of_the_query_make_a_column_a_number(db: Database) -> None:
     with pytest.raises(InvalidError, match="No column has bounds"):
         free.describe(epsilon=1)
     assert free.describe("age", epsilon=LARGE)["count"] == [400]
-    for bounds in ({"age": (0, 120)}, {"age": "auto"}):
+    choices: list[Any] = [{"age": (0, 120)}, {"age": "auto"}]
+    for bounds in choices:
         described = free.describe(epsilon=LARGE, bounds=bounds)
         assert described["mean"] == pytest.approx([np.mean(AGES)], rel=0.01)
     assert db.describe("age / 2", epsilon=LARGE)["mean"] == pytest.approx([np.mean(AGES) / 2], rel=1e-3)
@@ -216,6 +220,6 @@ def test_bad_columns_are_refused_before_the_charge(db: Database) -> None:
         db.describe("incme", epsilon=1)
     for wrong in ("", "age; drop", "*", 3):
         with pytest.raises((InvalidError, RefusedError)):
-            db.describe(wrong, epsilon=1)  # type: ignore[call-overload]
+            db.describe(wrong, epsilon=1)  # type: ignore[arg-type]
     assert not db.ledger.entries()
     assert db.describe("age", "age", epsilon=LARGE)["column"] == ["age"]

@@ -1,4 +1,4 @@
-"""How notebooks show values that are not tables: lines of text, or the names and values of fields, as HTML.
+"""HTML of values that are not tables, for notebooks: lines of text, or the names and values of fields.
 
 All text passes through `safe_text`, so no name and no value of the data can run as script.
 """

@@ -113,7 +113,7 @@ def describe(
     a blank, so different outputs have different names.
 
     Args:
-        columns: columns, or expressions in SQL; if there are none, every column of numbers with bounds.
+        columns: columns, or expressions in SQL; without names, every column of numbers with bounds.
         target: the rows.
         chosen: the columns whose bounds the query chooses.
     """
@@ -122,7 +122,7 @@ def describe(
     names = list(dict.fromkeys(columns)) if columns else [*bounded, *(name for name in chosen if name not in bounded)]
     if not names:
         raise InvalidError(
-            "No column has bounds, so there is none to describe.",
+            "No column has bounds, so nothing can be described by default.",
             argument="columns",
             hint="Name columns, or give bounds=.",
         )

@@ -240,15 +240,14 @@ def _gaussian(mu: float, delta: Fraction) -> Bounds:
 
 
 def lacks_law(components: Components) -> bool:
-    """Return whether a component is a guarantee that many laws meet, none of which dominates the others."""
+    """Return whether a component is a guarantee without a worst law: many laws meet it, and none dominates them all."""
     return any(isinstance(component, (ZCDP, RenyiDP)) for component, _ in components)
 
 
 def _closed(components: Components, amount: Fraction, rules: Sequence[Accountant]) -> Bounds:
     """Return the least bound from above of the rules that can price all components.
 
-    Each rule holds for releases that are fixed in advance, and none of them looks at the data; so the least bound
-    holds too.
+    Each rule holds for releases that are fixed in advance, and no rule depends on the data. So the least bound holds.
     """
     uppers: list[float] = []
     for rule in rules:

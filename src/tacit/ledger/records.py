@@ -45,7 +45,7 @@ PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
 """The outcomes of a charge."""
 
 UNLISTED = "\n*"
-"""The account whose limit each analyst has who has no limit of their own. No analyst's name has a line break."""
+"""The account with the limit of each analyst who is not listed. No analyst's name has a line break."""
 
 RecordBody: TypeAlias = Mapping[str, object]
 """The JSON object of a record, parsed."""

@@ -308,27 +308,30 @@ def _admitted(head: Head, analyst: str, events: Sequence[Event], tables: Tables)
     """
     spent, recorded = tables.account(analyst, head.nothing)
     own_limit = limit_of(analyst, head.nothing, tables)
-    if own_limit is not None:
-        rest = left_under(head.budget, head.spent, own_limit, spent)
-        if rest != left_of(head.budget, head.spent):
-            _check_rest(head, rest, events)
-    total = admit_all(head.spent, head.budget, events)
     if own_limit is None:
+        total = admit_all(head.spent, head.budget, events)
         growth = difference(head.spent, total)
         return total, Account(replace(spent, loss=spent.loss + growth.loss, delta=spent.delta + growth.delta), None)
-    return total, Account(admit_all(spent, own_limit, events), recorded)
+    try:
+        total = admit_all(head.spent, head.budget, events)
+        return total, Account(admit_all(spent, own_limit, events), recorded)
+    except BudgetError as error:
+        raise _shortage(error, head, left_under(head.budget, head.spent, own_limit, spent), events) from None
 
 
-def _check_rest(head: Head, rest: Budget, events: Sequence[Event]) -> None:
-    """Raise BudgetError if events cost more than the rest of an analyst's limit."""
+def _shortage(error: BudgetError, head: Head, rest: Budget, events: Sequence[Event]) -> BudgetError:
+    """Return the error with what an analyst has left, if that is less than what is left of the budget of all."""
+    if rest == left_of(head.budget, head.spent):
+        return error
     try:
         admit_all(head.nothing, rest, events)
-    except BudgetError as error:
-        raise BudgetError(
-            error.message,
+    except BudgetError as own:
+        return BudgetError(
+            own.message,
             hint="This is the analyst's own limit, under the budget of the data. Ask for less, or have the steward "
             "raise the limit.",
-        ) from None
+        )
+    return error
 
 
 def difference(before: Spent, after: Spent) -> Spent:

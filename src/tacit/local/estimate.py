@@ -254,7 +254,7 @@ def _short_text(estimate: Estimate) -> str:
     return f"<{kind} from {_report_count(estimate)}; {_CONFIDENCE:.0%} {of}; {', '.join(parts)}{more}>"
 
 
-def _table_parts(estimate: Estimate) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+def _table_parts(estimate: Estimate) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
     """Return headings, the largest counts in rows, and a sentence with the number of reports."""
     heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval{_at_once(estimate, _ROWS)}")
     rows = [(str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)]

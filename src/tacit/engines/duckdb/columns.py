@@ -65,7 +65,7 @@ def _of_array(name: str, values: npt.NDArray[np.generic]) -> tuple[Column, bool]
         case "b":
             return values, False
         case "i" | "u":
-            if values.dtype == np.uint64:  # DuckDB would read it as a type of its own
+            if values.dtype == np.uint64:  # DuckDB has another type for it
                 values = np.minimum(values, np.uint64(_LARGEST_INTEGER))
             return values.astype(np.int64), False
         case "f":
