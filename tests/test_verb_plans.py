@@ -178,12 +178,13 @@ def test_a_description_has_the_statistics_of_every_column(db: Database) -> None:
     assert table["column"] == ["age", "income", "name"]
     assert table["count"] == [400, 300, 400]
     assert table["missing"] == pytest.approx([0, 0.25, 0], abs=1e-12)
-    assert 100 <= table["min"][1] <= 500  # a rank near the end
+    assert 0 <= table["min"][1] <= 500  # a rank near the end, on a grid
     for index, data in enumerate((np.array(AGES), known)):
         truths = {"mean": data.mean(), "std": data.std(ddof=1), "min": data.min(), "max": data.max()}
         truths |= {f"{rank}%": np.quantile(data, rank / 100) for rank in (25, 50, 75)}
         for name, truth in truths.items():
-            assert table[name][index] == pytest.approx(truth, rel=0.02) or name in ("min", "max")
+            gap = (1, 200)[index]  # a drawn quantile is anywhere between two values of the data
+            assert table[name][index] == pytest.approx(truth, abs=2 * gap) or name in ("min", "max")
             if name in ("mean", "std"):
                 assert ends[f"{name}_low"][index] <= truth <= ends[f"{name}_high"][index]
     assert [table[name][2] for name in ("mean", "std", "min", "25%", "50%", "75%", "max")] == [None] * 7
