@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 from warnings import catch_warnings, filterwarnings
 
 from tacit import opening
@@ -47,6 +47,20 @@ _NO_LEDGER = (
 )
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
+
+
+class AnswerOptions(Protocol):
+    """A query or a table with its options: what it may cost, its plan, and its answer."""
+
+    @property
+    def cost(self) -> Cost:
+        """The cost that was given."""
+
+    def plan(self, db: Database) -> Quote:
+        """Return the plan."""
+
+    def release(self, db: Database) -> Release:
+        """Charge it and return its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +139,7 @@ def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
+def plan(access: Access, options: AnswerOptions, *, json: bool) -> None:
     """Print the cost, the expected error, and whether the budget suffices. Nothing private is read or spent."""
     db, exists = access.open_to_plan(json=json)
     with db:
@@ -145,7 +159,7 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
         say(f"{read}, and nothing was spent.")
 
 
-def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
+def query(access: Access, options: AnswerOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     files.check(access.policy)
 
@@ -156,7 +170,7 @@ def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bo
     return charged(access, options.plan, options.release, show, json=json, yes=yes)
 
 
-def _print_answer(answer: Release, options: QueryOptions, db: Database, *, json: bool) -> None:
+def _print_answer(answer: Release, options: AnswerOptions, db: Database, *, json: bool) -> None:
     if json:
         put_json({**answer_json(answer), **ledger_json(db, repeated=answer.repeated)})
         return
