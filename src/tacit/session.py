@@ -44,6 +44,7 @@ from tacit.query.policy import build as policy_build
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
+from tacit.query.pricing.public_size import could_be_free
 from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
 from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
 from tacit.query.pricing.solve import read_errors, solve
@@ -53,6 +54,7 @@ from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.parse import parse
@@ -174,7 +176,8 @@ class Session:
         cost, confidence, assume = question.cost, question.confidence, question.assume
         if is_free(plan):
             return SessionQuote(plan, self._free(plan, cost), confidence, assume, self, question)
-        self.check_currency(cost)
+        self._check_cost(plan, cost)
+        assume = sizing.rows_of_all(self, plan) if assume is None else assume
         try:
             if cost.error is None:
                 terms = price(plan, cost)
@@ -182,14 +185,24 @@ class Session:
             else:
                 columns = quantile_columns(plan)
                 others = [with_draws(plan, columns, self._draws(question))] if columns else []
-                plan, terms = solve(
-                    plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp, others=others
-                )
+                counted = self.engine_of(plan).reads_every_row(plan.table.name)
+                options = {"by_rho": self._is_zcdp, "counted": counted}
+                plan, terms = solve(plan, cost, confidence=confidence, assume=assume, others=others, **options)
         except TooMuchNoiseError as error:
             if plan.cap is not None:
                 error.add_hint("Or use a smaller measure_cut.")
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    def _check_cost(self, plan: Plan, cost: Cost) -> None:
+        """Check the cost of a plan; if it has none, say why the plan is not free although the size of its table is."""
+        try:
+            self.check_currency(cost)
+        except InvalidError as error:
+            name = plan.table.name
+            if could_be_free(plan) and not self.engine_of(plan).reads_every_row(name):
+                error.add_hint(NOT_COUNTED)
+            raise
 
     def _free(self, plan: Plan, cost: Cost) -> Price:
         """Return the price of a plan without noise; a cost or an error may be given, and must be valid."""

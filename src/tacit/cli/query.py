@@ -191,6 +191,7 @@ def answer_json(answer: Release) -> dict[str, object]:
         "intervals": answer_meaning(answer.plan, answer.found_groups),
         "rows": _json_rows(answer.intervals()),
         "warnings": answer.warnings,
+        "notes": answer.notes,
         "not_counted": " ".join(not_counted(answer.plan)) or None,
         "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
         "receipt": answer.receipt,

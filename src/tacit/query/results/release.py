@@ -32,13 +32,14 @@ from tacit.query.pricing.partition_selection import Find, GroupIndices, Selected
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.results.cut_columns import cut_columns
+from tacit.query.results.group_note import cell_notes
 from tacit.query.results.intervals import interval, no_interval_note, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
+from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, zone_notes
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
 from tacit.query.results.resolution import MeasureIntegers, noise_inputs
-from tacit.query.results.size_note import cell_notes
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
@@ -152,7 +153,9 @@ class Release:
         each = confidence_in_group(self.plan, self.confidence, self.found_groups)
         drawn = mode_notes(self.plan, self.price.noise, self.confidence, each)
         first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
-        return [*first, *drawn, *choice_notes(self.context), *not_counted(self.plan), *cell_notes(self.plan)]
+        facts = [*rank_notes(self.plan, self.price.noise), *exact_notes(self.plan), *choice_notes(self.context)]
+        rows = [*not_counted(self.plan), *cell_notes(self.plan), *missing_notes(self.plan), *zone_notes(self.plan)]
+        return [*first, *drawn, *facts, *rows]
 
     @property
     def warnings(self) -> list[str]:
