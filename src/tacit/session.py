@@ -30,6 +30,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
+from tacit.guarantees.events import Event
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -46,7 +47,7 @@ from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
 from tacit.query.pricing.public_size import could_be_free
 from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
-from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, check_has_totals, noise_a_row
 from tacit.query.pricing.solve import read_errors, solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
@@ -232,6 +233,7 @@ class Session:
                     argument="question",
                     hint="No limit is needed.",
                 )
+            check_has_totals(plan)
             self.check_currency(question.cost)
             sizes = shown_plan(plan)
             terms = price(sizes, question.cost)
@@ -285,11 +287,14 @@ class Session:
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
         with unspent():
-            admit_all(self.ledger.spent, self.ledger.budget, quote.price.events)
-            analyst_limit = self.ledger.limit_of(self._analyst)
-            if analyst_limit is not None:
-                spent = self.ledger.spent_by(self._analyst)
-                admit_all(spent, analyst_limit, quote.price.events, "query, for this analyst,")
+            self.check_events(quote.price.events, "query")
+
+    def check_events(self, events: Sequence[Event], what: str) -> None:
+        """Raise BudgetError if events cost more than is left now; `what` names them in its message."""
+        admit_all(self.ledger.spent, self.ledger.budget, events, what)
+        analyst_limit = self.ledger.limit_of(self._analyst)
+        if analyst_limit is not None:
+            admit_all(self.ledger.spent_by(self._analyst), analyst_limit, events, f"{what}, for this analyst,")
 
     # --- charges and releases -------------------------------------------------------------------------------------
 
@@ -350,6 +355,7 @@ class Session:
         more = {
             "declared_plan": {
                 "questions": len(again),
+                "queries": [quote.plan.sql for quote in again],
                 "promise": amounts(joint.guarantee),
                 **(disjoint if joint.families else {}),
             }

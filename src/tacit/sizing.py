@@ -63,7 +63,7 @@ def _read_size(session: Session, plan: Plan) -> int:
     """Return the public number of rows or units, which must be the one that the ledger has of these data."""
     session.check_open()
     ((size,),) = session.engine_of(plan).measure(size_plan(plan))
-    now = TableSize(version=session.data_version, table=plan.table.name, size=size)
+    now = TableSize(version=session.data_version, table=plan.table.name, size=size, noun=_noun(plan))
     recorded = session.ledger.size_of(now.version, now.table) if now.version else None
     if recorded not in (None, size):
         raise other_size(now, recorded)
@@ -73,8 +73,12 @@ def _read_size(session: Session, plan: Plan) -> int:
 def sizes_of(session: Session, plans: Iterable[Plan]) -> tuple[TableSize, ...]:
     """Return the sizes that some plans use, for the ledger; none without a declared version of the data."""
     version = session.data_version
-    sizes = {(plan.table.name, plan.size) for plan in plans if plan.size is not None} if version else set()
-    return tuple(TableSize(version=version, table=table, size=size) for table, size in sorted(sizes))
+    sizes = {(plan.table.name, plan.size, _noun(plan)) for plan in plans if plan.size is not None} if version else set()
+    return tuple(TableSize(version=version, table=table, size=size, noun=noun) for table, size, noun in sorted(sizes))
+
+
+def _noun(plan: Plan) -> str:
+    return "rows" if plan.table.unit is None else "units"
 
 
 def _is_alone(session: Session, plan: Plan) -> bool:

@@ -21,7 +21,7 @@ from tacit.cli.output import REFUSED, make_table, put, put_json, put_table, say
 from tacit.errors import InvalidError, LedgerError, RefusedError, UnreadableFileError, bad_value, show_name
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
-from tacit.ledger import check_name, described, history
+from tacit.ledger import check_name, described, history, shown_outcome
 from tacit.ledger.backup import export, load
 from tacit.ledger.history import Charge
 from tacit.ledger.open_ledger import read_ledger, require_ledger
@@ -326,5 +326,5 @@ def _charge_lines(charges: Sequence[Charge], *, with_delta: bool) -> Iterator[st
 def _charge_cells(charge: Charge, *, with_delta: bool) -> tuple[str, ...]:
     entry, cost, total = charge.entry, charge.cost, charge.total
     deltas = (rounded(cost.delta), rounded(total.delta)) if with_delta else ()
-    about = (f"{entry.number}", f"{entry.time:.19}", entry.analyst or "–", entry.outcome)
+    about = (f"{entry.number}", f"{entry.time:.19}", entry.analyst or "–", shown_outcome(entry))
     return (*map(visible, about), rounded(cost.loss), rounded(total.loss), *deltas)

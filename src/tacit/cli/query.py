@@ -31,6 +31,7 @@ from tacit.query.policy.template import skeleton
 from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
 from tacit.query.results.cost_shares import shares_json
+from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import NOT_FOUND, cut_notes, not_counted
 from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
@@ -140,7 +141,11 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
             say(f"The budget does not suffice: {shortage}")
-        read = "No row was read" if quote.plan.size is None else "Only the public number n was read"
+        read = (
+            "No row was read"
+            if quote.plan.size is None and quote.assume == options.assume
+            else "Only the public number n was read"
+        )
         say(f"{read}, and nothing was spent.")
 
 
@@ -188,7 +193,7 @@ def answer_json(answer: Release) -> dict[str, object]:
         "question": answer.plan.sql,
         "cost": amounts(answer.cost),
         "confidence": answer.confidence,
-        "intervals": answer_meaning(answer.plan, answer.found_groups),
+        "intervals": without_intervals(answer.plan, answer_meaning(answer.plan, answer.found_groups)),
         "rows": _json_rows(answer.intervals()),
         "warnings": answer.warnings,
         "notes": answer.notes,
@@ -209,9 +214,9 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "noise": quote.why,
         "confidence": quote.confidence,
         "shares": shares_json(quote.shares, quote.price),
-        "error": quote.error | dict.fromkeys(quote.unknown),
+        "error": quote.error | dict.fromkeys(quote.unknown) | _shortfalls(quote),
         "error_without_hidden": quote.error_without_hidden,
-        "intervals": meaning(quote.plan),
+        "intervals": without_intervals(quote.plan, meaning(quote.plan)),
         "assume": quote.assume,
         "limits": _limits_json(quote),
         "bounds": _bounds_json(quote),
@@ -220,6 +225,11 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
     }
+
+
+def _shortfalls(quote: Quote) -> dict[str, object]:
+    """Return by how many rows each drawn category may be short of the most frequent one."""
+    return {name: {"rows_below_the_most_frequent_value": rows} for name, rows in quote.shortfall.items()}
 
 
 def _limits_json(quote: Quote) -> dict[str, object]:

@@ -123,7 +123,7 @@ def mode_error(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: Co
         extent: the words for that probability.
     """
     values = len(_values(plan.aggregates[index].ask))
-    rows = _shortfall(plan, noise, index, confidence)
+    rows = shortfall(plan, noise, index, confidence)
     return f"at most {rows:,} rows fewer than the most frequent of {values:,} values{extent}"
 
 
@@ -132,15 +132,17 @@ def mode_notes(plan: Plan, noise: Sequence[NoiseLaw], confidence: float, each: C
 
     `confidence` is that of the answer, and `each` that of one group.
     """
-    places = [(name, output.place) for name, output in plan.outputs if isinstance(output, Noisy) and is_mode(plan, output)]
+    places = [
+        (name, output.place) for name, output in plan.outputs if isinstance(output, Noisy) and is_mode(plan, output)
+    ]
     return [
-        f"With {percent(confidence)} confidence, the shown {name} has at most {_shortfall(plan, noise, place, each):,} rows "
-        "fewer than the most frequent one. It is a category, so it has no interval."
+        f"With {percent(confidence)} confidence, the shown {name} has at most {shortfall(plan, noise, place, each):,} "
+        "rows fewer than the most frequent one. It is a category, so it has no interval."
         for name, place in places
     ]
 
 
-def _shortfall(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel) -> int:
+def shortfall(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel) -> int:
     """Return by how many rows a drawn category may be short, rounded up to whole rows."""
     aggregate = plan.aggregates[index]
     return ceil(Mode().error(aggregate.ask, (), [noise[place] for place in aggregate.bundles], confidence, None))

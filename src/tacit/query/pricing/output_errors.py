@@ -16,9 +16,9 @@ output be off by at most eᵢ, each with confidence 1 - (1-c)/k, so that all are
 * √a is off by at most e/√a if e ≤ a, ln a by -ln(1 - e/a) if e < a, and exp a by e^a·(e^e - 1).
 * coalesce and nullif of a part with a bound return that part: it is not NULL, in truth and after noise.
 
-**The size of a group** is private, unless the plan has a public size and no groups: then that is the number of units. If
-n units are assumed (`assume`), a group has m rows with n ≤ m ≤ r·n, where r is
-the number of rows as which a unit may count there. So `count(DISTINCT unit)` is n, `count(*)` is m, `count(x)` is from
+**The size of a group** is private, unless the plan has a public size and no groups: then the group has that many units.
+If n units are assumed (`assume`), a group has m rows with n ≤ m ≤ r·n, where r is the number of rows as which a unit
+may count there. So `count(DISTINCT unit)` is n, `count(*)` is m, `count(x)` is from
 0 to m, and `sum(x)` of values from a to b is from min(a, 0)·m to max(b, 0)·m. The error is bounded for every m: m is
 divided into ranges whose ends have a ratio of at most 1.02, and the largest bound of these ranges is used. A count of
 rows over another has its largest error at m = n, a sum over the number of units at m = r·n.
@@ -44,7 +44,9 @@ _RATIO = 1.02
 _USUAL = 0.95
 _QUANTILES = ("min", "max", "quantile", "quantile_disc")
 _BETWEEN_BOUNDS = ("avg", "sized_avg", *_QUANTILES, *(f"drawn_{name}" for name in _QUANTILES))
-_SPREADS = tuple(f"{size}{name}" for size in ("", "sized_") for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp"))
+_SPREADS = tuple(
+    f"{size}{name}" for size in ("", "sized_") for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+)
 
 Noises = Mapping[int, NoiseLaw] | Sequence[NoiseLaw]
 """The noise of the bundles of a plan, by index."""
@@ -114,7 +116,9 @@ def may_divide_by_zero(plan: Plan, noise: Noises, output: Output, assume: int | 
     units, errors = _units(plan, assume), _errors(plan, noise, output, _USUAL, assume)
     denominators = [part.arguments[1] for part in _computed(output) if part.function == "divide"]
     found = [
-        _tolerance(plan, each, errors, (units, rows)) for each in denominators for rows in _row_counts(units, plan.table)
+        _tolerance(plan, each, errors, (units, rows))
+        for each in denominators
+        for rows in _row_counts(units, plan.table)
     ]
     return any(part is not None and part.smallest <= part.error for part in found)
 
@@ -128,9 +132,7 @@ def _errors(
     return {index: aggregate_error(plan, noise, index, each, assume) for index in needed}
 
 
-def aggregate_error(
-    plan: Plan, noise: Noises, index: int, confidence: ConfidenceLevel, assume: int | None
-) -> float:
+def aggregate_error(plan: Plan, noise: Noises, index: int, confidence: ConfidenceLevel, assume: int | None) -> float:
     """Return the largest error of one aggregate."""
     aggregate = plan.aggregates[index]
     bundles, laws = [plan.bundles[i] for i in aggregate.bundles], [noise[i] for i in aggregate.bundles]
@@ -280,17 +282,17 @@ def _true_range(aggregate: Aggregate, size: GroupSize) -> Interval:
     ask, (units, (least, most)) = aggregate.ask, size
     if ask.function in ("count", "count_distinct"):
         return (least if all(map(is_always_present, ask.values)) and ask.function == "count" else 0.0), most
-    if ask.function == "sized_count":
-        return float(ask.size or 0), float(ask.size or 0)
-    if ask.function == "count_units":
+    if ask.function == "sized_sum":
+        least = most = float(ask.size or 0)
+    if ask.function in ("count_units", "sized_count"):
+        units = units if ask.size is None else ask.size
         return (0.0, inf) if units is None else (float(units), float(units))
     if ask.function in ("sum", "sized_sum", *_BETWEEN_BOUNDS):
         low, high = (float(end) for end in ask.bounds[0])
         if ask.function in _BETWEEN_BOUNDS:
             return low, high
-        if ask.function == "sized_sum":
-            return low * (ask.size or 0), high * (ask.size or 0)
-        return (low * most if low < 0 else 0.0), (high * most if high > 0 else 0.0)
+        fewest = least if ask.function == "sized_sum" else 0.0
+        return low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)
     return (0.0 if ask.function in _SPREADS else -inf), inf
 
 

@@ -200,9 +200,7 @@ class _Errors:
 
     def least_noise(self) -> dict[int, NoiseLaw] | None:
         """Return the noise of the largest amount; None if a law has no such noise."""
-        laws = {
-            index: noise_of(self.plan, bundle, self.law, _MOST) for index, bundle in enumerate(self.plan.bundles)
-        }
+        laws = {index: noise_of(self.plan, bundle, self.law, _MOST) for index, bundle in enumerate(self.plan.bundles)}
         known = {index: law for index, law in laws.items() if law is not None}
         return known if len(known) == len(laws) else None
 
@@ -284,8 +282,8 @@ def _out_of_reach(errors: _Errors) -> TacitError:
 
     The error of an average or a ratio needs an assumed number of units, unless that number is public.
     """
-    plan, noise = errors.plan, errors.least_noise()
-    for output in errors.targets if noise is not None else ():
+    plan, noise = errors.plan, errors.least_noise() or {}
+    for output in errors.targets if noise else ():
         name = _name(plan, output)
         known, alone = (expected_error(plan, noise, output, errors.confidence, n) for n in (_MANY_UNITS, None))
         if known is None:

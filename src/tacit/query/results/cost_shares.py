@@ -49,8 +49,11 @@ class CostShare:
         text = f"{float(100 * self.share):.3g}% is for {what}"
         if len(self.aggregates) == 1 and self.only_in:
             return f"{text}, which only {listed(list(self.only_in[self.aggregates[0]]))} names"
-        hidden = [f"only {listed(list(clauses))} names {sql}" for sql, clauses in self.only_in.items()]
-        return ", and ".join([text, *hidden])
+        hidden = [
+            f"{sql}, which only {listed(list(clauses))} names, costs nothing extra"
+            for sql, clauses in self.only_in.items()
+        ]
+        return "; ".join([text, *hidden])
 
 
 def cost_shares(plan: Plan, price: Price) -> tuple[CostShare, ...]:

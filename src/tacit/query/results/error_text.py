@@ -26,7 +26,8 @@ _ASSUME = "give the units of a group, assume=… or --assume, for the error in s
 
 def error_texts(quote: Quote) -> list[tuple[str, str]]:
     """Return each noisy output with a text on its error; outputs in a row with one text share it."""
-    errors, lines = quote.error, []
+    errors = quote.error
+    lines: list[tuple[list[str], str]] = []
     for name, output in quote.plan.outputs:
         text = None
         if is_mode(quote.plan, output):

@@ -62,7 +62,9 @@ def _alone(plan: Plan, keys: list[Key]) -> list[str]:
         named = [key for key in keys if _stand_in(key, plan) and _has_others(key)]
         if named and len(named) == len([key for key in keys if _has_others(key) or _loses_nulls(key, plan)]):
             counts = [f"as {_stand_in(key, plan)}" for key in named]
-            return [f"If count(*) is the only aggregate, these rows count {listed(counts)}, so that counts add up to n."]
+            return [
+                f"If count(*) is the only aggregate, these rows count {listed(counts)}, so that counts add up to n."
+            ]
     return []
 
 
@@ -84,7 +86,9 @@ def _remaining(plan: Plan) -> str:
     missing = any(not columns(key.expression) <= required for key in incomplete)
     bins = any(isinstance(key.expression, Case) for key in incomplete)
     outside = ["values outside the bins" if bins else "values that are not listed"]
-    return listed([*(["missing values"] if missing else []), *(outside if bins or any(map(_has_others, incomplete)) else [])])
+    return listed(
+        [*(["missing values"] if missing else []), *(outside if bins or any(map(_has_others, incomplete)) else [])]
+    )
 
 
 def _can_differ(key: Key) -> bool:

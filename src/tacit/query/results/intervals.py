@@ -13,7 +13,8 @@ proves it. With both, an aggregate gets 1 - β/(m·k), an exact fraction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from tacit.errors import bad_value
 from tacit.query.aggregates import STATISTICS
@@ -24,7 +25,7 @@ from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
-from tacit.query.pricing.noisy_filters import confidence_each
+from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
 from tacit.query.pricing.output_ranges import hull, ordered, output_range
 from tacit.safe_text import visible
 
@@ -55,12 +56,30 @@ def lacks_interval(plan: Plan, output: Output) -> bool:
     return any(isinstance(part, Noisy) and without_interval(plan.aggregates[part.place].ask) for part in _parts(output))
 
 
+def has_intervals(plan: Plan) -> bool:
+    """Return whether a column of the answer has intervals."""
+    return any(map(partial(_has_interval, plan), (output for _, output in plan.outputs)))
+
+
+def _has_interval(plan: Plan, output: Output) -> bool:
+    return is_noisy(output) and not lacks_interval(plan, output) and not is_mode(plan, output)
+
+
+def without_intervals(plan: Plan, meaning: Mapping[str, object]) -> dict[str, object]:
+    """Return the meaning of intervals as JSON, with the noisy columns that have none; if all have none, none holds."""
+    names = [name for name, output in plan.outputs if is_noisy(output) and not _has_interval(plan, output)]
+    if not names:
+        return dict(meaning)
+    return {**meaning, **({} if has_intervals(plan) else {"hold": None}), "without": names}
+
+
 def no_interval_note(plan: Plan) -> str | None:
     """Return a note on columns whose quantiles are drawn without intervals; None without such columns."""
     names = [name for name, output in plan.outputs if lacks_interval(plan, output)]
     if not names:
         return None
-    return visible(f"{listed(names)} {'has no interval' if len(names) == 1 else 'have no intervals'}: intervals=False.")
+    have = "has no interval" if len(names) == 1 else "have no intervals"
+    return visible(f"{listed(names)} {have}: intervals=False (--no-intervals).")
 
 
 def _aggregate_interval(plan: Plan, index: int, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:

@@ -80,7 +80,8 @@ def cut_notes(plan: Plan) -> list[str]:
         return []
     measured = (
         f"Columns that end in not_counted estimate what rows {reach + 1:,} to {cap:,} of each {unit} would add. Those "
-        f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the cost."
+        f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the "
+        "cost."
     )
     noise = f"Each has noise of its own, so a value that ends in up_to_{cap} can be below the answer without them."
     others = uncorrected(plan)

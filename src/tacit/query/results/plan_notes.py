@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tacit.query.aggregates import notes
+from tacit.query.aggregates.statistic import miss_rate
 from tacit.query.expressions import Column, Expression, columns, walk
-from tacit.query.formatting import listed
+from tacit.query.formatting import listed, percent
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Noisy, Plan
 from tacit.query.results.group_note import value_text
@@ -33,6 +34,25 @@ def exact_notes(plan: Plan) -> list[str]:
     what = "rows" if plan.table.unit is None else "units"
     verb = "is" if len(exact) == 1 else "are"
     return [visible(f"{listed(exact)} {verb} exact: the number of {what} is public.")]
+
+
+def widened_notes(plan: Plan, confidence: float | None) -> list[str]:
+    """Return which columns have intervals that were drawn for a lower confidence, and so are wider than necessary."""
+    drawn = {
+        name: draw.miss
+        for name, output in plan.outputs
+        if isinstance(output, Noisy) and (draw := plan.aggregates[output.place].ask.draw) is not None
+    }
+    names = [name for name, miss in drawn.items() if miss and confidence and miss_rate(confidence) < miss]
+    if not names or confidence is None:
+        return []
+    lowest = percent(float(1 - max(drawn[name] or 0 for name in names)))
+    own = "Its interval was" if len(names) == 1 else "Their intervals were"
+    return [
+        visible(
+            f"{listed(names)}: {own[0].lower()}{own[1:]} drawn for {lowest}; ask again with confidence={confidence}."
+        )
+    ]
 
 
 def missing_notes(plan: Plan) -> list[str]:

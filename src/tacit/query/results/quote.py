@@ -12,10 +12,10 @@ from tacit.guarantees.exact import Exact, fraction_between, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
 from tacit.query.aggregates.measure_sharing import at_once
-from tacit.query.aggregates.mode import is_mode
+from tacit.query.aggregates.mode import is_mode, shortfall
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
-from tacit.query.formatting import amounts, listed, percent, plain, spell
+from tacit.query.formatting import amounts, listed, plain, spell
 from tacit.query.plan import Key, Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_in_group, is_noisy
@@ -115,6 +115,15 @@ class Quote:
         return tuple(name for name in noisy if name not in self.error)
 
     @property
+    def shortfall(self) -> dict[str, int]:
+        """By how many rows each drawn category may be short of the most frequent one, rounded up."""
+        return {
+            name: shortfall(self.plan, self.price.noise, output.place, self.confidence_in_group)
+            for name, output in self.plan.outputs
+            if isinstance(output, Noisy) and is_mode(self.plan, output)
+        }
+
+    @property
     def why(self) -> str:
         """The kind of noise, and the reason for it."""
         return self.price.why
@@ -195,7 +204,8 @@ class Quote:
         """Return which aggregates take which part of the cost, and what the hidden ones cost in errors."""
         without, errors = self.error_without_hidden, self.error
         dearer = [name for name, error in without.items() if name in errors and error < errors[name]]
-        texts = [f"{name} would be off by at most {plain(without[name])}" for name in dearer]
+        where = extent(self.plan, self.confidence)
+        texts = [f"{name} would be off by at most {plain(without[name])}{where}" for name in dearer]
         hidden = listed(list(hidden_aggregates(self.plan)))
         return [*share_lines(self.shares), *([f"Without {hidden}, {listed(texts)}."] if texts else [])]
 
@@ -245,11 +255,11 @@ class Quote:
         if self.plan.cells != 1 and table.max_groups is not None:
             limits.append(f"in at most {_some(self.plan.groups, 'group')}")
         extents = [(table.max_rows, "a group"), (table.reach, "in the whole answer")]
-        for limit, extent in extents if unit is not None else ():
+        for limit, where in extents if unit is not None else ():
             if limit is not None and "row" in counted:
-                limits.append(f"as at most {_some(limit, 'row')} {extent} (more are scaled down to that)")
+                limits.append(f"as at most {_some(limit, 'row')} {where} (more are scaled down to that)")
             if limit is not None and "value" in counted:
-                limits.append(f"with at most {_some(limit, 'different value')} {extent}")
+                limits.append(f"with at most {_some(limit, 'different value')} {where}")
         if table.reach is not None and counted == {"unit"} and self.plan.cells not in (None, 1):
             limits.append(
                 f"as at most {_some(table.reach, 'unit')} in all groups together (more are scaled down to that)"
@@ -270,9 +280,13 @@ class Quote:
         """Return the cost of the query and the kind of noise."""
         return f"costs {spell(self.cost)}. {self.why}"
 
+    def _query(self) -> str:
+        """Return the query as text."""
+        return self.plan.sql
+
     def __str__(self) -> str:
         """Return the query, its cost, the error of each output, and which rows are left out."""
-        lines = [self.plan.sql, self._price_line()]
+        lines = [self._query(), self._price_line()]
         lines += [f"{name}: {error}" for name, error in self._errors()]
         lines += self._explanations()
         return "\n".join(map(visible, lines))
@@ -289,7 +303,7 @@ class Quote:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
         notes = "".join(f"<p>{as_html(line)}</p>" for line in self._explanations())
-        head = f"<pre>{as_html(self.plan.sql)}</pre><p>{as_html(self._price_line())}</p>"
+        head = f"<pre>{as_html(self._query())}</pre><p>{as_html(self._price_line())}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 
 

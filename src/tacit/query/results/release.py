@@ -33,10 +33,10 @@ from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.group_note import cell_notes
-from tacit.query.results.intervals import interval, no_interval_note, read_confidence
+from tacit.query.results.intervals import has_intervals, interval, no_interval_note, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
-from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, zone_notes
+from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, widened_notes, zone_notes
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
 from tacit.query.results.resolution import MeasureIntegers, noise_inputs
@@ -120,7 +120,7 @@ class Release:
         clipped, so they stay unbiased, and a value may be outside its interval. Without an argument the confidence is
         that of the query.
         """
-        return as_table(self.columns(confidence))
+        return replace(as_table(self.columns(confidence)), notes=tuple(widened_notes(self.plan, confidence)))
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
@@ -145,6 +145,8 @@ class Release:
         clauses = choosing_clauses(self.plan)
         if clauses and not self.cells:
             return f"No group passed {listed(clauses)}."
+        if clauses and not has_intervals(self.plan):
+            return f"{listed(clauses)} chose these groups by noisy values."
         return interval_note(self.plan, self.found_groups, self.confidence)
 
     @property

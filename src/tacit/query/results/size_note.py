@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tacit.query.formatting import listed
-from tacit.query.plan import Aggregate, Plan
+from tacit.query.plan import Plan
 from tacit.query.pricing.public_size import could_use_size, has_public_size, unrequired_columns
 from tacit.query.results.group_note import cell_notes
 from tacit.safe_text import visible
@@ -49,14 +49,7 @@ def unused_notes(plan: Plan, reads_every_row: Callable[[], bool]) -> list[str]:
     if not nullable:
         return []
     names, verb = ", ".join(f'"{name}"' for name in nullable), "is" if len(nullable) == 1 else "are"
-    means = all(each.ask.function == "avg" for each in missing)
-    effect = "the error then halves" if means else f"{listed([each.sql for each in missing])} then {_have(missing)} less noise"
-    return [
-        visible(
-            f"If {listed(nullable)} {verb} never missing, declare required=[{names}] (policy: required = true): {effect}."
-        )
-    ]
-
-
-def _have(aggregates: Sequence[Aggregate]) -> str:
-    return "has" if len(aggregates) == 1 else "have"
+    fewer = f"{listed([each.sql for each in missing])} then {'has' if len(missing) == 1 else 'have'} less noise"
+    effect = "the error then halves" if all(each.ask.function == "avg" for each in missing) else fewer
+    declare = f"declare required=[{names}] (policy: required = true)"
+    return [visible(f"If {listed(nullable)} {verb} never missing, {declare}: {effect}.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -28,6 +28,8 @@ class Table:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     columns: tuple[tuple[Value, ...], ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """Sentences below the rows."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -83,7 +85,7 @@ class Table:
     def __str__(self) -> str:
         """Return the first rows, in columns."""
         lines = aligned([self.names, *([format_value(value) for value in row] for row in self._first())])
-        return "\n".join([*lines, *self._more()])
+        return "\n".join([*lines, *self._more(), *self.notes])
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks."""
@@ -92,7 +94,7 @@ class Table:
             "<tr>" + "".join(f"<td>{as_html(format_value(value))}</td>" for value in row) + "</tr>"
             for row in self._first()
         )
-        more = "".join(f"<p>{as_html(line)}</p>" for line in self._more())
+        more = "".join(f"<p>{as_html(line)}</p>" for line in [*self._more(), *self.notes])
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _first(self) -> list[tuple[Value, ...]]:
