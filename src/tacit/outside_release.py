@@ -131,9 +131,9 @@ def _events(mechanism: object, budget: Budget) -> tuple[Event, ...]:
 def _hint(mechanism: object) -> str:
     """Return what to charge instead of something that is not a mechanism, a guarantee or an event."""
     if isinstance(mechanism, type):
-        parameters = signature(mechanism).parameters.values() if hasattr(mechanism, "guarantee") else ()
-        names = [each.name for each in parameters if each.name in ("sensitivity", "epsilon")] or ["epsilon"]
-        return f"Write tc.{mechanism.__name__}({', '.join(f'{name}=…' for name in names)})."
+        parameters = signature(mechanism).parameters if mechanism.__module__.startswith("tacit") else {}
+        names = [f"{name}=…" for name in ("sensitivity", "epsilon") if name in parameters]
+        return f"Write tc.{mechanism.__name__}({', '.join(names)})." if names else "Charge a value of a class of tacit."
     if isinstance(mechanism, (list, tuple, set, Composition)):
         return "Charge each one separately."
     return "For a release of another program, charge its guarantee, such as tc.PureDP(epsilon=0.5)."

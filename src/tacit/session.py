@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -30,7 +31,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
-from tacit.guarantees.events import Event
+from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -186,22 +187,31 @@ class Session:
             else:
                 columns = quantile_columns(plan)
                 others = [with_draws(plan, columns, self._draws(question))] if columns else []
-                counted = self.engine_of(plan).reads_every_row(plan.table.name)
-                options = {"by_rho": self._is_zcdp, "counted": counted}
-                plan, terms = solve(plan, cost, confidence=confidence, assume=assume, others=others, **options)
+                plan, terms = solve(
+                    plan,
+                    cost,
+                    confidence=confidence,
+                    assume=assume,
+                    by_rho=self._is_zcdp,
+                    others=others,
+                    counted=partial(self._reads_every_row, plan),
+                )
         except TooMuchNoiseError as error:
             if plan.cap is not None:
                 error.add_hint("Or use a smaller measure_cut.")
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
 
+    def _reads_every_row(self, plan: Plan) -> bool:
+        """Return whether the engine of a plan reads all rows of its table, whatever their values."""
+        return self.engine_of(plan).reads_every_row(plan.table.name)
+
     def _check_cost(self, plan: Plan, cost: Cost) -> None:
         """Check the cost of a plan; if it has none, say why the plan is not free although the size of its table is."""
         try:
             self.check_currency(cost)
         except InvalidError as error:
-            name = plan.table.name
-            if could_be_free(plan) and not self.engine_of(plan).reads_every_row(name):
+            if could_be_free(plan) and not self._reads_every_row(plan):
                 error.add_hint(NOT_COUNTED)
             raise
 
@@ -351,12 +361,15 @@ class Session:
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
                 raise self._joint_shortage(joint.together, len(again)) or refusal from None
-        disjoint = {"disjoint": [[index + 1 for index in family] for family in joint.families]}
+        disjoint = {
+            "queries": [quote.plan.sql for quote in again],
+            "disjoint": [[index + 1 for index in family] for family in joint.families],
+        }
         more = {
             "declared_plan": {
                 "questions": len(again),
-                "queries": [quote.plan.sql for quote in again],
                 "promise": amounts(joint.guarantee),
+                "charged": [to_json(event) for event in joint.events],
                 **(disjoint if joint.families else {}),
             }
         }

@@ -296,15 +296,14 @@ def test_json_has_a_key_for_a_new_ledger(folder: Path) -> None:
         assert (json.loads(done.stdout)["ledger_begun"], done.stderr) == (begun, "")
 
 
-def test_a_json_error_after_a_new_ledger_is_one_object_with_both_messages(folder: Path) -> None:
-    for begun in (1, 0):
-        done = ask(folder, "--json", epsilon="7")
-        assert (done.returncode, done.stdout) == (3, "")
-        message = json.loads(done.stderr)["error"]["message"]
-        assert "only 1.0 is left" in message
-        assert message.count(NEW) == begun
-    result = ask(folder, "--ledger", "other.ledger", epsilon="7")
-    assert (result.returncode, result.stderr.count(NEW)) == (3, 1)
+def test_a_refused_query_creates_no_ledger(folder: Path) -> None:
+    done = ask(folder, "--json", epsilon="7")
+    assert (done.returncode, done.stdout) == (3, "")
+    message = json.loads(done.stderr)["error"]["message"]
+    assert "only 1.0 is left" in message
+    assert NEW not in message
+    assert NEW not in run(folder, "query", "policy.toml", "SELECT nothing", "--epsilon", "0.2").stderr
+    assert not (folder / "survey.ledger").exists()
 
 
 def test_mistakes_are_reported(folder: Path) -> None:

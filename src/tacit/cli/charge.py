@@ -24,6 +24,10 @@ from tacit.query.results.quote import Quote
 from tacit.safe_text import visible
 from tacit.session import unspent
 
+NO_LEDGER = (
+    "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
+    "its spending is not counted here."
+)
 T = TypeVar("T")
 
 
@@ -162,6 +166,8 @@ def shortage_of(db: Database, quote: Quote) -> str | None:
 def _ask(quote: Quote, db: Database, analyst: str, *, exists: bool) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
+    if not exists:
+        say(NO_LEDGER)
     say(describe_left(db, analyst, planned=not exists))
     shortage = shortage_of(db, quote)
     if shortage is not None:

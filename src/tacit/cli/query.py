@@ -11,6 +11,7 @@ from warnings import catch_warnings, filterwarnings
 from tacit import opening
 from tacit.cli import answer_files, output_files
 from tacit.cli.charge import (
+    NO_LEDGER,
     Access,
     announce_spark,
     charged,
@@ -40,11 +41,6 @@ from tacit.query.results.table import Table
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.quotes import ChoosingQuote, SessionQuote
-
-_NO_LEDGER = (
-    "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
-    "its spending is not counted here."
-)
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
@@ -137,7 +133,7 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
             return
         put(str(quote))
         if not exists:
-            say(_NO_LEDGER)
+            say(NO_LEDGER)
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
             say(f"The budget does not suffice: {shortage}")

@@ -198,11 +198,11 @@ def test_without_an_assumption_a_ratio_has_no_error_and_the_plan_says_what_to_gi
     asked = quoted(SELECT)
     assert asked.unknown == ("each", "share", "cents")
     assert asked.error == {"mean": 12}
-    assert "share: the error is not known before (give the units of a group, assume=… or --assume" in str(asked)
+    assert "each, share and cents: the error is not known before (give the units of a group, assume=" in str(asked)
     known = quoted(SELECT, assume=1000)
     assert known.unknown == ()
     for text in (str(known), known._repr_html_()):
-        assert "if a group has 1,000 units" in text
+        assert "if there are 1,000 units" in text
     assert known.error["share"] < quoted(SELECT, assume=500).error["share"] / 2
     few = quoted(SELECT, assume=3)
     assert few.unknown == ("each", "share", "cents")

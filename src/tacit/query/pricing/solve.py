@@ -126,7 +126,7 @@ def solve(
     assume: int | None = None,
     by_rho: bool = False,
     others: Sequence[Plan] = (),
-    counted: bool = True,
+    counted: Callable[[], bool] = lambda: True,
 ) -> tuple[Plan, Price]:
     """Return the plan, its bundles weighted as the errors need it, and the cheapest price that meets them.
 
@@ -138,7 +138,7 @@ def solve(
         assume: the number of units that a group is assumed to have, for errors that depend on it.
         by_rho: whether the budget is in zCDP, so that ρ is solved for.
         others: other plans of the same query, for example with drawn quantiles.
-        counted: whether the engine reads all rows of the table, so that a public number of rows can be used.
+        counted: returns whether the engine reads all rows of the table, so that a public number can be used.
     """
     targets = read_errors(plan, cost.error)
     slack = to_fraction(0 if cost.delta is None else cost.delta, "delta", "a number from 0 to below 1")
@@ -158,7 +158,7 @@ class _Errors:
     """The targets of a plan, and the least amounts that meet them."""
 
     def __init__(
-        self, plan: Plan, targets: ErrorTargets, confidence: float, assume: int | None, *, law: Law, counted: bool
+        self, plan: Plan, targets: ErrorTargets, confidence: float, assume: int | None, *, law: Law, counted: Callable[[], bool]
     ) -> None:
         self.law, self.counted = law, counted
         self.plan, self.confidence, self.assume = plan, confidence_in_group(plan, confidence), assume
@@ -301,7 +301,7 @@ def _needs_assume(errors: _Errors, output: Output, name: str) -> TacitError:
     """Return the error for an output whose number of units is not given."""
     hint = "Give the number of units for which the error must hold: assume=1000."
     aggregates = [errors.plan.aggregates[place] for place in places_in(output)]
-    missing = unrequired_columns(errors.plan, aggregates) if errors.counted else []
+    missing = unrequired_columns(errors.plan, aggregates) if errors.counted() else []
     if not missing:
         return refused(f"The error of {name} depends on the number of units in a group, which is private", hint)
     names, verb = listed(missing), "is" if len(missing) == 1 else "are"
