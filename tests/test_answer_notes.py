@@ -115,6 +115,8 @@ def test_a_public_size_bounds_the_error_of_a_ratio() -> None:
     assert "FILTER (WHERE urban)" in str(share)
     ratio = db.plan("SELECT sum(pay) / count(*) AS r FROM t", epsilon=0.1)
     assert ratio.error["r"] == pytest.approx(db.plan("SELECT avg(pay) AS m FROM t", epsilon=0.1).error["m"], rel=1e-6)
+    product = db.plan("SELECT count(*) FILTER (WHERE urban) * avg(pay) AS r FROM t", epsilon=10**4)
+    assert 0 < product.error["r"] < 10**4  # with 600 rows, of 300 to 10,000 each
     solved = db.plan("SELECT count(*) FILTER (WHERE urban) / count(*) AS r FROM t", error=share.error["r"])
     assert float(solved.cost.epsilon) == pytest.approx(0.1, rel=0.02)  # type: ignore[union-attr]  # ε
 

@@ -188,7 +188,9 @@ def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
     with year(tc.ZCDP(rho=1)) as db:
         assert "is chosen privately for ρ = 0.02. The rest answers." in str(db.plan(COUNT, rho=0.2, reach="auto"))
     with year() as db:
-        assert "The answer is charged after it: about ε = " in str(db.plan(COUNT, error=50, reach="auto"))
+        text = str(db.plan(COUNT, error=50, reach="auto"))
+        assert "to choose the reach; then the answer costs what its reach needs, for example 2.9 at reach 48." in text
+        assert "n: off by at most 50 by noise; what the reach cuts comes on top" in text
 
 
 # --- the order ------------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import columns
 from tacit.query.plan import Measure, Noisy, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.pricing.price import Cost, price
 from tacit.query.pricing import output_errors
 from tacit.query.pricing.output_errors import Tolerance, _row_counts, _tolerance, output_error
+from tacit.query.pricing.price import Cost, price
 from tacit.query.results.quote import Quote
 from tacit.query.sql.parse import parse
 

@@ -158,7 +158,14 @@ class _Errors:
     """The targets of a plan, and the least amounts that meet them."""
 
     def __init__(
-        self, plan: Plan, targets: ErrorTargets, confidence: float, assume: int | None, *, law: Law, counted: Callable[[], bool]
+        self,
+        plan: Plan,
+        targets: ErrorTargets,
+        confidence: float,
+        assume: int | None,
+        *,
+        law: Law,
+        counted: Callable[[], bool],
     ) -> None:
         self.law, self.counted = law, counted
         self.plan, self.confidence, self.assume = plan, confidence_in_group(plan, confidence), assume
