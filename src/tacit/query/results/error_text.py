@@ -14,6 +14,7 @@ from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import choosing_clauses
 from tacit.query.pricing.output_errors import aggregates_in, may_divide_by_zero
 from tacit.query.results.intervals import lacks_interval
+from tacit.query.results.public_note import is_public
 
 if TYPE_CHECKING:
     from tacit.query.results.quote import Quote
@@ -30,7 +31,9 @@ def error_texts(quote: Quote) -> list[tuple[str, str]]:
     lines: list[tuple[list[str], str]] = []
     for name, output in quote.plan.outputs:
         text = None
-        if is_mode(quote.plan, output):
+        if is_public(output):
+            text = "exact and public"
+        elif is_mode(quote.plan, output):
             text = _mode_text(quote, output)
         elif name in errors:
             text = _known(quote, output, errors[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tacit.query.expressions import Case, Value, columns
 from tacit.query.expressions.presence import is_always_present
 from tacit.query.formatting import listed
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Plan
 from tacit.query.policy import ColumnPolicy
 from tacit.query.pricing.public_size import has_public_size
@@ -58,7 +59,7 @@ def _stand_in(key: Key, plan: Plan) -> str | None:
 
 def _alone(plan: Plan, keys: list[Key]) -> list[str]:
     """Return why a lone count(*) differs, if its rows with another key count under the first one."""
-    if not plan.table.unit and plan.aggregates and has_public_size(plan, alone=False):
+    if not plan.table.unit and plan.aggregates and not plan.tuples and has_public_size(plan, alone=False):
         named = [key for key in keys if _stand_in(key, plan) and _has_others(key)]
         if named and len(named) == len([key for key in keys if _has_others(key) or _loses_nulls(key, plan)]):
             counts = [f"as {_stand_in(key, plan)}" for key in named]
@@ -74,6 +75,7 @@ def cell_notes(plan: Plan) -> list[str]:
         return []
     defaults = [_default(key, plan) for key in plan.keys if key.default is not None and _can_differ(key)]
     notes = [f"{text[0].upper()}{text[1:]}."] if (text := listed(defaults)) else []
+    notes += [_default_tuple(each, plan) for each in plan.tuples if each.default is not None]
     if plan.rest:
         notes.append(f"The last row (NULL) counts all remaining rows: {_remaining(plan)}.")
     return [visible(note) for note in notes]
@@ -95,6 +97,12 @@ def _can_differ(key: Key) -> bool:
     """Return whether rows can have a value of a key that is not listed, or none."""
     possible = possible_values(key.expression)
     return possible is None or not possible <= set(key.listed)
+
+
+def _default_tuple(tuples: KeyTuples, plan: Plan) -> str:
+    names = listed([plan.keys[place].name for place in tuples.places])
+    values = ", ".join(format_value(values[tuples.default or 0]) for values in tuples.columns)
+    return f"Rows with another combination of {names} count as ({values})."
 
 
 def _default(key: Key, plan: Plan) -> str:

@@ -16,7 +16,8 @@ from tacit.query.aggregates.mode import is_mode, shortfall
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, plain, spell
-from tacit.query.plan import Key, Noisy, Output, Plan
+from tacit.query.key_tuples import KeyTuples
+from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_in_group, is_noisy
 from tacit.query.pricing.output_errors import expected_error
@@ -27,6 +28,7 @@ from tacit.query.results.group_note import keys_note
 from tacit.query.results.intervals import read_confidence
 from tacit.query.results.limits_note import cut_notes
 from tacit.query.results.plan_notes import missing_notes, rank_notes, zone_notes
+from tacit.query.results.public_note import public_notes
 from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
@@ -238,7 +240,8 @@ class Quote:
         keys = [key for key in self.plan.keys if key.values is not None]
         open_keys = [key.name for key in self.plan.keys if key.values is None]
         left_out = [note for note in (keys_note(self.plan),) if note is not None]
-        lines = [" ".join([f"Groups: {listed([_of_key(key) for key in keys])}.", *left_out])] if keys else []
+        names = listed([_of_factor(factor, self.plan) for factor in self.plan.factors])
+        lines = [" ".join([f"Groups: {names}.", *left_out])] if keys else []
         if open_keys:
             lines.append(
                 f"Groups of {listed(open_keys)} are found in the data, privately; groups of few units do not show."
@@ -273,7 +276,7 @@ class Quote:
     def _explanations(self) -> list[str]:
         """Return the lines below the errors."""
         limits = [*self._cuts(), *self._choice(), *self._limits()]
-        facts = [*rank_notes(self.plan, self.price.noise), *self._sizes(), *self._shares()]
+        facts = [*public_notes(self.plan), *rank_notes(self.plan, self.price.noise), *self._sizes(), *self._shares()]
         return [*facts, *limits, *self._groups(), *self._work_lines()]
 
     def _price_line(self) -> str:
@@ -319,8 +322,9 @@ class _Leaner(Quote):
         return self.level
 
 
-def _of_key(key: Key) -> str:
-    return f"{_some(len(key.listed), 'value')} of {key.name}"
+def _of_factor(factor: KeyTuples, plan: Plan) -> str:
+    names = [plan.keys[place].name for place in factor.places]
+    return f"{_some(factor.size, 'value' if len(names) == 1 else 'combination')} of {listed(names)}"
 
 
 def _some(count: int, noun: str) -> str:
