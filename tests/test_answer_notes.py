@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import tacit as tc
 from tacit.database import Database
 from tacit.errors import InvalidError, RefusedError
+from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import not_counted
 
 TOWNS = ["Bern", "Basel", "Chur"]
@@ -202,3 +204,27 @@ def test_a_mode_has_whole_rows_and_no_intervals() -> None:
     shortfall = db.plan("SELECT mode(town) AS x FROM t", epsilon=0.01).shortfall["x"]
     assert isinstance(shortfall, int)
     assert f"{shortfall:,} rows fewer" in str(db.plan("SELECT mode(town) AS x FROM t", epsilon=0.01))
+
+
+def test_a_csv_file_without_a_cost_says_why_its_count_is_not_free(tmp_path: Path) -> None:
+    people()[["age"]].to_csv(tmp_path / "t.csv", index=False)
+    policy: dict[str, Any] = {"unit": tc.ROW, "neighbours": "change one", "budget": tc.PureDP(epsilon=1)}
+    with tc.open(tmp_path / "t.csv", name="t", **policy) as db:
+        with pytest.raises(InvalidError, match="The query has no cost") as caught:
+            db.sql("SELECT count(*) AS n FROM t")
+        assert "tacit skips bad lines of a CSV file" in str(caught.value)
+        with pytest.raises(InvalidError) as other:
+            db.sql("SELECT count(*) AS n FROM t WHERE age = '3'")
+        assert "CSV" not in str(other.value)
+
+
+def test_json_names_the_columns_without_intervals() -> None:
+    db = opened()
+    drawn = db.plan("SELECT median(pay) AS m, avg(pay) AS a FROM t", epsilon=1, intervals=False).plan
+    assert without_intervals(drawn, {"hold": "each"}) == {"hold": "each", "without": ["m"]}
+    alone = db.sql("SELECT median(pay) AS m FROM t", epsilon=1, intervals=False)
+    accuracy: Any = alone.receipt["accuracy"]
+    assert accuracy["intervals"] == {"hold": None, "without": ["m"]}
+    assert without_intervals(db.plan("SELECT avg(pay) AS a FROM t", epsilon=1).plan, {"hold": "each"}) == {
+        "hold": "each"
+    }

@@ -86,8 +86,8 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
 def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
     ask(folder, "--analyst", "ann")
     ask(folder, "--delta", "1e-7", epsilon="0.3")
-    lines = [line.split() for line in ledger(folder).stdout.splitlines() if "SELECT" in line or "question" in line][1:]
-    assert lines[0] == ["record", "time", "analyst", "outcome", "ε", "total", "ε", "δ", "total", "δ", "question"]
+    lines = [line.split() for line in ledger(folder).stdout.splitlines() if "SELECT" in line or "quer" in line][1:]
+    assert lines[0] == ["record", "time", "analyst", "outcome", "ε", "total", "ε", "δ", "total", "δ", "query"]
     summary = json.loads(ledger(folder, "show", "--json").stdout)
     first, second = summary["entries"]
     assert (first["cost"], first["spent"]) == ({"epsilon": 0.2, "delta": 0.0},) * 2

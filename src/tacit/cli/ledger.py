@@ -282,7 +282,7 @@ def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
         budget = ledger.limit_of(share.analyst)
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
         rows.append((*about, "" if budget is None else spell(budget)))
-    table = make_table(("analyst", "questions", _unit(spent), "δ", "limit"), rows)
+    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows)
     table.add_section()
     queries = sum(share.questions for share in shares)
     table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
@@ -312,7 +312,7 @@ def _charge_lines(charges: Sequence[Charge], *, with_delta: bool) -> Iterator[st
     headings = ("record", "time", "analyst", "outcome", unit, f"total {unit}", *deltas)
     rows = [headings, *(_charge_cells(charge, with_delta=with_delta) for charge in charges)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    queries = ["question", *(visible(charge.entry.question) for charge in charges)]
+    queries = ["query", *(visible(charge.entry.question) for charge in charges)]
     budgets = [charges[0].entry.since, *(charge.entry.since for charge in charges)]
     previous = budgets[0]
     for row, query, since in zip(rows, queries, budgets, strict=True):
