@@ -1,4 +1,4 @@
-"""Sentences under plans and answers: what counts where, what is exact, and how far a column may be off."""
+"""Sentences under plans and answers: on groups, missing values, exact numbers, time zones and errors."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_a_plan_reads_nothing_and_names_the_part_of_the_choice() -> None:
     with year() as db:
         text = str(db.plan(COUNT, error=50, reach="auto"))
         assert "to choose the reach; then the answer costs what its reach needs, for example 2.9 at reach 48." in text
-        assert "n: off by at most 50 by noise; what the reach cuts comes on top" in text
+        assert "n: off by at most 50 by noise; the cut of the reach comes on top" in text
 
 
 # --- the order ------------------------------------------------------------------------------------------------------

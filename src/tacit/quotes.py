@@ -127,7 +127,7 @@ class ChoosingQuote(SessionQuote):
         if self.question.cost.error is not None:
             asked = self.question.cost.error
             errors = asked if isinstance(asked, Mapping) else dict.fromkeys(self.unknown, asked)
-            beyond = "by noise; what the reach cuts comes on top"
+            beyond = "by noise; the cut of the reach comes on top"
             texts = {name: f"off by at most {plain(float(error))} {beyond}" for name, error in errors.items()}
             return [(name, texts.get(name, "the answer will have an interval")) for name in self.unknown]
         at_one = super(ChoosingQuote, self).error

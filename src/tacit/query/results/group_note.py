@@ -52,7 +52,7 @@ def _required(key: Key, plan: Plan) -> ColumnPolicy | None:
 
 
 def _stand_in(key: Key, plan: Plan) -> str | None:
-    """Return the listed value that rows without a value of a required column count as; None if there is none."""
+    """Return the listed value that rows without a value of a required column count as; None without such a value."""
     policy = _required(key, plan)
     return value_text(policy.stand_in) if policy is not None and policy.stand_in in key.listed else None
 

@@ -69,7 +69,7 @@ def _has_interval(plan: Plan, output: Output) -> bool:
 
 
 def without_intervals(plan: Plan, meaning: Mapping[str, object]) -> dict[str, object]:
-    """Return the meaning of intervals as JSON, with the noisy columns that have none; if all have none, none holds."""
+    """Return the meaning of intervals as JSON, with the noisy columns that lack intervals; `hold` is None if all do."""
     names = [name for name, output in plan.outputs if is_noisy(output) and not _has_interval(plan, output)]
     if not names:
         return dict(meaning)

@@ -83,7 +83,7 @@ def cut_notes(plan: Plan) -> list[str]:
         f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the "
         "cost."
     )
-    noise = f"Each has noise of its own, so a value that ends in up_to_{cap} can be below the answer without them."
+    noise = f"Each has separate noise, so a value that ends in up_to_{cap} can be below the answer without them."
     others = uncorrected(plan)
     more = [f"The cut of {listed(others)} cannot be measured: only a count or a sum of rows can be corrected."]
     return [visible(line) for line in [f"{measured} {noise}", *(more if others else [])]]

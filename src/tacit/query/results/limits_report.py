@@ -120,7 +120,7 @@ class LimitsReport:
 
     @property
     def _is_lower_bound(self) -> bool:
-        """Whether units may have more rows than the cap, so that a reach may cut more than `cut`."""
+        """True if units may have more rows than the cap, so that a reach may cut more than `cut`."""
         rows = self._rows
         return not rows.is_last(rows.cap)
 
