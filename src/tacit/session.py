@@ -207,7 +207,7 @@ class Session:
         return self.engine_of(plan).reads_every_row(plan.table.name)
 
     def _check_cost(self, plan: Plan, cost: Cost) -> None:
-        """Check the cost of a plan; if it is missing, say why the plan is not free although the size of its table is."""
+        """Check the cost of a plan; if it is missing, say why a plan of a public size is not free."""
         try:
             self.check_currency(cost)
         except InvalidError as error:
