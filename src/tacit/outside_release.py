@@ -40,9 +40,10 @@ from tacit.guarantees.prices import PRICED_EVENTS, PRICES
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP
 from tacit.ledger import ANSWERED, OUTSIDE, Request, check_name
 from tacit.ledger.records import budget_like
+from tacit.notebook import ShownAsLines
 from tacit.query.formatting import amounts, spell
 from tacit.query.pricing.price import whole_event
-from tacit.safe_text import as_html, visible
+from tacit.safe_text import visible
 from tacit.session import Session, unspent
 
 Chargeable: TypeAlias = HasGuarantee | HasEvent | Event | Guarantee | ApproxZCDP
@@ -53,7 +54,7 @@ _MOVES = {"add/remove": "comes or goes", "change one": "changes"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OutsideRelease:
+class OutsideRelease(ShownAsLines):
     """A charge for a release outside SQL: its note, its events, its cost, and its receipt."""
 
     note: str
@@ -80,10 +81,6 @@ class OutsideRelease:
     def __repr__(self) -> str:
         """Return the same in brackets."""
         return f"<OutsideRelease: {self}>"
-
-    def _repr_html_(self) -> str:
-        """Return the note and the cost as HTML, for notebooks."""
-        return f"<p>{as_html(str(self))}</p>"
 
 
 def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease:
