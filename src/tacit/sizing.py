@@ -30,7 +30,7 @@ def sized(session: Session, plan: Plan) -> Plan:
     """Return a plan that uses the public number of rows or units, if there is one and the plan has a use for it."""
     if plan.table.neighbours != "change one" or not uses_size(plan):
         return plan
-    engine, alone = session.engine_of(plan), plan.table.unit is None or _is_alone(session, plan)
+    engine, alone = session.engine_of(plan), plan.unit is None or _is_alone(session, plan)
     if not has_public_size(plan, alone=alone) or not engine.reads_every_row(plan.table.name):
         return plan
     session.check_open()

@@ -70,6 +70,7 @@ from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
 from tacit.query.rank_target import Draw, RankTarget
+from tacit.query.unit_tables import UnitTable
 
 _TWO = 2
 
@@ -301,7 +302,8 @@ class Plan:
     cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
     each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
     The keys `within` make no cells, but only rows with one of their listed values count. `size` is the public number of
-    rows or units, if the plan uses it (see the module).
+    rows or units, if the plan uses it (see the module). If the rows are those of a subquery that groups by the unit,
+    `units` is that subquery, and `table` is the policy of its rows, under the name of its private table.
     """
 
     sql: str
@@ -319,10 +321,26 @@ class Plan:
     within: tuple[Key, ...] = ()
     size: int | None = None
     rest: bool = False
+    units: UnitTable | None = None
 
     def __repr__(self) -> str:
-        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last three."""
-        return _text(self, "within", "size", "rest")
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last four."""
+        return _text(self, "within", "size", "rest", "units")
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the unit of a row; None if each row of the private table is a unit."""
+        return self.table.unit if self.units is None else self.units.unit_name
+
+    @property
+    def private_unit(self) -> str | None:
+        """The column of the private table that names the unit; None if each row of that table is a unit."""
+        return self.table.unit if self.units is None else list(self.units.levels)[-1].unit
+
+    @property
+    def all_joins(self) -> tuple[Join, ...]:
+        """The joins of the plan, and those inside subqueries that group by the unit."""
+        return self.joins if self.units is None else (*self.units.all_joins, *self.joins)
 
     @property
     def open(self) -> bool:

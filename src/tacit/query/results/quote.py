@@ -23,7 +23,7 @@ from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each,
 from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggregates, share_lines, without_hidden
 from tacit.query.results.intervals import lacks_interval, read_confidence
-from tacit.query.results.limits_note import cut_notes
+from tacit.query.results.limits_note import cut_notes, unit_rows_note
 from tacit.query.results.output_errors import aggregates_in, output_error
 from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
@@ -126,9 +126,10 @@ class Quote:
     def _work_lines(self) -> list[str]:
         """Return the limits on the work of one row, if a query comes near them or joins tables."""
         near = self.work.steps * _NEAR > MOST_STEPS
-        private = any(join.private for join in self.plan.joins)
+        joins = self.plan.all_joins
+        private = any(join.private for join in joins)
         caveat = ["Joined private tables are not in these numbers: they multiply a unit's rows."] if private else []
-        return [str(self.work), *caveat] if self.plan.joins or near else []
+        return [str(self.work), *caveat] if joins or near else []
 
     def _error(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output; None if it has no noise, or no bound (see `output_errors`)."""
@@ -296,8 +297,10 @@ class Quote:
     def _limits(self) -> list[str]:
         """Return the contribution bounds of one unit, if there are any."""
         table, unit = self.plan.table, self.plan.table.unit
+        subquery = unit_rows_note(self.plan)
+        first = [] if subquery is None else [subquery]
         if unit is not None and any(aggregate.ask.function == "bounds" for aggregate in self.plan.aggregates):
-            return [f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
+            return [*first, f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
         counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
         limits = []
         if self.plan.cells != 1 and table.max_groups is not None:
@@ -312,7 +315,8 @@ class Quote:
             limits.append(
                 f"as at most {_some(table.reach, 'unit')} in all groups together (more are scaled down to that)"
             )
-        return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        each = [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        return [*first, *each]
 
     def _sizes(self) -> list[str]:
         """Return which public number of rows or units is used, and why it is public."""

@@ -100,6 +100,11 @@ def _check_sides(first: Scope, other: Scope, side: str) -> None:
 def _check_private(first: Scope, other: Scope) -> None:
     """Check that two private tables differ, have a unit column each, and have the same neighbours."""
     table, joined = first.table, other.table
+    if first.units is not None or other.units is not None:
+        raise refused(
+            "A subquery that groups by the unit cannot be joined with a private table",
+            "Join the private tables inside the subquery, before its GROUP BY.",
+        )
     shared = _private_tables(first) & _private_tables(other)
     if shared:
         reason = f"A join of the private table {show_name(min(shared))} with itself is not supported"
@@ -258,6 +263,7 @@ class _JoinBuilder:
         self._check_conditions()
         view = _map_columns(self.other, lambda column: self._after_join(self._rename(column)))
         scope = _combine(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
+        scope = replace(scope, units=self.first.units, bounds=self.first.bounds)
         met = [*(_rename_term(term, self.names) for term in self.other.where), *self.conditions]
         size = self.other.table.size
         base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies(), size=size)
