@@ -126,10 +126,12 @@ REFUSED = [
     refuse("SELECT count(*) FROM (SELECT age FROM survey LIMIT 5)", "LIMIT inside a subquery"),
     refuse("SELECT count(*) FROM (SELECT age FROM survey OFFSET 5)", "OFFSET inside a subquery"),
     refuse("SELECT count(*) FROM (SELECT age FROM survey ORDER BY age)", "ORDER BY inside a subquery"),
-    refuse("SELECT sum(n) FROM (SELECT count(*) AS n FROM survey GROUP BY region)", "GROUP BY inside a subquery"),
-    refuse("SELECT count(*) FROM (SELECT region FROM survey HAVING true)", "HAVING inside a subquery"),
-    refuse("WITH c AS (SELECT sum(income) AS s FROM survey) SELECT count(*) FROM c", "Aggregates inside a subquery"),
-    refuse("WITH c AS (SELECT median(income) AS s FROM survey) SELECT count(*) FROM c", "Aggregates inside a subquery"),
+    refuse("SELECT sum(n) FROM (SELECT count(*) AS n FROM survey GROUP BY region)", "must group by the unit column"),
+    refuse("SELECT count(*) FROM (SELECT region FROM survey HAVING true)", "must group by the unit column"),
+    refuse("WITH c AS (SELECT sum(income) AS s FROM survey) SELECT count(*) FROM c", "GROUP BY person_id"),
+    refuse(
+        "WITH c AS (SELECT median(income) AS s FROM survey) SELECT count(*) FROM c", "must group by the unit column"
+    ),
     refuse("WITH RECURSIVE c AS (SELECT * FROM survey) SELECT count(*) FROM c", "Recursive"),
     refuse("WITH c AS (SELECT 1 AS a) SELECT count(*) FROM c", "names no table"),
     refuse("WITH c AS (DELETE FROM survey) SELECT count(*) FROM c", "DELETE"),

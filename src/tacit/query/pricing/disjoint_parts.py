@@ -16,8 +16,9 @@ in ε, in ρ, and in δ: the loss of a query is bounded except with probability 
 probability δᵢ + δⱼ. aᵢ comes from the same noise with the sensitivity under "add/remove".
 
 **With units of several rows this is wrong**: a unit can be in every part. So tables with a unit column have no disjoint
-queries, except over the rows of a subquery that groups by the unit alone: a unit has at most one of these
-(`unit_tables`), and two queries are compared only if they have the same subquery. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
+queries, except over the rows of a subquery that groups by the unit alone. A unit has at most one of these rows
+(`unit_tables`). Two queries are compared only if they have the same subquery, because the same unit has another row in
+another one. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
 queries are compared only if they have the same joins, because the names of joined columns mean the same only then.
 
 **A size that is public under "change one"** changes if a row enters a part, so aᵢ would not cover it. So a query that

@@ -193,8 +193,8 @@ def _key_expression(node: exp.Expr, scope: Scope) -> Expression:
     if unit is not None and unit.name in names:
         raise refused(
             f"GROUP BY the unit column {unit.name!r} is not supported, because it would show single units",
-            "Group by another column, or group by the unit in a subquery and aggregate its rows: SELECT avg(v) FROM "
-            f"(SELECT {unit.name}, count(*) AS v FROM {scope.table.name} GROUP BY {unit.name}).",
+            f"Group by another column. Or group by {unit.name} in a subquery, and aggregate its rows in the outermost "
+            "SELECT.",
         )
     if not names:
         raise refused("GROUP BY a constant is not supported", "Name columns or expressions of columns.")

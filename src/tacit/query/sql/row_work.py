@@ -19,7 +19,8 @@ row count as 100 characters each; longer texts take more steps in proportion.
   these numbers.
 * *Subqueries that group by the unit* (`unit_tables`). Each row below goes into one group, so a row has an effect on at
   most as many groups as there are rows below, whatever other rows these groups have. The steps of all levels add up. A
-  subquery can make a text longer, within limits (`unit_columns.check_text`); work on its texts counts for more (`_growth`).
+  subquery can make a text longer, within limits (`unit_columns.check_text`). Work on such texts counts for more
+  (`_growth`).
 * *Public rows.* An engine may read a public table only if a private row is left, or only the part of it that private
   rows can match. `public_rows` is the sum of the sizes of all joined public tables, each counted once per join. DuckDB
   does not choose the part by private values here, because `engines.duckdb.sources` switches those optimisers off.

@@ -205,8 +205,8 @@ class OutputBuilder:
             pair, chosen = f"bounds={{{made[0]!r}: (low, high)}}", f"bounds={{{made[0]!r}: 'auto'}}"
             return f"{clamped}, or give {pair} (--bounds) to the query; with {chosen} the query chooses them privately."
         return (
-            f"{clamped}, give bounds (--bounds) to the query, or add them to the policy. db.bounds (tacit bounds) finds "
-            "them privately."
+            f"{clamped}, give bounds (--bounds) to the query, or add them to the policy. db.bounds (tacit bounds) "
+            "finds them privately."
         )
 
     def _measured(self, node: exp.Expr, ask: Ask) -> TypedExpression:

@@ -7,7 +7,7 @@ are aggregated clamped to their bounds, and keys and conditions are raw, as ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -107,7 +107,7 @@ def _is_unit(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and node.name == UNIT
 
 
-def _free_name(name: str, taken: Sequence[str] | dict[str, object]) -> str:
+def _free_name(name: str, taken: Iterable[str]) -> str:
     """Return a name for the unit's column, which the subquery does not select."""
     folded = {other.casefold() for other in taken}
     while name.casefold() in folded:
@@ -115,9 +115,7 @@ def _free_name(name: str, taken: Sequence[str] | dict[str, object]) -> str:
     return name
 
 
-def _read_item(
-    name: str, node: exp.Expr, groups: Scope, unit: Column, scope: Scope
-) -> tuple[Expression, ColumnPolicy]:
+def _read_item(name: str, node: exp.Expr, groups: Scope, unit: Column, scope: Scope) -> tuple[Expression, ColumnPolicy]:
     """Return an item as an expression over the groups, and what is public about it."""
     raw = groups.raw(node)
     if UNIT in columns(raw.expression):
@@ -145,9 +143,7 @@ def _table(units: UnitTable, scope: Scope, policies: dict[str, ColumnPolicy]) ->
     return replace(table, unusable=frozenset())
 
 
-def _visible(
-    names: Sequence[str], unit_names: Sequence[str], whole: Scope, unit_name: str
-) -> dict[str, VisibleColumn]:
+def _visible(names: Sequence[str], unit_names: Sequence[str], whole: Scope, unit_name: str) -> dict[str, VisibleColumn]:
     """Return the columns of the subquery, in its order; several names may stand for the unit."""
     return {name: whole.columns[unit_name if name in unit_names else name] for name in names}
 
@@ -180,7 +176,7 @@ class _UnitReader:
         raise refused(
             f"A subquery or a CTE that aggregates must group by the unit column {show_name(name)}; otherwise its rows "
             "would mix data of different units",
-            f"Write SELECT {name}, count(*) AS v FROM … GROUP BY {name} in the subquery. {_OUTERMOST}",
+            f"Add GROUP BY {name} to the subquery. {_OUTERMOST}",
         )
 
     def _add_key(self, node: exp.Expr, term: TypedExpression) -> None:
