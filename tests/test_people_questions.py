@@ -64,6 +64,11 @@ VISITS = "SELECT person_id, count(*) AS v FROM visits GROUP BY person_id"
 BERN, MATCHES = "town = 'Bern'", "lower(town) LIKE 'b%n%'"
 
 
+def total_epsilon(guarantee: object) -> float:
+    assert isinstance(guarantee, (tc.PureDP, tc.ApproxDP))
+    return float(guarantee.epsilon)
+
+
 def visits_where(condition: str) -> str:
     return VISITS.replace("GROUP", f"WHERE {condition} GROUP")
 
@@ -89,27 +94,24 @@ def test_the_average_number_of_visits_of_a_person_needs_no_limit() -> None:
             [(9 / 60,)],
         ),
         (
-            "SELECT sum(e) FROM (SELECT max(CASE WHEN emergency THEN 1 ELSE 0 END) AS e FROM visits GROUP BY person_id)",
+            "SELECT sum(e) FROM (SELECT max(CAST(emergency AS INTEGER)) AS e FROM visits GROUP BY person_id)",
             [(9,)],
         ),
         (
-            "SELECT towns, count(*) FROM (SELECT person_id, count(DISTINCT town) AS towns FROM visits GROUP BY person_id) "
-            "GROUP BY towns",
+            "SELECT v, count(*) FROM (SELECT count(DISTINCT town) AS v FROM visits GROUP BY person_id) GROUP BY 1",
             [(0, 0), (1, 12), (2, 12), (3, 36)],
         ),
         (
-            "SELECT month(last) AS m, count(*) FROM (SELECT person_id, max(day) AS last FROM visits GROUP BY person_id) "
-            "GROUP BY m HAVING count(*) > 0",
+            "SELECT month(d), count(*) FROM (SELECT max(day) AS d FROM visits GROUP BY person_id) GROUP BY 1 LIMIT 5",
             [(m, 12) for m in range(1, 6)],
         ),
         (
-            "SELECT count(*) FROM (SELECT person_id FROM visits WHERE cost > 5 GROUP BY person_id HAVING count(*) >= 2) ",
+            "SELECT count(*) FROM (SELECT person_id FROM visits WHERE cost > 5 GROUP BY 1 HAVING count(*) >= 2)",
             [(36,)],
         ),
         ("SELECT count(DISTINCT person_id) FROM (" + VISITS + ") WHERE v > 1 AND person_id < 30", [(24,)]),
         (
-            "SELECT avg(f) FROM (SELECT avg(cost) FILTER (WHERE town = 'Bern') AS f FROM visits GROUP BY person_id "
-            "HAVING count(*) = 1)",
+            "SELECT avg(f) FROM (SELECT avg(cost) FILTER (WHERE cost < 9) AS f FROM visits GROUP BY person_id)",
             [(0.25,)],
         ),
     ],
@@ -197,8 +199,7 @@ def test_groups_are_found_over_people() -> None:
         ),
         ("SELECT count(*) AS n FROM (SELECT person_id FROM visits LEFT JOIN regions ON town = place GROUP BY 1)", True),
         (
-            "SELECT count(*) AS n FROM (SELECT person_id FROM (SELECT person_id, town FROM visits WHERE cost < 9 GROUP BY "
-            "person_id, town) GROUP BY person_id)",
+            f"SELECT count(*) AS n FROM (SELECT person_id FROM ({visits_where('cost < 9')}) GROUP BY 1)",
             False,
         ),
     ],
@@ -233,7 +234,7 @@ def test_a_second_private_table_makes_the_number_of_people_private() -> None:
 def declared_cost(first: str, second: str) -> float:
     with opened(budget=tc.PureDP(epsilon=100)) as db:
         plans = [db.plan(sql, epsilon=1) for sql in (first, second)]
-        return float(tc.declare(plans, delta=0).cost.epsilon)
+        return total_epsilon(tc.declare(plans, delta=0).cost)
 
 
 def test_disjoint_questions_about_people_cost_one_only_over_the_same_subquery() -> None:
@@ -244,7 +245,7 @@ def test_disjoint_questions_about_people_cost_one_only_over_the_same_subquery() 
     several = "SELECT count(*) FROM (SELECT person_id, town FROM visits GROUP BY person_id, town) WHERE town {} 'Bern'"
     with opened(budget=tc.PureDP(epsilon=100), reach=3) as db:
         plans = [db.plan(several.format(sign), epsilon=1) for sign in ("=", "<>")]
-        assert tc.declare(plans, delta=0).cost.epsilon == 2
+        assert total_epsilon(tc.declare(plans, delta=0).cost) == 2
 
 
 # --- refusals, each with advice that works when followed --------------------------------------------------------------
@@ -320,7 +321,7 @@ REFUSED: list[tuple[str, str, str]] = [
         f"SELECT count(*) FROM ({VISITS})",
     ),
     (
-        "SELECT count(*) FROM visits AS a WHERE cost > (SELECT avg(cost) FROM visits AS b WHERE a.person_id = b.person_id)",
+        "SELECT count(*) FROM visits a WHERE cost > (SELECT avg(cost) FROM visits b WHERE a.person_id = b.person_id)",
         "GROUP BY the unit column there",
         f"SELECT count(*) FROM ({VISITS} HAVING avg(cost) > 5)",
     ),
@@ -351,9 +352,9 @@ def test_bounds_of_an_unknown_column_list_those_of_the_subquery() -> None:
 
 
 def test_a_row_that_is_a_unit_cannot_be_grouped_further() -> None:
-    with tc.open(visits(), name="visits", unit=tc.ROW, budget=tc.PureDP(epsilon=1)) as db:
-        with pytest.raises(RefusedError, match="Each row of 'visits' is a unit"):
-            db.plan(f"SELECT count(*) FROM ({VISITS})", epsilon=1)
+    db = tc.open(visits(), name="visits", unit=tc.ROW, budget=tc.PureDP(epsilon=1))
+    with db, pytest.raises(RefusedError, match="Each row of 'visits' is a unit"):
+        db.plan(f"SELECT count(*) FROM ({VISITS})", epsilon=1)
 
 
 # --- work and records -----------------------------------------------------------------------------------------------
@@ -385,6 +386,6 @@ def test_a_repeated_question_is_free_and_a_different_subquery_is_not() -> None:
     with opened(data_version="1") as db:
         sql = f"SELECT count(*) FROM ({VISITS}) WHERE v > 1"
         assert db.sql(sql, epsilon=1).rows() == db.sql(sql, epsilon=1).rows()
-        assert db.spent.epsilon == 1
+        assert total_epsilon(db.spent) == 1
         db.sql(sql.replace("GROUP", "WHERE cost > 1 GROUP"), epsilon=1)
-        assert db.spent.epsilon == 2
+        assert total_epsilon(db.spent) == 2

@@ -146,18 +146,19 @@ SOURCES: list[Source] = [
 
 
 _UNIT_COLUMNS = (
-    "max(g) AS g, min(note) AS note, bool_or(b) AS b, clamp(sum(n), -4, 4) AS n, max(p) AS p, min(m) AS m, max(w) AS w, "
-    "avg(x) AS x, max(far) AS far, max(z) AS z, max(d) AS d"
+    "max(g) AS g, min(note) AS note, bool_or(b) AS b, clamp(sum(n), -4, 4) AS n, max(p) AS p, min(m) AS m, "
+    "max(w) AS w, avg(x) AS x, max(far) AS far, max(z) AS z, max(d) AS d"
 )
 _OTHER_COLUMNS = (
     "min(g) AS g, max(note) AS note, max(CAST(b AS INTEGER)) > 0 AS b, min(n) AS n, clamp(count(*), 0, 5) AS p, "
-    "-least(count(DISTINCT note), 5) - 1 AS m, sum(w) / 4096 + sum(n) AS w, clamp(sum(x), -2.5, 10) AS x, "
+    "clamp(-count(DISTINCT note), -6, -1) AS m, clamp(sum(x), -2.5, 10) AS x, "
+    "CAST(clamp(sum(w) / 4096 + sum(n), -(2 ** 40), 2 ** 40) AS BIGINT) AS w, "
     "avg(far) AS far, min(z) FILTER (WHERE {condition}) AS z, min(d) FILTER (WHERE b) AS d"
 )
 _REST = "min(n) AS n, max(p) AS p, min(m) AS m, max(w) AS w, max(x) AS x, min(far) AS far, max(z) AS z"
 UNIT_SOURCES: list[Source] = [
     Source(f"(SELECT u, {_UNIT_COLUMNS} FROM t GROUP BY u) AS s"),
-    Source(f"(SELECT u, {_UNIT_COLUMNS} FROM t WHERE {{condition}} GROUP BY u HAVING max(n) > 0 OR count(*) > 1) AS s"),
+    Source(f"(SELECT u, {_UNIT_COLUMNS} FROM t WHERE {{where}} GROUP BY u HAVING max(n) > 0 OR count(*) > 1) AS s"),
     Source("(SELECT u, g, " + _UNIT_COLUMNS.removeprefix("max(g) AS g, ") + " FROM t GROUP BY u, g) AS s"),
     Source(f"(SELECT u, g, note, b, d, {_REST} FROM t GROUP BY u, g, note, b, d) AS s"),
     Source(f"(SELECT u, {_OTHER_COLUMNS} FROM t GROUP BY u) AS s"),

@@ -8,6 +8,7 @@ from math import floor, inf, isnan, ldexp
 from typing import Any
 
 from contract.tables import Row
+from tacit.engines.sql.builder import column
 from tacit.engines.sql.engine import StatementEngine
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.query.evaluate import evaluate
@@ -80,13 +81,7 @@ def read_unit_rows(engine: StatementEngine, plan: Plan) -> list[Mapping[str, Val
     """Return the rows of a plan's unit table as an engine computes them."""
     tables, types = joined_source(plan, engine._views, engine._tables, engine.dialect)
     names = [name for name in types if name in plan.table.columns]
-    items = ", ".join(engine.dialect.text(_column(name)) for name in names)
+    items = ", ".join(engine.dialect.text(column(name)) for name in names)
     with engine._reading() as run:
         rows = run(f"WITH {tables} SELECT {items} FROM data", {})  # noqa: S608 - a test
     return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def _column(name: str) -> Any:
-    from tacit.engines.sql.builder import column
-
-    return column(name)

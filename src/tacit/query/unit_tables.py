@@ -94,7 +94,7 @@ def unit_grid(low: Fraction, high: Fraction) -> UnitGrid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitAggregate:
-    """An aggregate of one group's rows, under a name of its own. Without a `value`, all rows count.
+    """An aggregate of one group's rows, and its name. Without a `value`, all rows count.
 
     A sum or an average of reals has a `grid`.
     """

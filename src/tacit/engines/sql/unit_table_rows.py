@@ -39,7 +39,7 @@ _DEEPEST_SHARE = 3
 def unit_table_selects(
     units: UnitTable, source: str, types: TypeNames, dialect: Dialect, name: str
 ) -> tuple[list[NamedSelect], TypeNames]:
-    """Return the common tables of a unit table, the last of which has its rows, and the types of its columns.
+    """Return the common tables of a unit table, and the types of its columns. The last common table has its rows.
 
     Args:
         units: the unit table.

@@ -17,8 +17,8 @@ probability δᵢ + δⱼ. aᵢ comes from the same noise with the sensitivity u
 
 **With units of several rows this is wrong**: a unit can be in every part. So tables with a unit column have no disjoint
 queries, except over the rows of a subquery that groups by the unit alone. A unit has at most one of these rows
-(`unit_tables`). Two queries are compared only if they have the same subquery, because the same unit has another row in
-another one. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
+(`unit_tables`). Two queries are compared only if they have the same subquery, because the row of a unit differs between
+subqueries. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
 queries are compared only if they have the same joins, because the names of joined columns mean the same only then.
 
 **A size that is public under "change one"** changes if a row enters a part, so aᵢ would not cover it. So a query that

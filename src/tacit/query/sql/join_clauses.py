@@ -128,12 +128,13 @@ def _check_one_row_per_unit(scope: Scope) -> None:
     """Check that a row which is a unit stays one row."""
     if scope.table.public or scope.table.unit is not None:
         return
+    source = show_name(scope.table.name) if scope.units is None else "the subquery"
     for join in scope.joins:
         keys = [key for _, key in join.pairs]
         if not any(isinstance(key, Column) and scope.table.columns[key.name].unique for key in keys):
             raise refused(
-                f"Each row of {show_name(scope.table.name)} is a unit, and the join with {show_name(join.table)} could "
-                "turn one row into several",
+                f"Each row of {source} is a unit, and the join with {show_name(join.table)} could turn one row into "
+                "several",
                 "Join on a column of the public table that has no value twice, without a cast.",
             )
 

@@ -197,7 +197,7 @@ class OutputBuilder:
         )
 
     def _bounds_hint(self, function: str, column: Column | None, bare: Sequence[str]) -> str:
-        """Return how to give bounds; the policy has none for columns of a subquery that groups by the unit."""
+        """Return how to give bounds; columns of a subquery that groups by the unit are not in the policy."""
         x = "x" if column is None else column.name
         clamped = f"Write {function}(clamp({x}, low, high)) with public bounds"
         made = [] if self.scope.units is None else [name for name, _ in self.scope.units.columns if name in bare]

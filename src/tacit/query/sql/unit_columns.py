@@ -1,4 +1,4 @@
-"""What is public about the columns of a subquery that groups by the unit: bounds, keys and days.
+"""Public facts about the columns of a subquery that groups by the unit: bounds, keys and days.
 
 These are choices of accuracy, not of privacy: values beyond bounds are clipped, and rows with other keys are left out,
 before anything is summed (`policy.limits`). So they may come from the policy, from proved ranges, or from the query.

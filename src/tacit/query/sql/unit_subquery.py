@@ -1,4 +1,4 @@
-"""A subquery or CTE that groups by the unit becomes a table of its own (`query.unit_tables` has the proof).
+"""A subquery or CTE that groups by the unit becomes a unit table (`query.unit_tables` has the proof).
 
 The items of its SELECT list and its HAVING are rewritten over a table of groups: the unit is the column `u`, the other
 GROUP BY items are `key0`, …, and the aggregates `aggregate0`, …. They are then read like any row expressions. Values
