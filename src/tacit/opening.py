@@ -30,7 +30,7 @@ from tacit.guarantees.filters import Budget, limit
 from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
-from tacit.ledger.policies import Promise
+from tacit.ledger.policies import Promise, check_population
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import TablePolicy, _Row
 from tacit.query.policy.arguments import check_names, declare, read_arguments
@@ -238,6 +238,8 @@ def _open_ledger(
             argument="ledger",
             hint="Pass a ledger that was created with this budget and this relation.",
         )
+    if neighbours == "change one":
+        check_population(ledger.tables, [table.name for table in tables if table.unit is not None])
     if policy.analysts:
         raise InvalidError(
             "The budgets of analysts cannot be changed in a ledger that is open.",
