@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from contract.examples import drawn
 from contract.questions import REACHED, SPELLINGS, UNIT_SOURCES, VALUES, Trial, policy, trials
 from contract.tables import Row
+from contract.test_found_groups import PLAIN
+from contract.test_found_groups import check as check_discovered
 from contract.test_questions import LONG, SECRET, SLOW, check, engine_of, measured, oversteps
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Value
@@ -106,6 +108,12 @@ def test_a_unit_moves_any_answer_over_a_subquery_by_no_more_than_its_price_says(
 @given(trials(["integer"], sources=UNIT_SOURCES, limits=REACHED, of=frozenset(SPELLINGS) - {"count_distinct"}))
 def test_so_does_a_unit_with_a_reach(trial: Trial) -> None:
     check(trial)
+
+
+@FEW
+@given(trials(["integer", "text"], sources=UNIT_SOURCES, of=PLAIN, found=True))
+def test_so_does_a_unit_in_groups_that_are_discovered(trial: Trial) -> None:
+    check_discovered(trial)
 
 
 @pytest.mark.long

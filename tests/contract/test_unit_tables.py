@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 import pytest
 
+from contract.homes import joined
 from contract.questions import UNITS as UNITS_OF
 from contract.questions import VALUES as QUESTION_VALUES
 from contract.questions import UnitKind, kinds_of, policy
 from contract.tables import KINDS, VALUES, Opener, Row
 from contract.unit_table_oracle import read_unit_rows, unit_rows
 from policies import table_policy
+from tacit.query.expressions import Kind, Value
 from tacit.query.plan import Plan
 from tacit.query.sql.parse import parse
 from tacit.query.unit_tables import UnitTable
@@ -124,3 +126,52 @@ def test_no_rows_make_no_groups(every_engine: dict[str, Opener]) -> None:
         with every_engine[name](KINDS, []) as opened:
             for subquery in SUBQUERIES.values():
                 assert opened.measure(plan_of(subquery)) == [[0]]
+
+
+# --- joins inside ---------------------------------------------------------------------------------------------------
+
+SHAPES: dict[str, dict[str, Kind]] = {
+    "visits": {"u": "integer", "town": "text", "cost": "integer"},
+    "persons": {"u": "integer", "sex": "text"},
+    "regions": {"place": "text", "region": "text"},
+}
+DATA: dict[str, list[Row]] = {
+    "visits": [
+        {"u": u, "town": town, "cost": cost}
+        for u, town, cost in ((1, "a", 5), (1, "b", 7), (2, "a", 1), (3, "c", 9), (None, "a", 100))
+    ],
+    "persons": [{"u": u, "sex": sex} for u, sex in ((1, "f"), (2, "m"), (4, "f"), (None, "x"))],
+    "regions": [{"place": "a", "region": "n"}, {"place": "b", "region": "s"}],
+}
+JOINED: dict[str, list[dict[str, Value]]] = {
+    "SELECT v.u, max(p.sex) AS sex, sum(v.cost) AS s FROM visits AS v JOIN persons AS p ON v.u = p.u GROUP BY v.u": [
+        {"u": 1, "sex": "f", "s": 12},
+        {"u": 2, "sex": "m", "s": 1},
+    ],
+    "SELECT p.u, count(v.cost) AS n FROM persons AS p LEFT JOIN visits AS v ON v.u = p.u GROUP BY p.u": [
+        {"u": 1, "n": 2},
+        {"u": 2, "n": 1},
+        {"u": 4, "n": 0},
+    ],
+    "SELECT u, region, count(*) AS n FROM visits LEFT JOIN regions ON town = place GROUP BY u, region": [
+        {"u": 1, "region": "n", "n": 1},
+        {"u": 1, "region": "s", "n": 1},
+        {"u": 2, "region": "n", "n": 1},
+        {"u": 3, "region": None, "n": 1},
+    ],
+    "SELECT u, max(n) AS m FROM (SELECT u, town, count(*) AS n FROM visits GROUP BY u, town) "
+    "JOIN regions ON town = place GROUP BY u": [{"u": 1, "m": 1}, {"u": 2, "m": 1}],
+}
+
+
+@pytest.mark.parametrize("engine_name", ["duckdb", "postgres"])
+def test_subqueries_may_join_private_tables_on_the_unit_and_public_ones(engine_name: str) -> None:
+    with joined(engine_name, SHAPES, DATA, ["regions"]) as opened:
+        tables = {name: table_policy(name, SHAPES[name], unit="u", reach=9) for name in ("visits", "persons")}
+        tables["regions"] = opened.public("regions", SHAPES["regions"])
+        for sql, expected in JOINED.items():
+            plan = parse(f"SELECT count(*) FROM ({sql}) AS s", tables)
+            opened.check(plan)
+            assert listed(read_unit_rows(opened, plan)) == listed(expected), sql
+            if inner(plan).is_one_row:
+                assert opened.measure(plan) == [[len(expected)]]
