@@ -149,6 +149,21 @@ def test_a_public_table_joins_the_rows_of_people_and_their_rows() -> None:
     assert sum(int(str(n)) for _, n in rows(inside)) == PEOPLE
 
 
+def test_instants_are_read_in_the_time_zone_of_the_policy() -> None:
+    instants = pd.to_datetime(["2024-01-31 23:30", "2024-01-01 12:00", "2024-05-05 05:05"]).tz_localize("UTC")
+    data = pd.DataFrame({"person_id": [1, 1, 2], "at": instants})
+    db = tc.open(data, name="visits", unit="person_id", timezone="Europe/Zurich", budget=tc.PureDP(epsilon=10**9))
+    sql = "SELECT month(t) AS m, count(*) AS n FROM (SELECT max(at) AS t FROM visits GROUP BY person_id) GROUP BY m"
+    assert [row for row in rows(sql, db) if row[1]] == [(2, 1), (5, 1)]
+
+
+def test_names_in_quotes_are_only_names() -> None:
+    hostile = 'a"; DROP TABLE visits; --'
+    quoted = '"' + hostile.replace('"', '""') + '"'
+    sql = f"SELECT sum({quoted}) FROM (SELECT count(*) AS {quoted} FROM visits GROUP BY person_id)"
+    assert rows(sql, bounds={hostile: (0, 10)}) == [(180,)]
+
+
 # --- limits, bounds, groups and sizes -------------------------------------------------------------------------------
 
 
@@ -174,11 +189,15 @@ def test_a_reach_is_chosen_reported_and_its_cut_measured_over_several_rows_a_per
     sql = "SELECT count(*) AS n FROM (SELECT person_id, town, count(*) AS v FROM visits GROUP BY person_id, town)"
     assert rows(sql, reach="auto") == [(12 + 24 + 36 * 3,)]
     with opened() as db:
-        assert db.limits(sql, epsilon=HUGE).reach == 3
+        report = db.limits(sql, epsilon=HUGE)
+        assert report.reach == 3
+        assert "give it to this query: reach=3" in str(report)
         with pytest.raises(InvalidError, match="a unit has one row"):
             db.limits(f"SELECT count(*) FROM ({VISITS})", epsilon=1)
         cut = db.sql(sql, epsilon=HUGE, reach=1, measure_cut=10)
         assert cut.rows()[0][0] == PEOPLE
+        with pytest.raises(InvalidError, match="nothing is cut"):
+            db.plan(f"SELECT count(*) FROM ({VISITS})", epsilon=1, measure_cut=10)
 
 
 def test_groups_are_found_over_people() -> None:

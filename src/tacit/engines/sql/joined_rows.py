@@ -23,7 +23,7 @@ from tacit.engines.sql.builder import SQL, chain, column, infix
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.statement import SOURCE
-from tacit.engines.sql.unit_table_rows import unit_table_selects
+from tacit.engines.sql.unit_table_rows import check_depth, unit_table_selects
 from tacit.query.expressions import Expression
 from tacit.query.joins import Join, rename_columns
 from tacit.query.plan import Plan
@@ -84,6 +84,7 @@ def _rows(
         below, rows, types = _rows(tables, units.rows, units.joins, units.below, f"{prefix}units_")
         made, every = unit_table_selects(units, rows, types, tables.dialect, f"{prefix}units")
         selects, source = [*below, *made], made[-1][0]
+        check_depth(len(selects), tables.dialect)
     if not joins:
         return selects, source, every
     joined_names = {name for join in joins for name, _ in join.columns}

@@ -33,7 +33,6 @@ TypeNames: TypeAlias = Mapping[str, str]
 NamedSelect: TypeAlias = tuple[str, str]
 
 _BIGINT, _HUGEINT = "BIGINT", "HUGEINT"
-_DEEPEST_SHARE = 3
 
 
 def unit_table_selects(
@@ -56,13 +55,16 @@ def unit_table_selects(
     group_types = {UNIT: unit_type, **{column_name: dialect.kind_types[kind] for column_name, kind in kinds.items()}}
     selects += _made(units, group_types, dialect, name)
     made = {column_name: dialect.kind_types[expression.kind] for column_name, expression in units.columns}
-    _check_depth(len(selects), dialect)
     return selects, {units.unit_name: unit_type, **made}
 
 
-def _check_depth(selects: int, dialect: Dialect) -> None:
-    deepest = dialect.deepest
-    if deepest is not None and selects > deepest // _DEEPEST_SHARE:
+def check_depth(selects: int, dialect: Dialect) -> None:
+    """Raise InvalidError if subqueries have more common tables than half of the layers that an engine supports.
+
+    The outermost SELECT may have as many layers as the engine supports, so the two together stay below the depth at
+    which its analyser fails.
+    """
+    if dialect.deepest is not None and selects > dialect.deepest // 2:
         raise InvalidError(
             f"The subquery nests expressions too deep for {dialect.engine}.",
             argument="sql",

@@ -103,7 +103,8 @@ def _check_private(first: Scope, other: Scope) -> None:
     if first.units is not None or other.units is not None:
         raise refused(
             "A subquery that groups by the unit cannot be joined with a private table",
-            "Join the private tables inside the subquery, before its GROUP BY.",
+            "Join the private tables inside the subquery, before its GROUP BY. There max(x) selects a column that has "
+            "one value for each unit.",
         )
     shared = _private_tables(first) & _private_tables(other)
     if shared:
