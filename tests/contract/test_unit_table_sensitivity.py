@@ -2,6 +2,7 @@
 
 That holds over all small tables, and over random queries and tables. Planted errors must be found.
 """
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -22,6 +23,9 @@ from contract.test_questions import LONG, SECRET, SLOW, check, engine_of, measur
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Value
 from tacit.query.plan import Plan
+from tacit.query.pricing.price import Cost, price
+from tacit.query.pricing.public_size import has_public_size, uses_size, with_public_size
+from tacit.query.results.resolution import noise_inputs
 from tacit.query.sql.parse import parse
 
 # --- all small tables -----------------------------------------------------------------------------
@@ -90,6 +94,45 @@ def test_a_planted_error_is_found() -> None:
     once = parse("SELECT count(*) FROM (SELECT u FROM t GROUP BY u)", {"t": policy("integer", "add/remove", 1, 1)})
     assert worst(once) == []
     assert worst(several, claimed=once) != []
+
+
+# --- a public number of units ----------------------------------------------------------------------------------------
+
+COUNTED = "(SELECT u, count(*) AS v FROM t GROUP BY u)"
+SIZED = [
+    f"SELECT count(*), sum(v), avg(v), var_pop(v) FROM {COUNTED}",
+    f"SELECT CASE WHEN v > 1 THEN 'many' ELSE 'few' END AS k, count(*) FROM {COUNTED} GROUP BY k",
+    f"SELECT CASE WHEN v > 2 THEN 'many' WHEN v > 1 THEN 'two' ELSE 'few' END AS k, count(*) FROM {COUNTED} GROUP BY k",
+]
+
+
+def sized_oversteps(sql: str, step: int) -> list[str]:
+    """Return how a changed unit exceeds the sensitivity, less `step`, of a plan that uses the number of units."""
+    plan = parse(sql, {"t": policy("integer", "change one", 1, 1)}, bounds={"v": (1, 3)})
+    assert has_public_size(plan, alone=True)
+    assert not has_public_size(plan, alone=False)
+    assert uses_size(plan)
+    plan = with_public_size(plan, 2)
+    laws = [price(plan, Cost(epsilon=10**9)).noise, price(plan, Cost(rho=10**18)).noise]
+    vectors = []
+    for rows in tables():
+        if any(row["u"] == 1 for row in rows):  # a unit has at least one row before and after
+            found = noise_inputs(plan, measured("integer", plan, rows, SECRET))
+            drawn = slice(1) if plan.halves else slice(None)
+            vectors.append([[int(x) for part in parts for x in part][drawn] for parts in found])
+    wrong = []
+    for one, other in product(vectors, vectors):
+        for before, after, laplace, gaussian in zip(one, other, *laws, strict=True):
+            moves = [abs(a - b) for a, b in zip(before, after, strict=True)]
+            wrong += ["L1"] if sum(moves) > laplace.sensitivity - step else []
+            wrong += ["L2"] if sum(move**2 for move in moves) > gaussian.sensitivity - step else []
+    return wrong
+
+
+@pytest.mark.parametrize("sql", SIZED)
+def test_no_changed_unit_moves_an_answer_that_uses_their_number_further_than_its_price(sql: str) -> None:
+    assert sized_oversteps(sql, 0) == []
+    assert sized_oversteps(sql, 1) != []
 
 
 # --- random queries ---------------------------------------------------------------------------------
