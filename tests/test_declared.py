@@ -90,7 +90,7 @@ class Failing:
 
     @property
     def keeps_state(self) -> bool:
-        """Whether the state is one."""
+        """True: nothing changes here."""
         return True
 
     def one_state(self) -> AbstractContextManager[None]:

@@ -65,7 +65,7 @@ class Engine(Protocol):
 
     @property
     def keeps_state(self) -> bool:
-        """Whether `one_state` can guarantee one state of the data."""
+        """True if `one_state` can guarantee one state of the data."""
 
     def one_state(self) -> AbstractContextManager[None]:
         """Return a context in which `measure` and `find` read one state of the data, however often they are called."""

@@ -152,7 +152,7 @@ class StatementEngine(ABC):
 
     @property
     def keeps_state(self) -> bool:
-        """Whether all statements inside `one_state` see one state of the data, or it fails."""
+        """True if all statements inside `one_state` see one state of the data, or it fails."""
         return True
 
     @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
-from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -247,7 +246,7 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
         context: facts for the receipt.
     """
     noisy = _noisy(plan, price, exact, plan.measured_cells)
-    groups = enumerate(product(*(key.listed for key in plan.keys)))
+    groups = enumerate(plan.listed_groups())
     if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
         return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
@@ -265,8 +264,9 @@ def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Ce
         last = Fitted(plan.bundles[-1], (count,), price.noise[-1], center, rest)
         return Cell(keys, (*others, last), (count,))
 
-    groups = product(*(key.listed for key in plan.keys))
-    cells = [cell(*each) for each in zip(groups, whole.ravel().tolist(), table.ravel().tolist(), strict=True)]
+    cells = [
+        cell(*each) for each in zip(plan.listed_groups(), whole.ravel().tolist(), table.ravel().tolist(), strict=True)
+    ]
     if plan.rest and plan.size is not None:
         more = (plan.size - int(whole.sum()), plan.size - float(table.sum()))
         cells.append(cell((None,) * len(plan.keys), *more, rest=True))

@@ -140,7 +140,7 @@ def _table(units: UnitTable, scope: Scope, policies: dict[str, ColumnPolicy]) ->
         table = replace(lowest, unit=None, max_groups=None, max_rows=None, reach=None, columns=every)
     else:
         table = replace(lowest, unit=units.unit_name, columns=every)
-    return replace(table, unusable=frozenset())
+    return replace(table, unusable=frozenset(), key_tuples=())  # tuples are of columns of the private table
 
 
 def _visible(names: Sequence[str], unit_names: Sequence[str], whole: Scope, unit_name: str) -> dict[str, VisibleColumn]:
@@ -247,7 +247,9 @@ class _UnitReader:
         """Return the scope of the table of groups."""
         every = {UNIT: self.scope.table.columns[self.unit.name], **self.policies}
         return table_scope(
-            replace(self.scope.table, unit=None, max_groups=None, max_rows=None, reach=None, columns=every)
+            replace(
+                self.scope.table, unit=None, max_groups=None, max_rows=None, reach=None, columns=every, key_tuples=()
+            )
         )
 
 
