@@ -1,0 +1,183 @@
+"""A DuckDB in a process of its own, for SQL over tables that are already released.
+
+    with Sandbox() as sandbox:
+        sandbox.open([SandboxTable("t", (("n", "integer"),), ((3, 4),))])
+        sandbox.run("SELECT sum(n) FROM t")      # columns and rows, or a SandboxError
+
+The outer part of a query runs after the charge, over released and public tables. It cannot harm privacy. But it is SQL
+that somebody wrote, and it must not read files, use the network, or take the released answer with it when it runs
+forever or needs too much memory. So it runs in `sandbox_worker`, which this module starts, limits and kills.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any, Self, TypeVar
+
+from tacit.errors import InternalError, TacitError
+from tacit.query.expressions import Kind, Value
+from tacit.query.results.table import Table
+
+SECONDS = 10.0
+"""The time that one statement may take."""
+MOST_ROWS = 100_000
+"""The largest number of rows of a result."""
+_MEGABYTES = 512
+_CPU_SECONDS = 600
+_GRACE = 2.0
+_START = 30.0
+_MOST_INTEGER = 2**63 - 1
+_WORKER = Path(__file__).with_name("sandbox_worker.py")
+_REASONS = {
+    "time": f"it took more than {SECONDS:g} seconds",
+    "memory": f"it needed more than {_MEGABYTES} MB of memory",
+    "rows": f"it has more than {MOST_ROWS:,} rows",
+}
+T = TypeVar("T")
+
+
+class SandboxError(TacitError):
+    """The outer part of a query failed; the message is the reason, as the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxTable:
+    """A table for the sandbox, by columns; with `draws`, several tables of which the rows have these numbers."""
+
+    name: str
+    columns: tuple[tuple[str, Kind], ...]
+    values: Sequence[Sequence[Value]]
+    draws: Sequence[int] | None = None
+
+    def record(self) -> dict[str, object]:
+        """Return the table as JSON."""
+        values = [[_written(value) for value in column] for column in self.values]
+        drawn = {} if self.draws is None else {"draws": list(self.draws)}
+        return {"name": self.name, "columns": self.columns, "values": values, **drawn}
+
+
+class Sandbox:
+    """One process that runs SQL over the tables that it is given."""
+
+    def __init__(self) -> None:
+        """Start the process, without environment variables."""
+        found = find_spec("duckdb")
+        packages = str(Path(found.origin).parents[1]) if found is not None and found.origin else ""
+        command = [sys.executable, "-I", str(_WORKER), packages, str(_MEGABYTES), str(_CPU_SECONDS)]
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter and our own file
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            text=True,
+            encoding="utf-8",
+            close_fds=True,
+        )
+        self._replies: Queue[str] = Queue()
+        Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        """Put each line of the process into the queue, and an empty one when it ends."""
+        if self._process.stdout is not None:
+            try:
+                for line in self._process.stdout:
+                    self._replies.put(line)
+            except ValueError:  # closed while it was read
+                pass
+        self._replies.put("")
+
+    def open(self, tables: Sequence[SandboxTable]) -> None:
+        """Hold these tables, and nothing else."""
+        self._ask({"do": "open", "tables": [table.record() for table in tables]}, _START)
+
+    def run(self, sql: str, seconds: float = SECONDS) -> Table:
+        """Return the result of a query, or raise SandboxError."""
+        reply = self._ask({"do": "run", "sql": sql, "most": MOST_ROWS, "seconds": seconds}, seconds + _GRACE)
+        for name, kind, type_name in reply["columns"]:
+            if not kind:
+                raise SandboxError(
+                    f"the column {name} has the type {type_name}, which an answer cannot have",
+                    hint="Cast it to a number, a text or a date.",
+                )
+        names, kinds = [name for name, *_ in reply["columns"]], [kind for _, kind, _ in reply["columns"]]
+        rows = [tuple(_read(value) for value in row) for row in reply["rows"]]
+        columns = tuple(zip(*rows, strict=True)) if rows else tuple(() for _ in names)
+        return Table(tuple(names), tuple(kinds), columns)
+
+    def run_draws(self, sql: str, count: int, seconds: float) -> list[list[tuple[Value, ...]]]:
+        """Return the rows of a query for each draw, as many as this time admits; or raise SandboxError."""
+        request = {"do": "draws", "sql": sql, "count": count, "most": MOST_ROWS, "seconds": seconds}
+        reply = self._ask(request, seconds + _GRACE)
+        return [[tuple(_read(value) for value in row) for row in rows] for rows in reply["draws"]]
+
+    def _ask(self, request: dict[str, object], seconds: float) -> dict[str, Any]:
+        """Send a request and return the reply; kill the process if it takes longer."""
+        if self._process.stdin is None:
+            raise InternalError("the process of the sandbox has no standard input.")
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._replies.get(timeout=seconds)
+        except Empty:
+            self.close()
+            raise SandboxError(_REASONS["time"]) from None
+        except OSError:
+            line = ""
+        if not line:
+            self.close()
+            raise SandboxError("its process ended: it needed too much memory or time")
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise SandboxError(_REASONS.get(reply["error"], reply["error"]))
+        return reply
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:  # what was not sent is lost
+                    pass
+
+    def __enter__(self) -> Self:
+        """Return the sandbox."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self.close()
+
+
+def _written(value: Value) -> object:
+    """Return a value as JSON; an integer beyond 64 bits is clipped to their range."""
+    if isinstance(value, datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(-_MOST_INTEGER - 1, min(_MOST_INTEGER, value))
+    return value
+
+
+def _read(value: object) -> Value:
+    match value:
+        case {"timestamp": str(text)}:
+            return datetime.fromisoformat(text)
+        case {"date": str(text)}:
+            return date.fromisoformat(text)
+        case None | bool() | int() | float() | str():
+            return value
+    raise InternalError("the sandbox returned a value that is not of any kind.")
