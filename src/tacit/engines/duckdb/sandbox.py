@@ -1,7 +1,7 @@
 """A DuckDB in a process of its own, for SQL over tables that are already released.
 
     with Sandbox() as sandbox:
-        sandbox.open([SandboxTable("t", (("n", "integer"),), ((3, 4),))])
+        sandbox.open([OuterTable("t", (("n", "integer"),), ((3, 4),))])
         sandbox.run("SELECT sum(n) FROM t")      # columns and rows, or a SandboxError
 
 The outer part of a query runs after the charge, over released and public tables. It cannot harm privacy. But it is SQL
@@ -14,17 +14,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, Queue
-from threading import Thread
-from typing import Any, Self, TypeVar
+from threading import RLock, Thread
+from typing import Any, Self
+from weakref import finalize
 
 from tacit.errors import InternalError, TacitError
-from tacit.query.expressions import Kind, Value
+from tacit.query.expressions import Value
+from tacit.query.results.outer_tables import OuterTable
 from tacit.query.results.table import Table
 
 SECONDS = 10.0
@@ -42,27 +45,10 @@ _REASONS = {
     "memory": f"it needed more than {_MEGABYTES} MB of memory",
     "rows": f"it has more than {MOST_ROWS:,} rows",
 }
-T = TypeVar("T")
 
 
 class SandboxError(TacitError):
     """The outer part of a query failed; the message is the reason, as the end of a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxTable:
-    """A table for the sandbox, by columns; with `draws`, several tables of which the rows have these numbers."""
-
-    name: str
-    columns: tuple[tuple[str, Kind], ...]
-    values: Sequence[Sequence[Value]]
-    draws: Sequence[int] | None = None
-
-    def record(self) -> dict[str, object]:
-        """Return the table as JSON."""
-        values = [[_written(value) for value in column] for column in self.values]
-        drawn = {} if self.draws is None else {"draws": list(self.draws)}
-        return {"name": self.name, "columns": self.columns, "values": values, **drawn}
 
 
 class Sandbox:
@@ -84,21 +70,17 @@ class Sandbox:
             close_fds=True,
         )
         self._replies: Queue[str] = Queue()
-        Thread(target=self._read, daemon=True).start()
+        Thread(target=_read_lines, args=(self._process, self._replies), daemon=True).start()
+        self._end = finalize(self, _end, self._process)
 
-    def _read(self) -> None:
-        """Put each line of the process into the queue, and an empty one when it ends."""
-        if self._process.stdout is not None:
-            try:
-                for line in self._process.stdout:
-                    self._replies.put(line)
-            except ValueError:  # closed while it was read
-                pass
-        self._replies.put("")
+    @property
+    def alive(self) -> bool:
+        """True until the process has ended."""
+        return self._process.poll() is None
 
-    def open(self, tables: Sequence[SandboxTable]) -> None:
+    def open(self, tables: Sequence[OuterTable]) -> None:
         """Hold these tables, and nothing else."""
-        self._ask({"do": "open", "tables": [table.record() for table in tables]}, _START)
+        self._ask({"do": "open", "tables": [_record(table) for table in tables]}, _START)
 
     def run(self, sql: str, seconds: float = SECONDS) -> Table:
         """Return the result of a query, or raise SandboxError."""
@@ -143,14 +125,7 @@ class Sandbox:
 
     def close(self) -> None:
         """End the process."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:  # what was not sent is lost
-                    pass
+        self._end()
 
     def __enter__(self) -> Self:
         """Return the sandbox."""
@@ -159,6 +134,56 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         """End the process."""
         self.close()
+
+
+@dataclass(slots=True)
+class SharedSandbox:
+    """A sandbox that is started when it is first used, and again if its process has ended."""
+
+    _sandbox: Sandbox | None = None
+    _lock: RLock = field(default_factory=RLock)
+
+    @contextmanager
+    def use(self) -> Iterator[Sandbox]:
+        """Yield the sandbox; other threads wait."""
+        with self._lock:
+            if self._sandbox is None or not self._sandbox.alive:
+                self.close()
+                self._sandbox = Sandbox()
+            yield self._sandbox
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        with self._lock:
+            if self._sandbox is not None:
+                self._sandbox.close()
+            self._sandbox = None
+
+
+def _read_lines(process: subprocess.Popen[str], replies: Queue[str]) -> None:
+    """Put each line of the process into the queue, and an empty one when it ends."""
+    if process.stdout is not None:
+        with suppress(ValueError):  # closed while it is read
+            for line in process.stdout:
+                replies.put(line)
+    replies.put("")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a process and close its streams."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):  # what was not sent is lost
+                stream.close()
+
+
+def _record(table: OuterTable) -> dict[str, object]:
+    """Return a table as JSON."""
+    values = [[_written(value) for value in column] for column in table.values]
+    drawn = {} if table.draws is None else {"draws": list(table.draws)}
+    return {"name": table.name, "columns": table.columns, "values": values, **drawn}
 
 
 def _written(value: Value) -> object:

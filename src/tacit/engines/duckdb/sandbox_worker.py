@@ -31,11 +31,16 @@ _KINDS = {
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "BIGNUM"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
-    **{"VARCHAR": "text", "ENUM": "text", "BOOLEAN": "boolean", "DATE": "date", "NULL": "text", '"NULL"': "text"},
+    "VARCHAR": "text",
+    "ENUM": "text",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "NULL": "text",
+    '"NULL"': "text",
 }
+_NULL_FOR_ZERO = ("SET error_on_division_by_zero = false", "SET ieee_floating_point_ops = false")
+"""x / 0 is NULL, as in every answer of tacit. The settings depend on the version of DuckDB."""
 _SETTINGS = (
-    "SET ieee_floating_point_ops = false",  # x / 0 is NULL, as in every answer of tacit
-    "SET errors_as_json = false",
     "SET max_expression_depth = 250",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -63,14 +68,17 @@ class Database:
                 "python_scan_all_frames": False,
             },
         )
-        self._connection.execute("CREATE TABLE drawn_number AS SELECT 0 AS number")
+        self._drawn: dict[str, tuple[str, str]] = {}
         for table in tables:
             self._create(table)
+        for setting in _NULL_FOR_ZERO:
+            with suppress(duckdb.Error):
+                self._connection.execute(setting)
         for setting in _SETTINGS:
             self._connection.execute(setting)
 
     def _create(self, table: dict[str, Any]) -> None:
-        """Create a table, or for several draws of one a view that has the rows of the present draw."""
+        """Create a table, or one that holds several draws of it."""
         columns = [(_quoted(name), _TYPES[kind]) for name, kind in table["columns"]]
         drawn = "draws" in table
         stored = _quoted(f"draws of {table['name']}") if drawn else _quoted(table["name"])
@@ -82,16 +90,13 @@ class Database:
         if values and values[0]:
             unnested = ", ".join(f"unnest($v{index}::{kind}[])" for index, (_, kind) in enumerate(typed))
             parameters = {f"v{index}": column for index, column in enumerate(values)}
-            self._connection.execute(f"INSERT INTO {stored} SELECT {unnested}", parameters)  # noqa: S608 - quoted names
+            self._connection.execute(f"INSERT INTO {stored} SELECT {unnested}", parameters)
         if drawn:
-            names = ", ".join(name for name, _ in columns)
-            self._connection.execute(
-                f"CREATE VIEW {_quoted(table['name'])} AS "  # noqa: S608 - quoted names
-                f"SELECT {names} FROM {stored} WHERE drawn = (SELECT number FROM drawn_number)"
-            )
+            self._drawn[table["name"]] = (stored, ", ".join(name for name, _ in columns))
 
     def run(self, sql: str, *, most: int, seconds: float) -> dict[str, Any]:
         """Return the columns and rows of a query, or its error."""
+        self._interrupted = False
         timer = Timer(seconds, self._interrupt)
         timer.start()
         try:
@@ -115,23 +120,62 @@ class Database:
         return {"columns": shown, "rows": [[_written(value) for value in row] for row in rows]}
 
     def draws(self, sql: str, *, count: int, most: int, seconds: float) -> dict[str, Any]:
-        """Return the rows of a query for each draw of the tables, as many as the time admits."""
+        """Return the rows of a query for each draw of the tables, as many as the time admits.
+
+        DuckDB computes all draws in one statement, as a lateral join. If that fails, or if it differs in the first or
+        in the last draw from the query itself, the query is run for one draw after the other.
+        """
+        self._interrupted = False
         timer = Timer(seconds, self._interrupt)
         timer.start()
         replies: list[Any] = []
         try:
-            for number in range(count):
-                self._connection.execute("UPDATE drawn_number SET number = $n", {"n": number})
-                reply = self._fetch(sql, most)
-                if "error" in reply:
-                    return reply
-                replies.append(reply["rows"])
+            together = self._together(sql, count, most)
+            if together is not None:
+                return {"draws": together}
+            replies.extend(self._one_draw(sql, number, most) for number in range(count))
         except Exception as error:  # noqa: BLE001 - as above
             if not self._interrupted:
                 return {"error": _reason(error)}
         finally:
             timer.cancel()
         return {"draws": replies}
+
+    def _one_draw(self, sql: str, number: int, most: int) -> list[list[Any]]:
+        """Return the rows of a query for one draw."""
+        for name, (stored, columns) in self._drawn.items():
+            self._connection.execute(
+                f"CREATE OR REPLACE VIEW {_quoted(name)} AS "  # noqa: S608 - quoted names
+                f"SELECT {columns} FROM {stored} WHERE drawn = {number}"
+            )
+        reply = self._fetch(sql, most)
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        rows: list[list[Any]] = reply["rows"]
+        return rows
+
+    def _together(self, sql: str, count: int, most: int) -> list[list[list[Any]]] | None:
+        """Return the rows of all draws from one statement, or None if it does not work."""
+        import duckdb  # noqa: PLC0415 - as above
+
+        ends = {number: self._one_draw(sql, number, most) for number in {0, count - 1}}
+        tables = ", ".join(
+            f"{_quoted(name)} AS (SELECT {columns} FROM {stored} WHERE drawn = drawn_number.i)"  # noqa: S608 - as above
+            for name, (stored, columns) in self._drawn.items()
+        )
+        whole = f"SELECT drawn_number.i, q.* FROM range({count}) AS drawn_number(i), "  # noqa: S608 - as above
+        whole += f"LATERAL (WITH {tables} SELECT * FROM ({sql}) AS q) AS q"  # noqa: S608 - as above
+        try:
+            reply = self._fetch(whole, most * 30)
+        except duckdb.Error:
+            return None
+        if "error" in reply:
+            return None
+        replies: list[list[list[Any]]] = [[] for _ in range(count)]
+        for number, *row in reply["rows"]:
+            replies[number].append(row)
+        agrees = all(sorted(map(repr, replies[number])) == sorted(map(repr, rows)) for number, rows in ends.items())
+        return replies if agrees else None
 
 
 def _quoted(name: str) -> str:

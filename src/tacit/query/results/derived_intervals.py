@@ -1,13 +1,13 @@
 """Intervals of the columns of an outer query: copied, simulated, or propagated from simultaneous intervals.
 
-| column | interval |
-|---|---|
-| exact: keys, constants, public tables | it needs none |
-| copy of a released column, whose keys are in the row | that of the released value; if noisy values chose the rows, one that holds for all groups together |
-| smooth function of released values, no choice | quantiles of draws (`noise_draws`) |
-| smooth function, rows chosen by ORDER BY … LIMIT, QUALIFY or a last WHERE | quantiles of draws that hold for all rows before the choice together |
-| rising function, such as a maximum | the function at the low and at the high ends of intervals that hold together |
-| any other, such as a rank | none, and the answer says so |
+* An exact column (keys, constants, public tables) needs none.
+* A copy of a released column whose keys are in the row has the interval of the released value. If noisy values chose
+  the rows, that interval holds for all groups together.
+* A smooth function of released values has quantiles of draws (`noise_draws`).
+* If ORDER BY … LIMIT, QUALIFY or a last WHERE chose the rows of a smooth function, the quantiles hold for all rows
+  before the choice together.
+* A rising function, such as a maximum, has its values at the low and at the high ends of intervals that hold together.
+* Any other column, such as a rank, has none, and the answer says so.
 
 **All rows together.** Let B draws of m rows be given. The depth of a draw in a row is its rank from the nearer end.
 The box [kth smallest, kth largest] of each row holds a draw in all rows exactly if its least depth is at least k. The
@@ -100,7 +100,9 @@ def row_keys(rows: Sequence[Row], places: Sequence[int]) -> dict[Row, int] | Non
     return keys if len(keys) == len(rows) else None
 
 
-def arranged(draws: Sequence[Sequence[Row]], keys: Mapping[Row, int], places: Sequence[int], place: int) -> Floats | None:
+def arranged(
+    draws: Sequence[Sequence[Row]], keys: Mapping[Row, int], places: Sequence[int], place: int
+) -> Floats | None:
     """Return the draws of one column as an array of rows by draws; None if the rows of a draw are others."""
     values = np.full((len(keys), len(draws)), np.nan)
     for number, rows in enumerate(draws):

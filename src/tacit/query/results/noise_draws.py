@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from itertools import chain
+from math import prod
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from tacit.query.aggregates.statistic import Released
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Noisy, Output, Plan
+from tacit.query.plan import Bundle, Noisy, Output, Plan
 from tacit.query.results.output_errors import aggregates_in
 from tacit.query.results.release import Cell, Release
 
@@ -68,8 +69,7 @@ def draws(release: Release, names: Sequence[str], count: int, random: np.random.
     """Return draws of some outputs, each as an array of cells by draws; None if there are too many to compute."""
     outputs = dict(release.plan.outputs)
     if is_fitted(release.plan):
-        table = _fitted_draws(release, count, random)
-        return [table for _ in names]
+        return [_fitted_draws(release, outputs[name], count, random) for name in names]
     wanted = [outputs[name] for name in names]
     linear = [isinstance(output, Noisy) and _is_linear(release.plan, output.place) for output in wanted]
     if not all(linear) and len(release.cells) * count > _MOST_EVALUATIONS:
@@ -139,38 +139,41 @@ def _noise(law: NoiseLaw, width: int, count: int, random: np.random.Generator) -
     return random.choice(values, shape, p=weights / weights.sum())
 
 
-def _fitted_draws(release: Release, count: int, random: np.random.Generator) -> Floats:
+def _fitted_draws(release: Release, output: Output, count: int, random: np.random.Generator) -> Floats:
     """Return draws of a fitted table, around the fit before it was rounded, in the order of the cells."""
     plan = release.plan
-    (aggregate,) = plan.aggregates
-    fit = Fit.of(aggregate.ask, plan.bundles, release.price.noise)
-    centers = [cell.released[-1].center for cell in release.cells if isinstance(cell.released[-1], Fitted)]
-    sizes = [_measured(plan, index) for index in range(len(plan.bundles))]
+    if not isinstance(output, Noisy):
+        raise TypeError("only the fitted numbers themselves can be drawn")
+    aggregate = plan.aggregates[output.place]
+    bundles = [plan.bundles[index] for index in aggregate.bundles]
+    laws = [release.price.noise[index] for index in aggregate.bundles]
+    fit, sizes = Fit.of(aggregate.ask, bundles, laws), [_measured(plan, bundle) for bundle in bundles]
+    fitted = [cell.released[aggregate.bundles[-1]] for cell in release.cells]
+    centers = np.array([each.center for each in fitted if isinstance(each, Fitted)])
+    places = [_place(plan, cell, each) for cell, each in zip(release.cells, fitted, strict=True)]
     still = fit.table([[0] * size for size in sizes]).ravel()
+    step = float(bundles[0].measures[0].step) if aggregate.ask.function == "table_sum" else 1.0
     drawn = np.empty((len(release.cells), count))
     for number in range(count):
-        noise = [_noise(law, size, 1, random)[:, 0] for law, size in zip(release.price.noise, sizes, strict=True)]
+        noise = [_noise(law, size, 1, random)[:, 0] for law, size in zip(laws, sizes, strict=True)]
         if plan.halves:
             noise[-1][1] = -noise[-1][0]
         moved = fit.table([part.tolist() for part in noise]).ravel() - still
         moved = np.append(moved, -moved.sum()) if plan.rest else moved
-        places = [_place(plan, cell) for cell in release.cells]
-        drawn[:, number] = np.array(centers) - moved[places]
+        drawn[:, number] = (centers - moved[places]) * step
     return drawn
 
 
-def _measured(plan: Plan, index: int) -> int:
+def _measured(plan: Plan, bundle: Bundle) -> int:
     """Return the number of integers of a margin."""
-    over = plan.bundles[index].over
-    if over is None:
+    if bundle.over is None:
         return plan.measured_cells
-    return int(np.prod([len(plan.keys[key].listed) for key in over], dtype=np.int64))
+    return prod(len(plan.keys[key].listed) for key in bundle.over)
 
 
-def _place(plan: Plan, cell: Cell) -> int:
+def _place(plan: Plan, cell: Cell, fitted: Released) -> int:
     """Return the place of a cell in the product of its keys; the rest is last."""
-    last = cell.released[-1]
-    if isinstance(last, Fitted) and last.rest:
+    if isinstance(fitted, Fitted) and fitted.rest:
         return plan.listed
     place = 0
     for key, value in zip(plan.keys, cell.keys, strict=True):

@@ -1,7 +1,7 @@
-"""How a column of an outer query depends on released values: exactly, smoothly, rising, or in some other way.
+"""The dependence of a column of an outer query on released values: exact, smooth, rising, or another one.
 
-An answer gives an interval to a derived column only if this analysis of the tree proves a property of it. Whatever is
-not listed here has the property of nothing.
+An answer gives an interval to a derived column only if this analysis of the tree proves one of these properties. An
+operation that is not listed here has none of them.
 
 * **exact**: it depends on keys, constants and public tables alone;
 * **copy**: it is a column of a released table, row by row;
@@ -13,7 +13,7 @@ not listed here has the property of nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -26,7 +26,7 @@ CopiedColumn = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a value depends on released values; see the module. It is exact if it has no inputs."""
+    """The dependence of a value on released values; see the module. It is exact if it has no inputs."""
 
     inputs: frozenset[Input] = frozenset()
     smooth: bool = True
@@ -43,12 +43,7 @@ EXACT = Derivation()
 Derive = Callable[[exp.Expr], Derivation]
 """Returns the derivation of a part of an expression."""
 
-_NUMBERS = frozenset(
-    getattr(exp.DType, name)
-    for name in "TINYINT SMALLINT INT BIGINT INT128 FLOAT DOUBLE DECIMAL UTINYINT USMALLINT UINT UBIGINT".split()
-)
-_RISING_AND_SMOOTH = (exp.Sqrt, exp.Cbrt, exp.Ln, exp.Exp, exp.Round)
-_RISING = (exp.Floor, exp.Ceil, exp.Greatest, exp.Least)
+_NUMBERS = frozenset((*exp.DataType.INTEGER_TYPES, *exp.DataType.REAL_TYPES))
 _SUMS = (exp.Sum, exp.Avg, exp.First, exp.Last, exp.AnyValue)
 _MOVES = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
 _EXTREMES = (exp.Max, exp.Min, exp.Median, exp.PercentileCont, exp.Quantile)
@@ -61,7 +56,7 @@ def inputs_of(parts: Iterable[Derivation]) -> frozenset[Input]:
 
 
 def other(*parts: Derivation) -> Derivation:
-    """Return the derivation of a value of which nothing but its inputs is known."""
+    """Return the derivation of a value that has no known property but its inputs."""
     return Derivation(inputs_of(parts), smooth=False, rising=False)
 
 
@@ -80,29 +75,29 @@ def scalar(node: exp.Expr, derive: Derive) -> Derivation:
     parts = [derive(part) for part in node.iter_expressions()]
     if not inputs_of(parts):
         return EXACT
-    match node:
-        case exp.Paren() | exp.Alias():
-            return derive(node.this)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            return _arithmetic(node, derive)
-        case exp.Neg():
-            return joint(parts, rising=False)
-        case exp.Coalesce():
-            return joint(parts)
-        case exp.Nullif():
-            return derive(node.this) if derive(node.expression).exact else other(*parts)
-        case exp.Pow():
-            return joint(parts, rising=False) if derive(node.expression).exact else other(*parts)
-        case exp.Cast() | exp.TryCast():
-            return replace(derive(node.this), copies=frozenset()) if node.to.this in _NUMBERS else other(*parts)
-        case exp.Case() | exp.If():
-            return _case(node, derive)
-    if isinstance(node, _RISING_AND_SMOOTH) and all(part.exact for part in parts[1:]):
-        return joint(parts)
-    return joint(parts, smooth=False) if isinstance(node, _RISING) else other(*parts)
+    rule = _RULES.get(type(node))
+    return other(*parts) if rule is None else rule(node, derive, parts)
 
 
-def _arithmetic(node: exp.Expr, derive: Derive) -> Derivation:
+def _monotone(_: exp.Expr, __: Derive, parts: Sequence[Derivation]) -> Derivation:
+    """Return the derivation of a smooth rising function of its first argument; the others must be exact."""
+    return joint(parts) if all(part.exact for part in parts[1:]) else other(*parts)
+
+
+def _power(_: exp.Expr, __: Derive, parts: Sequence[Derivation]) -> Derivation:
+    return joint(parts, rising=False) if parts[1].exact else other(*parts)
+
+
+def _nullif(_: exp.Expr, __: Derive, parts: Sequence[Derivation]) -> Derivation:
+    return replace(parts[0], copies=frozenset()) if parts[1].exact else other(*parts)
+
+
+def _cast(node: exp.Expr, derive: Derive, parts: Sequence[Derivation]) -> Derivation:
+    number = node.args["to"].this in _NUMBERS
+    return replace(derive(node.this), copies=frozenset()) if number else other(*parts)
+
+
+def _arithmetic(node: exp.Expr, derive: Derive, _: Sequence[Derivation]) -> Derivation:
     left, right = derive(node.this), derive(node.expression)
     rising = isinstance(node, exp.Add) or (isinstance(node, exp.Sub) and right.exact)
     if isinstance(node, (exp.Mul, exp.Div)):
@@ -121,7 +116,7 @@ def _is_positive(node: exp.Expr) -> bool:
         return False
 
 
-def _case(node: exp.Expr, derive: Derive) -> Derivation:
+def _case(node: exp.Expr, derive: Derive, _: Sequence[Derivation]) -> Derivation:
     """Return the derivation of CASE; a condition on noisy values is a choice."""
     branches = node.args.get("ifs") or [node]
     conditions = [derive(branch.this) for branch in branches]
@@ -130,6 +125,22 @@ def _case(node: exp.Expr, derive: Derive) -> Derivation:
     values += [node.args["default"]] if node.args.get("default") is not None else []
     parts = [derive(value) for value in values]
     return joint(parts) if all(part.exact for part in conditions) else other(*parts, *conditions)
+
+
+_Rule = Callable[[exp.Expr, Derive, Sequence[Derivation]], Derivation]
+_RULES: Mapping[type[exp.Expr], _Rule] = {
+    **dict.fromkeys((exp.Paren, exp.Alias), lambda _, __, parts: parts[0]),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
+    **dict.fromkeys((exp.Sqrt, exp.Cbrt, exp.Ln, exp.Exp, exp.Round), _monotone),
+    **dict.fromkeys((exp.Floor, exp.Ceil, exp.Greatest, exp.Least), lambda _, __, parts: joint(parts, smooth=False)),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
+    **dict.fromkeys((exp.Case, exp.If), _case),
+    exp.Neg: lambda _, __, parts: joint(parts, rising=False),
+    exp.Coalesce: lambda _, __, parts: joint(parts),
+    exp.Nullif: _nullif,
+    exp.Pow: _power,
+}
+"""The operators and functions of one row that keep a property of their arguments."""
 
 
 def aggregate(node: exp.Expr, derive: Derive, choice: frozenset[Input]) -> Derivation:
@@ -144,12 +155,14 @@ def aggregate(node: exp.Expr, derive: Derive, choice: frozenset[Input]) -> Deriv
     if isinstance(node, exp.Filter):
         condition = derive(node.expression.this)
         return aggregate(node.this, derive, choice) if condition.exact else other(*parts)
-    if isinstance(node.this, (exp.Distinct, exp.Order)):
-        return other(*parts)
+    return other(*parts) if isinstance(node.this, (exp.Distinct, exp.Order)) else _of_rows(node, parts)
+
+
+def _of_rows(node: exp.Expr, parts: Sequence[Derivation]) -> Derivation:
+    """Return the derivation of a function of several rows that no noisy value chose."""
     if isinstance(node, _SUMS) or (isinstance(node, exp.Anonymous) and node.name.casefold() == _MEAN):
         return joint(parts)
     if isinstance(node, _EXTREMES):
         return joint(parts, smooth=False)
-    if isinstance(node, _MOVES) and all(part.exact for part in parts[1:]):
-        return joint(parts)
-    return other(*parts)
+    moves = isinstance(node, _MOVES) and all(part.exact for part in parts[1:])
+    return joint(parts) if moves else other(*parts)

@@ -88,11 +88,9 @@ def _key_items(select: exp.Select) -> list[exp.Expr]:
     waiting = [] if group is None else list(group.expressions)
     found: list[exp.Expr] = []
     while waiting:
-        item = waiting.pop(0)
+        item = waiting.pop(0).unnest()
         if isinstance(item, (*_SETS, exp.Tuple)):
             waiting = [*item.expressions, *waiting]
-        elif isinstance(item, exp.Paren) and isinstance(item.this, exp.Tuple):
-            waiting = [*item.this.expressions, *waiting]
         elif item not in found:
             found.append(item)
     return found
@@ -172,7 +170,9 @@ def _replace(outer: exp.Select, columns: _Columns, *, tabulated: bool) -> None:
 def _outermost(outer: exp.Select, columns: _Columns) -> Iterator[exp.Expr]:
     """Yield the nodes of the select list, QUALIFY and ORDER BY that are keys or aggregates, and not inside another."""
     parts: list[exp.Expr] = [*outer.expressions]
-    parts += [outer.args[name] for name in ("qualify", "order", "having", "distinct") if outer.args.get(name) is not None]
+    parts += [
+        outer.args[name] for name in ("qualify", "order", "having", "distinct") if outer.args.get(name) is not None
+    ]
     parts += list(outer.args.get("windows") or ())
     waiting = parts
     while waiting:

@@ -7,21 +7,30 @@ it cannot follow has a derivation without any property.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from tacit.query.sql.derivations import EXACT, CopiedColumn, Derivation, Input, aggregate, inputs_of, joint, other, scalar
+from tacit.query.sql.derivations import (
+    EXACT,
+    CopiedColumn,
+    Derivation,
+    Input,
+    aggregate,
+    inputs_of,
+    joint,
+    other,
+    scalar,
+)
 from tacit.query.sql.names import to_sql
+from tacit.query.sql.outer_scopes import Columns, OuterScope, Relation, make_equal, renamed, unknown_relation
 from tacit.query.sql.row_expressions import is_aggregate
-
-Columns = list[tuple[str, Derivation]]
 
 
 @dataclass(frozen=True, slots=True)
 class OuterColumns:
-    """What is known about the result of an outer query.
+    """The columns of the result of an outer query, as far as they are known.
 
     `columns` are its columns in order; `others` is the derivation of columns that it does not name, such as those of
     PIVOT. `choice` are the noisy values that chose its rows. `relaxed` is the same query without the clauses at its end
@@ -41,23 +50,17 @@ class OuterColumns:
         return dict(self.columns).get(name, self.others)
 
 
-@dataclass(slots=True)
-class _Relation:
-    """A table or a query in FROM."""
-
-    columns: Columns
-    choice: frozenset[Input] = frozenset()
-    others: Derivation | None = None
-
-
-def outer_columns(tree: exp.Expr, tables: Mapping[str, Mapping[str, bool]]) -> OuterColumns:
-    """Return what is known about the columns of an outer query.
+def outer_columns(
+    tree: exp.Expr, tables: Mapping[str, Mapping[str, bool]], chosen: Collection[str] = ()
+) -> OuterColumns:
+    """Return the columns of an outer query with their derivations.
 
     Args:
         tree: the outer query.
         tables: the columns of the released and the public tables, and whether each is noisy.
+        chosen: the released tables whose rows noisy values chose already, by HAVING or LIMIT.
     """
-    analysis = _Analysis({name.casefold(): (name, columns) for name, columns in tables.items()})
+    analysis = _Analysis({name.casefold(): (name, columns) for name, columns in tables.items()}, frozenset(chosen))
     relation = analysis.query(tree, {}, None)
     relaxed = None
     if relation.choice:
@@ -74,60 +77,29 @@ def _without_end(tree: exp.Expr) -> exp.Expr | None:
     bare = tree.copy()
     for name in ("order", "limit", "offset", "qualify"):
         bare.set(name, None)
-    computed = any(part.find(exp.Window, exp.AggFunc) is not None for part in bare.expressions)
+    computed = any(map(_computes, bare.expressions))
     if isinstance(bare, exp.Select) and not computed and bare.args.get("group") is None:
         bare.set("where", None)
     return bare
 
 
-@dataclass(slots=True)
-class _Scope:
-    """The relations of one FROM clause by their names, and the scope around a subquery."""
-
-    relations: dict[str, _Relation]
-    merged: dict[str, Derivation]
-    outer: _Scope | None
-    aliases: dict[str, Derivation] = field(default_factory=dict)
-
-    def column(self, node: exp.Column) -> Derivation | None:
-        """Return the derivation of a column; None if it is not known."""
-        name, table = node.name.casefold(), node.table.casefold()
-        if not table and name in self.merged:
-            return self.merged[name]
-        found = [
-            derivation
-            for alias, relation in self.relations.items()
-            if not table or alias == table
-            for column, derivation in relation.columns
-            if column.casefold() == name
-        ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            return other(*found)
-        if not table and name in self.aliases:
-            return self.aliases[name]
-        unknown = [relation.others for relation in self.relations.values() if relation.others is not None]
-        if unknown:
-            return joint(unknown)
-        return None if self.outer is None else self.outer.column(node)
-
-    @property
-    def everything(self) -> list[Derivation]:
-        return [each for relation in self.relations.values() for _, each in relation.columns] + [
-            relation.others for relation in self.relations.values() if relation.others is not None
-        ]
+def _computes(node: exp.Expr) -> bool:
+    """Return whether an item of a select list computes with several rows."""
+    if isinstance(node, (exp.Select, exp.SetOperation)):
+        return False
+    return isinstance(node, exp.Window) or is_aggregate(node) or any(map(_computes, node.iter_expressions()))
 
 
-_Known = Mapping[str, _Relation]
+_Known = Mapping[str, Relation]
 
 
 @dataclass(slots=True)
 class _Analysis:
     tables: Mapping[str, tuple[str, Mapping[str, bool]]]
+    chosen: frozenset[str] = frozenset()
     uses: dict[int, str] = field(default_factory=dict)
 
-    def query(self, node: exp.Expr, known: _Known, outer: _Scope | None) -> _Relation:
+    def query(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> Relation:
         """Return the columns of a query."""
         while isinstance(node, exp.Subquery) and not node.args.get("pivots"):
             node = node.this
@@ -140,18 +112,18 @@ class _Analysis:
             return self._combined(node, known, outer)
         if isinstance(node, exp.Pivot) and isinstance(node.this, exp.Expr):
             return self._pivoted(self._source(node.this, known, outer), [node])
-        return _unknown([])
+        return unknown_relation([])
 
-    def _with(self, node: exp.Expr, known: _Known, outer: _Scope | None) -> _Known:
+    def _with(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> _Known:
         clause = node.args.get("with_")
         names = dict(known)
         for cte in clause.expressions if clause is not None else ():
-            names[cte.alias.casefold()] = _renamed(self.query(cte.this, names, outer), cte.args.get("alias"))
+            names[cte.alias.casefold()] = renamed(self.query(cte.this, names, outer), cte.args.get("alias"))
         return names
 
     # --- FROM -----------------------------------------------------------------------------------------------------
 
-    def _source(self, node: exp.Expr, known: _Known, outer: _Scope | None) -> _Relation:
+    def _source(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> Relation:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             name = node.name.casefold()
             relation = self._again(known[name]) if name in known else self._table(name)
@@ -160,16 +132,16 @@ class _Analysis:
         if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation, exp.Pivot)):
             return self.query(node, known, outer)
         names = [column.name for column in node.args["alias"].columns] if node.args.get("alias") is not None else []
-        return _Relation([(name, EXACT) for name in names], others=EXACT)
+        return Relation([(name, EXACT) for name in names], others=EXACT)
 
-    def _table(self, name: str) -> _Relation:
-        """Return a table with a new number, so that two uses of it are told apart."""
+    def _table(self, name: str) -> Relation:
+        """Return a table with a new number, so that two uses of it have different numbers."""
         if name not in self.tables:
-            return _unknown([])
+            return unknown_relation([])
         table, columns = self.tables[name]
         number = len(self.uses)
         self.uses[number] = table
-        return _Relation(
+        return Relation(
             [
                 (
                     column,
@@ -178,10 +150,11 @@ class _Analysis:
                     ),
                 )
                 for column, noisy in columns.items()
-            ]
+            ],
+            frozenset((table, column) for column, noisy in columns.items() if noisy and table in self.chosen),
         )
 
-    def _again(self, relation: _Relation) -> _Relation:
+    def _again(self, relation: Relation) -> Relation:
         """Return a CTE with new numbers for the tables that it copies, because it may be used twice."""
         numbers: dict[int, int] = {}
 
@@ -193,17 +166,17 @@ class _Analysis:
             return frozenset((numbers[number], column) for number, column in copies)
 
         columns = [(name, replace(each, copies=renumbered(each.copies))) for name, each in relation.columns]
-        return _Relation(columns, relation.choice, relation.others)
+        return Relation(columns, relation.choice, relation.others)
 
-    def _pivoted(self, relation: _Relation, pivots: Sequence[exp.Expr]) -> _Relation:
+    def _pivoted(self, relation: Relation, pivots: Sequence[exp.Expr]) -> Relation:
         """Return PIVOT: sums and averages of smooth columns by exact ones are smooth; UNPIVOT is not followed."""
         for pivot in pivots:
-            used = [node for node in pivot.find_all(exp.Column)]
+            used = list(pivot.find_all(exp.Column))
             functions = pivot.args.get("using") or pivot.expressions
             simple = not pivot.args.get("unpivot") and all(
                 isinstance(each.unalias(), (exp.Sum, exp.Avg, exp.First)) for each in functions or [exp.Null()]
             )
-            scope = _Scope({"": relation}, {}, None)
+            scope = OuterScope({"": relation}, {}, None)
             values = [part for each in functions or () for part in each.find_all(exp.Column)]
             keys = [node for node in used if node not in values]
             derived = [scope.column(node) for node in keys]
@@ -214,18 +187,18 @@ class _Analysis:
             plain = plain and all(each.exact for _, each in kept)  # other noisy columns would make groups
             value = joint(parts) if plain else other(*scope.everything)
             kept = [(name, each if plain else other(*scope.everything)) for name, each in kept]
-            relation = _Relation(kept, relation.choice, value)
+            relation = Relation(kept, relation.choice, value)
         return relation
 
-    def _scope(self, node: exp.Select, known: _Known, outer: _Scope | None) -> tuple[_Scope, frozenset[Input]]:
+    def _scope(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> tuple[OuterScope, frozenset[Input]]:
         """Return the scope of FROM, and the noisy values that choose its rows by a join."""
-        scope = _Scope({}, {}, outer)
+        scope = OuterScope({}, {}, outer)
         start = node.args.get("from_")
         choice: frozenset[Input] = frozenset()
         items: list[tuple[exp.Expr, exp.Expr | None]] = [(start.this, None)] if start is not None else []
         items += [(join.this, join) for join in node.args.get("joins") or ()]
         for source, join in items:
-            relation = _renamed(self._source(source, known, scope), source.args.get("alias"))
+            relation = renamed(self._source(source, known, scope), source.args.get("alias"))
             choice |= relation.choice
             left = dict(scope.relations)
             scope.relations[(source.alias_or_name or f"#{len(left)}").casefold()] = relation
@@ -236,13 +209,15 @@ class _Analysis:
         return scope, choice
 
     def _joined(
-        self, join: exp.Expr, scope: _Scope, left: Mapping[str, _Relation], right: _Relation, known: _Known
+        self, join: exp.Expr, scope: OuterScope, left: Mapping[str, Relation], right: Relation, known: _Known
     ) -> frozenset[Input]:
         """Note which columns a join makes equal, and return the noisy values that it compares."""
         side, compared = str(join.args.get("side") or "").upper(), list[Derivation]()
         for identifier in join.args.get("using") or ():
             name = identifier.name.casefold()
-            before = [each for relation in left.values() for column, each in relation.columns if column.casefold() == name]
+            before = [
+                each for relation in left.values() for column, each in relation.columns if column.casefold() == name
+            ]
             after = [each for column, each in right.columns if column.casefold() == name]
             compared += [*before, *after]
             parts = [scope.merged.get(name, before[0])] if len(before) == 1 or name in scope.merged else before
@@ -251,14 +226,14 @@ class _Analysis:
         condition = join.args.get("on")
         if condition is not None:
             compared.append(self._derive(condition, scope, frozenset(), known))
-            _make_equal(condition, scope, side)
+            make_equal(condition, scope, side)
         if str(join.args.get("method") or "").upper() in ("ASOF", "POSITIONAL", "NATURAL"):
             compared += scope.everything
         return inputs_of(compared)
 
     # --- SELECT -----------------------------------------------------------------------------------------------------
 
-    def _select(self, node: exp.Select, known: _Known, outer: _Scope | None) -> _Relation:
+    def _select(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> Relation:
         scope, choice = self._scope(node, known, outer)
         where = node.args.get("where")
         if where is not None:
@@ -272,15 +247,15 @@ class _Analysis:
             found = self._items(item, scope, choice, known)
             scope.aliases |= {name.casefold(): each for name, each in found if isinstance(item, exp.Alias)}
             columns += found
-        relation = _Relation(columns, choice)
+        relation = Relation(columns, choice)
         if any(isinstance(item.unalias(), (exp.Columns,)) for item in node.expressions):
-            relation = _unknown(scope.everything)
+            relation = unknown_relation(scope.everything)
         for name in ("having", "qualify"):
             if node.args.get(name) is not None:
                 relation.choice |= self._derive(node.args[name].this, scope, choice, known).inputs
         return self._ended(node, relation, scope, known)
 
-    def _ended(self, node: exp.Expr, relation: _Relation, scope: _Scope | None, known: _Known) -> _Relation:
+    def _ended(self, node: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Relation:
         """Apply DISTINCT, ORDER BY and LIMIT, which may choose rows by noisy values."""
         every = inputs_of(each for _, each in relation.columns)
         distinct = node.args.get("distinct")
@@ -293,15 +268,15 @@ class _Analysis:
             relation.choice |= inputs_of(parts) if parts else every
         return relation
 
-    def _ordered(self, item: exp.Expr, relation: _Relation, scope: _Scope | None, known: _Known) -> Derivation:
+    def _ordered(self, item: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Derivation:
         if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
             place = int(item.name) - 1
             return relation.columns[place][1] if place < len(relation.columns) else EXACT
-        own = _Scope({"": relation}, {}, scope)
+        own = OuterScope({"": relation}, {}, scope)
         return self._derive(item, own, relation.choice, known)
 
     def _grouped(
-        self, item: exp.Expr, node: exp.Select, scope: _Scope, choice: frozenset[Input], known: _Known
+        self, item: exp.Expr, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: _Known
     ) -> Derivation:
         if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
             place = int(item.name) - 1
@@ -311,7 +286,7 @@ class _Analysis:
             item = aliases.get(item.name.casefold(), item)
         return self._derive(item, scope, choice, known)
 
-    def _items(self, item: exp.Expr, scope: _Scope, choice: frozenset[Input], known: _Known) -> Columns:
+    def _items(self, item: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Columns:
         """Return the columns of one item of a select list, which may be a star."""
         inner = item.unalias()
         star = inner if isinstance(inner, exp.Star) else inner.this if isinstance(inner, exp.Column) else None
@@ -335,22 +310,22 @@ class _Analysis:
                 columns.append((name, shown if new is None else self._derive(new, scope, choice, known)))
         return columns
 
-    def _combined(self, node: exp.SetOperation, known: _Known, outer: _Scope | None) -> _Relation:
+    def _combined(self, node: exp.SetOperation, known: _Known, outer: OuterScope | None) -> Relation:
         """Return a set operation; UNION ALL puts rows together, all others compare them."""
         left, right = (self.query(part, known, outer) for part in (node.this, node.expression))
         every = inputs_of(each for _, each in (*left.columns, *right.columns))
         choice = left.choice | right.choice
         if len(left.columns) != len(right.columns) or left.others or right.others or node.args.get("by_name"):
-            return _unknown([Derivation(every | choice)])
+            return unknown_relation([Derivation(every | choice)])
         pairs = zip(left.columns, right.columns, strict=True)
         columns = [(name, joint((first, second))) for (name, first), (_, second) in pairs]
         compared = not isinstance(node, exp.Union) or node.args.get("distinct") is not False
-        relation = _Relation(columns, choice | (every if compared else frozenset()))
+        relation = Relation(columns, choice | (every if compared else frozenset()))
         return self._ended(node, relation, None, known)
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
-    def _derive(self, node: exp.Expr, scope: _Scope, choice: frozenset[Input], known: _Known) -> Derivation:
+    def _derive(self, node: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
         def derive(part: exp.Expr) -> Derivation:
             return self._derive(part, scope, choice, known)
 
@@ -372,18 +347,21 @@ class _Analysis:
             return other(*chosen, *parts, *(derive(each) for each in node.find_all(exp.Column) if not inner_queries))
         return scalar(node, derive)
 
-    def _window(self, node: exp.Window, scope: _Scope, choice: frozenset[Input], known: _Known) -> Derivation:
+    def _window(self, node: exp.Window, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
         """Return the derivation of a window function; one over an order of noisy values is not smooth."""
-        definitions, select = [node], node.find_ancestor(exp.Select)
-        named = {each.name.casefold(): each for each in (select.args.get("windows") or ()) if select} if select else {}
-        if node.args.get("alias") is not None:
-            definitions += [named[node.args["alias"].name.casefold()]] if node.args["alias"].name.casefold() in named else []
         by: list[Derivation] = []
-        for each in definitions:
+        for each in [node, *_named_window(node)]:
             parts = [*(each.args.get("partition_by") or ()), *_order_items(each)]
             by += [self._derive(part, scope, choice, known) for part in parts]
         value = aggregate(node.this, lambda part: self._derive(part, scope, choice, known), choice)
         return value if not inputs_of(by) else other(value, *by)
+
+
+def _named_window(node: exp.Window) -> list[exp.Expr]:
+    """Return the definition of the window that a function names, if it names one."""
+    select, name = node.find_ancestor(exp.Select), node.args.get("alias")
+    defined = [] if select is None else select.args.get("windows") or []
+    return [each for each in defined if name is not None and each.name.casefold() == name.name.casefold()]
 
 
 def _order_items(node: exp.Expr) -> list[exp.Expr]:
@@ -394,50 +372,3 @@ def _order_items(node: exp.Expr) -> list[exp.Expr]:
 def _is_constant(node: exp.Column) -> bool:
     """Return whether a name is a word of the grammar, such as the unit of date_trunc, and not a column."""
     return isinstance(node.parent, (exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Extract))
-
-
-def _unknown(parts: Iterable[Derivation]) -> _Relation:
-    """Return a relation that the analysis cannot follow."""
-    value = other(*parts)
-    return _Relation([], value.inputs, value)
-
-
-def _renamed(relation: _Relation, alias: exp.Expr | None) -> _Relation:
-    """Return a relation whose alias renames its columns, such as t(a, b)."""
-    names = [column.name for column in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
-    if not names:
-        return relation
-    rest = relation.columns[len(names) :]
-    columns = [(name, each) for name, (_, each) in zip(names, relation.columns, strict=False)]
-    return _Relation([*columns, *rest], relation.choice, relation.others)
-
-
-def _make_equal(condition: exp.Expr, scope: _Scope, side: str) -> None:
-    """Let a column that a join makes equal to another stand for both, where both have rows."""
-    if side == "FULL":
-        return
-    for part in condition.flatten() if isinstance(condition, exp.And) else [condition.unnest()]:
-        if not (isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column)):
-            continue
-        for one, another in ((part.this, part.expression), (part.expression, part.this)):
-            found = scope.column(another)
-            if found is None or not found.exact:
-                continue
-            _add_copies(one, found.copies, scope, side)
-
-
-def _add_copies(column: exp.Column, copies: frozenset[CopiedColumn], scope: _Scope, side: str) -> None:
-    """Add copies to a column, unless its side of the join may have no row where the other has one."""
-    names = list(scope.relations)
-    for alias, relation in scope.relations.items():
-        last = alias == names[-1]
-        if (side == "LEFT" and last) or (side == "RIGHT" and not last):
-            continue
-        if column.table and alias != column.table.casefold():
-            continue
-        relation.columns = [
-            (name, replace(each, copies=each.copies | copies) if name.casefold() == column.name.casefold() and each.exact else each)
-            for name, each in relation.columns
-        ]
-
-

@@ -47,7 +47,22 @@ _AGGREGATES: Final = (
 _ALLOWED: Final = frozenset((*_SHAPES, *_OPERATORS, *_SCALARS, *_AGGREGATES))
 _NAMES: Final = frozenset(("mean", "count_star", "product", "geomean", "weekday", "isoyear", "date_part"))
 _SELECT: Final = frozenset(
-    "with_ expressions from_ joins where group having order limit offset distinct qualify windows laterals".split()
+    [
+        "with_",
+        "expressions",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "order",
+        "limit",
+        "offset",
+        "distinct",
+        "qualify",
+        "windows",
+        "laterals",
+    ]
 )
 _TABLE: Final = frozenset(("this", "alias", "pivots", "joins"))
 

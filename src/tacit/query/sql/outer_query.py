@@ -1,4 +1,4 @@
-"""A query that computes with private aggregates is split: inner SELECTs that are released, and an outer query over them.
+"""A query that computes with private aggregates, split into these SELECTs and an outer query over them.
 
     WITH t AS (SELECT region, count(*) AS n FROM visits GROUP BY region)     inner: a plan like any other
     SELECT region, n / sum(n) OVER () AS share FROM t                        outer: reads `t` and public tables alone
@@ -70,7 +70,7 @@ class OuterQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a name in FROM stands for; `units` are the columns that identify units, if it has rows."""
+    """A table, a CTE or a subquery in FROM; `units` are the columns that identify units, if it has rows."""
 
     kind: QueryKind
     units: frozenset[str] = frozenset()
@@ -163,7 +163,7 @@ class _Splitter:
                 continue
             if name in {each.casefold() for each in self.tables}:
                 reason = f"The query combines rows of {node.name} with private aggregates"
-                raise refused(reason, "Aggregate the rows in a SELECT of their own, and join the results.")
+                raise refused(reason, "Aggregate the rows in another SELECT, and join the results.")
             raise unknown_table(node.name, self.tables)
 
     # --- kinds --------------------------------------------------------------------------------------------------------
