@@ -54,6 +54,8 @@ _DRY_SECONDS = 5.0
 _DRAW_SECONDS = 10.0
 _MOST_PUBLIC_ROWS = 200_000
 _HALVINGS = 6
+_WORTH = Fraction(9, 10)
+"""The largest part of the sum of all ε that the composition at δ may cost to be used."""
 _ALONE = "Ask for the private aggregate alone, or give a cost instead."
 
 
@@ -148,7 +150,7 @@ def _priced(session: Session, plans: Sequence[Plan], cost: Cost) -> tuple[list[P
         for each in prices:
             session.check_delta(each.guarantee)
         delta = Fraction(0) if cost.delta is None else to_fraction(cost.delta, "delta")
-        return prices, joint_price(list(zip(plans, prices, strict=True)), session.ledger.budget, delta, Fraction(1))
+        return prices, joint_price(list(zip(plans, prices, strict=True)), session.ledger.budget, delta, _WORTH)
 
     best = priced(Fraction(1))
     return best if count == 1 else _enlarged(best, priced, cost, count)

@@ -229,13 +229,15 @@ class DerivedQuote(SessionQuote):
     def _sizes(self) -> list[str]:
         return []
 
+    @property
+    def methods(self) -> dict[str, str]:
+        """The columns of the computation, each with the origin of its interval."""
+        count, chosen = len(self.names), bool(self.outline.choice)
+        derived = [(name, self.outline.derivation(place, name, count)) for place, name in enumerate(self.names)]
+        return {name: method(derivation, chosen=chosen) for name, derivation in derived}
+
     def _errors(self) -> list[tuple[str, str]]:
-        """Return each column of the computation, with the origin of its interval."""
-        texts = []
-        for place, name in enumerate(self.names):
-            derivation = self.outline.derivation(place, name, len(self.names))
-            texts.append((name, method(derivation, chosen=bool(self.outline.choice))))
-        return texts
+        return list(self.methods.items())
 
     def _explanations(self) -> list[str]:
         """Return each private aggregate with its part of the cost, its errors and its limits."""

@@ -1,4 +1,4 @@
-"""A DuckDB in a process of its own, for SQL over tables that are already released.
+"""A DuckDB in a separate process, for SQL over tables that are already released.
 
     with Sandbox() as sandbox:
         sandbox.open([OuterTable("t", (("n", "integer"),), ((3, 4),))])
@@ -97,7 +97,7 @@ class Sandbox:
         return Table(tuple(names), tuple(kinds), columns)
 
     def run_draws(self, sql: str, count: int, seconds: float) -> list[list[tuple[Value, ...]]]:
-        """Return the rows of a query for each draw, as many as this time admits; or raise SandboxError."""
+        """Return the rows of a query for each draw, until this time has passed; or raise SandboxError."""
         request = {"do": "draws", "sql": sql, "count": count, "most": MOST_ROWS, "seconds": seconds}
         reply = self._ask(request, seconds + _GRACE)
         return [[tuple(_read(value) for value in row) for row in rows] for rows in reply["draws"]]

@@ -120,7 +120,7 @@ class Database:
         return {"columns": shown, "rows": [[_written(value) for value in row] for row in rows]}
 
     def draws(self, sql: str, *, count: int, most: int, seconds: float) -> dict[str, Any]:
-        """Return the rows of a query for each draw of the tables, as many as the time admits.
+        """Return the rows of a query for each draw of the tables, until the time has passed.
 
         DuckDB computes all draws in one statement, as a lateral join. If that fails, or if it differs in the first or
         in the last draw from the query itself, the query is run for one draw after the other.

@@ -55,7 +55,7 @@ class TableSum(Sum):
 
 
 def with_all_margins(plan: Plan, law: Law) -> Plan:
-    """Return a plan of counts and sums by listed keys, each of which measures its own margins too.
+    """Return a plan of counts and sums by listed keys that measures the margins of each.
 
     Args:
         plan: a plan that measures each aggregate alone.

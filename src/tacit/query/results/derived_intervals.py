@@ -1,13 +1,13 @@
 """Intervals of the columns of an outer query: copied, simulated, or propagated from simultaneous intervals.
 
-* An exact column (keys, constants, public tables) needs none.
+* An exact column (keys, constants, public tables) needs no interval.
 * A copy of a released column whose keys are in the row has the interval of the released value. If noisy values chose
   the rows, that interval holds for all groups together.
 * A smooth function of released values has quantiles of draws (`noise_draws`).
 * If ORDER BY … LIMIT, QUALIFY or a last WHERE chose the rows of a smooth function, the quantiles hold for all rows
   before the choice together.
 * A rising function, such as a maximum, has its values at the low and at the high ends of intervals that hold together.
-* Any other column, such as a rank, has none, and the answer says so.
+* Any other column, such as a rank, has no interval, and the answer says so.
 
 **All rows together.** Let B draws of m rows be given. The depth of a draw in a row is its rank from the nearer end.
 The box [kth smallest, kth largest] of each row holds a draw in all rows exactly if its least depth is at least k. The
@@ -44,7 +44,7 @@ Ends = Sequence[Interval | None]
 
 @dataclass(frozen=True, slots=True)
 class CopiedValues:
-    """Where the rows of a result come from: for a use of a released table, its keys among the result's columns."""
+    """One use of a released table in a result: the places of its keys among the result's columns."""
 
     release: Release
     places: tuple[int, ...]

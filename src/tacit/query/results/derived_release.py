@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tacit import plots
 from tacit.errors import TacitError
 from tacit.query.aggregates.statistic import Interval
-from tacit.query.formatting import amounts, listed, percent, spell
+from tacit.query.formatting import amounts, percent, spell
 from tacit.query.plan import Output
 from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
 from tacit.query.results.derived_intervals import (
@@ -45,6 +45,12 @@ _FEWEST = 199
 _DRAWS_A_ROW = 60
 _NUMBERS = ("integer", "real")
 _MOST_NAMES = 8
+_UNKNOWN = "it is not a smooth or rising function of released numbers"
+_DRAWN = "one of the released values in it has no noise that can be simulated"
+_CHOSEN = "noisy values chose the rows from which it is computed"
+_ALIKE = "no exact columns tell its rows apart"
+_FAILED = "the simulation of its noise failed or took too long"
+_FEW = "too few draws of its noise can be made for this confidence"
 FAILED = "The query was charged and its private aggregates were released, but the computation with them failed: "
 """The first words of the warning of an answer without a result."""
 
@@ -93,26 +99,31 @@ class DerivedRelease(Release):
     def _answer_column(self, place: int, confidence: float) -> AnswerColumn:
         name, kind, values = self.table.names[place], self.table.kinds[place], self.table.columns[place]
         ends = self._ends(place, confidence) if kind in _NUMBERS else None
-        known = ends is not None and any(pair is not None for pair in ends)
-        shown = [None if value is None else pair for value, pair in zip(values, ends or (), strict=False)]
-        return AnswerColumn(name, kind, values, tuple(shown) if known else None)
+        if ends is None or isinstance(ends, str) or not any(pair is not None for pair in ends):
+            return AnswerColumn(name, kind, values, None)
+        shown = [None if value is None else pair for value, pair in zip(values, ends, strict=True)]
+        return AnswerColumn(name, kind, values, tuple(shown))
 
     @property
     def _derivations(self) -> list[Derivation | None]:
         names = self.table.names
         return [self.outline.derivation(place, name, len(names)) for place, name in enumerate(names)]
 
-    def _ends(self, place: int, confidence: float) -> Ends | None:
-        """Return the intervals of a column; None if it is exact or has none."""
+    def _ends(self, place: int, confidence: float) -> Ends | str | None:
+        """Return the intervals of a column; None if it is exact, and a reason if it has no intervals."""
         derivation = self._derivations[place]
-        if derivation is None or derivation.exact:
+        if derivation is None:
+            return _UNKNOWN
+        if derivation.exact:
             return None
         copied = self._copied(derivation, confidence)
         if copied is not None:
             return copied
         if derivation.smooth and all(map(self._is_drawable, derivation.inputs)):
             return self._simulated(place, confidence)
-        return self._propagated(place, derivation, confidence) if derivation.rising else None
+        if derivation.rising:
+            return self._propagated(place, derivation, confidence)
+        return _DRAWN if derivation.smooth else _UNKNOWN
 
     def _copied(self, derivation: Derivation, confidence: float) -> Ends | None:
         """Return the intervals of a copy of a released column, if the keys of its rows are in the answer."""
@@ -137,25 +148,27 @@ class DerivedRelease(Release):
     def _exact_places(self) -> list[int]:
         return [place for place, each in enumerate(self._derivations) if each is not None and each.exact]
 
-    def _simulated(self, place: int, confidence: float) -> Ends | None:
-        """Return intervals from draws of the noise; None if the rows cannot be told apart, or draws cannot be made."""
+    def _simulated(self, place: int, confidence: float) -> Ends | str:
+        """Return intervals from draws of the noise, or the reason if they cannot be made."""
         chosen = bool(self.outline.choice)
         sql = self.outline.relaxed if chosen else self.outer.text
         if sql is None:
-            return None
+            return _CHOSEN
         base = self._base(sql) if chosen else self.table
         if base is None or len(base.names) != len(self.table.names):
-            return None
+            return _CHOSEN
         places = self._exact_places()
-        keys, rows = row_keys(base.rows(), places), self._draws(sql, self._count(len(base), confidence, chosen=chosen))
-        if keys is None or rows is None or len(rows) < _FEWEST:
-            return None
-        values = arranged(rows, keys, places, place)
+        keys = row_keys(base.rows(), places)
+        if keys is None:
+            return _ALIKE
+        rows = self._draws(sql, self._count(len(base), confidence, chosen=chosen))
+        values = None if rows is None or len(rows) < _FEWEST else arranged(rows, keys, places, place)
         if values is None:
-            return None
+            return _FAILED
         ends = joint_intervals(values, confidence) if chosen else separate_intervals(values, confidence)
         numbers = [keys.get(tuple(row[each] for each in places)) for row in self.table.rows()]
-        return [None if number is None else ends[number] for number in numbers]
+        found = [None if number is None else ends[number] for number in numbers]
+        return found if any(pair is not None for pair in found) else _FEW
 
     def _base(self, sql: str) -> Table | None:
         """Return the result without the choice of rows at its end."""
@@ -192,10 +205,10 @@ class DerivedRelease(Release):
             tables.append(drawn_table(name, each, dict(zip(noisy, drawn, strict=True)), count))
         return tables
 
-    def _propagated(self, place: int, derivation: Derivation, confidence: float) -> Ends | None:
+    def _propagated(self, place: int, derivation: Derivation, confidence: float) -> Ends | str:
         """Return the intervals of a rising function, from its values at the ends of intervals that hold together."""
         if self.outline.choice:
-            return None
+            return _CHOSEN
         inputs = sorted(derivation.inputs)
         level = confidence_each(confidence, sum(len(self.releases[table].cells) for table, _ in inputs))
         results: list[Table] = []
@@ -205,23 +218,23 @@ class DerivedRelease(Release):
                 columns = [column for table, column in inputs if table == name]
                 ends = dict(zip(columns, box(each, columns, level), strict=True))
                 if any(pair is None for column in ends.values() for pair in column):
-                    return None
+                    return _DRAWN
                 known = {column: [pair for pair in pairs if pair is not None] for column, pairs in ends.items()}
                 tables.append(end_table(name, each, known, side))
             result = self.computation.run([*tables, *self.public], self.outer.text)
             if result is None:
-                return None
+                return _FAILED
             results.append(result)
         return self._between(place, results)
 
-    def _between(self, place: int, results: Sequence[Table]) -> Ends | None:
+    def _between(self, place: int, results: Sequence[Table]) -> Ends | str:
         """Return pairs of values of two results, in the order of the rows of the answer."""
         places = self._exact_places()
         ends: list[dict[Row, float | None]] = []
         for result in results:
             keys = row_keys(result.rows(), places)
             if keys is None or len(result) != len(self.table):
-                return None
+                return _ALIKE
             column = result.columns[place]
             ends.append({key: _number(column[number]) for key, number in keys.items()})
         pairs: list[Interval | None] = []
@@ -234,7 +247,7 @@ class DerivedRelease(Release):
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that belong under the answer: how its intervals hold, and which columns have none."""
+        """Sentences that belong under the answer: how its intervals hold, and which columns have no interval."""
         if self.result is None:
             return []
         share, columns = percent(self.confidence), self.columns()
@@ -244,20 +257,25 @@ class DerivedRelease(Release):
                 f"Noisy values chose these rows. With {share} confidence the intervals of a column are right for all "
                 "rows that could have been shown."
             )
-        without = [column.name for column in columns if self._lacks(column)]
-        if without:
-            verb = "has no interval" if len(without) == 1 else "have no intervals"
-            notes.append(visible(f"{listed(without)} {verb}: see the reference on derived columns."))
+        notes += [visible(f"{name} has no interval: {reason}.") for name, reason in self.without_interval.items()]
         if any(release.plan.open for release in self.releases.values()):
             notes.append("Totals, shares and intervals are about the groups that were found.")
         for label, each in self.released.items():
             notes += [visible(f"{label}: {note}") for note in each.notes]
         return notes
 
-    def _lacks(self, column: AnswerColumn) -> bool:
-        """Return whether a column depends on noise and has no interval."""
-        derivation = self._derivations[self.table.names.index(column.name)]
-        return column.ends is None and len(self.table) > 0 and (derivation is None or not derivation.exact)
+    @property
+    def without_interval(self) -> dict[str, str]:
+        """The noisy columns that have no interval, each with the reason."""
+        if self.result is None or not len(self.result):
+            return {}
+        reasons: dict[str, str] = {}
+        for place, column in enumerate(self.columns()):
+            ends = self._ends(place, self.confidence) if column.ends is None else None
+            derivation = self._derivations[place]
+            if isinstance(ends, str) or (column.ends is None and (derivation is None or not derivation.exact)):
+                reasons[column.name] = ends if isinstance(ends, str) and column.kind in _NUMBERS else _UNKNOWN
+        return reasons
 
     @property
     def interval_note(self) -> str | None:
@@ -271,7 +289,7 @@ class DerivedRelease(Release):
 
     @property
     def receipt(self) -> dict[str, object]:
-        """What was released, with its noise, and what was computed from it."""
+        """The releases, with their noise, and the computation with them, as JSON."""
         return {
             "schema": SCHEMA,
             "question": self.outer.sql,

@@ -1,7 +1,7 @@
-"""The dependence of a column of an outer query on released values: exact, smooth, rising, or another one.
+"""The dependence of a column of an outer query on released values: exact, smooth or rising.
 
 An answer gives an interval to a derived column only if this analysis of the tree proves one of these properties. An
-operation that is not listed here has none of them.
+operation that is not listed here has no property.
 
 * **exact**: it depends on keys, constants and public tables alone;
 * **copy**: it is a column of a released table, row by row;
