@@ -15,6 +15,9 @@ truth is exchangeable with the draws (`noise_draws`), so the box at k holds it w
 depth of one of B + 1 exchangeable points is at least k. Leaving one point out lowers a depth by at most 1. So k is the
 largest number such that a part ≥ 1 - β of the draws have depth k + 1 or more.
 
+**Ratios.** The interval of a ratio holds if its denominator keeps its sign. So a draw where a denominator is not
+positive is NULL (`outer_columns`), and counts as one below and as one above the truth.
+
 **Rising functions.** Let I_j be intervals of all N inputs, each at 1 - β/N. They hold together with probability
 1 - β (Boole). If they do, f(low ends) ≤ f(x) ≤ f(high ends), because f does not fall if an input rises.
 """
@@ -23,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 
 import numpy as np
 
@@ -118,28 +120,29 @@ def arranged(
 
 
 def separate_intervals(values: Floats, confidence: float) -> Ends:
-    """Return the interval of each row, from its draws; None for a row with a draw that is NULL.
+    """Return the interval of each row, from its draws.
+
+    A draw that is NaN counts as one below and as one above, because the function is not known there.
 
     >>> separate_intervals(np.arange(1.0, 40.0).reshape(1, -1), 0.95)
     [(1.0, 39.0)]
     """
     rank = int((values.shape[1] + 1) * miss_rate(confidence) / 2)
-    return _between(values, rank)
+    return [_between(row, rank - int(np.isnan(row).sum())) for row in values]
 
 
 def joint_intervals(values: Floats, confidence: float) -> Ends:
     """Return an interval of each row such that all hold together; None if there are too few draws for that."""
-    count = values.shape[1]
-    order = np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1) + 1
-    depth = np.minimum(order, count + 1 - order).min(axis=0)
+    missing, count = np.isnan(values), values.shape[1]
+    order = np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1) + 1  # NaN last
+    known = (~missing).sum(axis=1, keepdims=True)
+    depth = np.where(missing, 0, np.minimum(order, known + 1 - order)).min(axis=0)
     needed = (1 - miss_rate(confidence)) * (count + 1)
     ranks = [rank for rank in range(1, count // 2) if int((depth >= rank + 1).sum()) >= needed]
-    return _between(values, max(ranks, default=0))
+    return [_between(row, max(ranks, default=0)) for row in values]
 
 
-def _between(values: Floats, rank: int) -> Ends:
-    if rank < 1:
-        return [None] * len(values)
-    ordered = np.sort(values, axis=1)  # NaN last
-    ends = [(float(row[rank - 1]), float(row[len(row) - rank])) for row in ordered]
-    return [None if isnan(float(row[-1])) else pair for row, pair in zip(ordered, ends, strict=True)]
+def _between(values: Floats, rank: int) -> Interval | None:
+    """Return the draws of this rank from below and from above."""
+    known = np.sort(values[~np.isnan(values)])
+    return (float(known[rank - 1]), float(known[len(known) - rank])) if 1 <= rank <= len(known) else None

@@ -161,7 +161,7 @@ class DerivedRelease(Release):
         keys = row_keys(base.rows(), places)
         if keys is None:
             return _ALIKE
-        rows = self._draws(sql, self._count(len(base), confidence, chosen=chosen))
+        rows = self._draws(self.outline.drawn, self._count(len(base), confidence, chosen=chosen))
         values = None if rows is None or len(rows) < _FEWEST else arranged(rows, keys, places, place)
         if values is None:
             return _FAILED

@@ -34,7 +34,8 @@ class OuterColumns:
 
     `columns` are its columns in order; `others` is the derivation of columns that it does not name, such as those of
     PIVOT. `choice` are the noisy values that chose its rows. `relaxed` is the same query without the clauses at its end
-    that chose them, if no other clause did. `uses` are the tables of the uses that copies name.
+    that chose them, if no other clause did. `uses` are the tables of the uses that copies name. `drawn` is the query to
+    run on draws: it is NULL where a denominator is not positive.
     """
 
     columns: tuple[tuple[str, Derivation], ...]
@@ -42,6 +43,7 @@ class OuterColumns:
     uses: Mapping[int, str]
     others: Derivation | None = None
     relaxed: str | None = None
+    drawn: str = ""
 
     def derivation(self, place: int, name: str, count: int) -> Derivation | None:
         """Return the derivation of a column of a result with so many columns; None if it is not known."""
@@ -62,12 +64,24 @@ def outer_columns(
     """
     analysis = _Analysis({name.casefold(): (name, columns) for name, columns in tables.items()}, frozenset(chosen))
     relation = analysis.query(tree, {}, None)
-    relaxed = None
+    relaxed = bare = None
     if relation.choice:
         bare = _without_end(tree)
         again = None if bare is None else analysis.query(bare, {}, None)
         relaxed = None if bare is None or again is None or again.choice else to_sql(bare)
-    return OuterColumns(tuple(relation.columns), relation.choice, dict(analysis.uses), relation.others, relaxed)
+    drawn = to_sql(_with_positive_denominators(tree if bare is None else bare))
+    return OuterColumns(tuple(relation.columns), relation.choice, dict(analysis.uses), relation.others, relaxed, drawn)
+
+
+def _with_positive_denominators(tree: exp.Expr) -> exp.Expr:
+    """Return a query in which x / y is NULL unless y is positive."""
+    guarded = tree.copy()
+    for node in list(guarded.find_all(exp.Div)):
+        below = node.expression
+        if not isinstance(below, exp.Literal):
+            positive = exp.GT(this=below.copy(), expression=exp.Literal.number(0))
+            node.set("expression", exp.Case(ifs=[exp.If(this=positive, true=below.copy())]))
+    return guarded
 
 
 def _without_end(tree: exp.Expr) -> exp.Expr | None:
@@ -171,7 +185,8 @@ class _Analysis:
     def _pivoted(self, relation: Relation, pivots: Sequence[exp.Expr]) -> Relation:
         """Return PIVOT: sums and averages of smooth columns by exact ones are smooth; UNPIVOT is not followed."""
         for pivot in pivots:
-            used = list(pivot.find_all(exp.Column))
+            clauses = [each for name in ("expressions", "using", "fields") for each in pivot.args.get(name) or ()]
+            used = [node for each in clauses for node in each.find_all(exp.Column)]
             functions = pivot.args.get("using") or pivot.expressions
             simple = not pivot.args.get("unpivot") and all(
                 isinstance(each.unalias(), (exp.Sum, exp.Avg, exp.First)) for each in functions or [exp.Null()]
