@@ -50,9 +50,7 @@ def parts(sql: str) -> OuterQuery:
         "SELECT g FROM p",
         "SELECT 1",
         "SELECT count(*) FROM v WHERE x > (SELECT avg(x) FROM v)",
-        "SELECT count(*) FROM v JOIN (SELECT g, count(*) AS n FROM v GROUP BY g) AS t ON t.g = v.g",
         "WITH RECURSIVE c AS (SELECT count(*) AS i FROM v UNION ALL SELECT i + 1 FROM c) SELECT i FROM c",
-        "SELECT person, n FROM v, (SELECT count(*) AS n FROM v)",
     ],
 )
 def test_a_query_with_private_rows_in_its_last_select_is_not_split(sql: str) -> None:
@@ -184,6 +182,19 @@ def test_functions_that_are_not_listed_are_refused_in_the_outer_query(item: str)
 def test_table_functions_are_refused_in_the_outer_query(source: str) -> None:
     with pytest.raises(RefusedError, match=r"Table functions|not supported"):
         split(f"SELECT n FROM ({BY_G}), {source}", TABLES)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM v JOIN (SELECT g, count(*) AS n FROM v GROUP BY g) AS t ON t.g = v.g",
+        "SELECT person, n FROM v, (SELECT count(*) AS n FROM v)",
+        f"WITH t AS ({BY_G}), s AS (SELECT n, x FROM t, v) SELECT sum(n) FROM s",
+    ],
+)
+def test_private_rows_and_private_aggregates_are_not_read_together(sql: str) -> None:
+    with pytest.raises(RefusedError, match="together"):
+        split(sql, TABLES)
 
 
 @pytest.mark.parametrize("clause", ["USING SAMPLE 1", "TABLESAMPLE 10%"])

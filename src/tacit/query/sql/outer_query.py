@@ -12,8 +12,7 @@ Every SELECT of a query is one of four kinds:
 
 A query whose outermost SELECT is a release is not split: it is planned as a whole. If the outermost one is released,
 each release in it becomes a table, `released_1` and so on, and two releases with the same SQL are one table. The
-outer query is regenerated from the parsed tree. A SELECT that reads private rows and releases together is not split;
-the plan of it is then refused.
+outer query is regenerated from the parsed tree. A SELECT that reads private rows and releases together is refused.
 
 **Privacy.** The outer query names only tables that are released or public: `split` checks each name in FROM, and what
 it does not know is refused. So the outer query is post-processing of one composed mechanism, and costs nothing.
@@ -218,9 +217,14 @@ class _Splitter:
         sources = [(part, self._source(part, known)) for part in _sources(node)]
         kinds = {source.kind for _, source in sources}
         if "rows" in kinds:
+            if kinds & {"release", "released"}:
+                raise refused(
+                    "A SELECT reads private rows and a private aggregate together",
+                    "Aggregate the rows in another SELECT, and join the results.",
+                )
             if not _aggregates(node) or self._is_by_unit(node, sources):
                 return "rows"
-            return self._lifted(node, known) if kinds <= {"rows", "public"} and is_lifted(node) else "release"
+            return self._lifted(node, known) if is_lifted(node) else "release"
         inside = [(part, self.kind(part, known)) for part in _subqueries(node)]
         kinds |= {kind for _, kind in inside}
         if "rows" in kinds:
