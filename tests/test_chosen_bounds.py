@@ -132,7 +132,7 @@ def test_bounds_that_are_not_found_are_announced_wherever_the_answer_is_shown(tm
     assert str(answer).startswith(f"WARNING: {warning}")
     assert answer._repr_html_().startswith(f"<p><strong>WARNING: {warning}</strong></p><table>")
     title = answer.plot().to_dict()["title"]
-    assert title["text"][0] == "Released values"
+    assert title["text"][0].startswith("SELECT SUM(cost) AS s FROM visits · ε = 0.01")
     assert " ".join(title["text"][1:]) == f"WARNING: {warning}"
     assert title["color"] == "#B00020"
     assert answer.receipt["warnings"] == [warning]
@@ -152,7 +152,7 @@ def test_other_answers_have_no_warnings() -> None:
             assert answer.warnings == []
             assert "WARNING" not in str(answer) + answer._repr_html_()
             assert "warnings" not in answer.receipt
-            assert "color" not in answer.plot().to_dict()["title"]
+            assert answer.plot().to_dict()["title"]["color"] == "#222222"
 
 
 def test_bounds_that_are_found_and_equal_the_default_are_shown_as_found() -> None:

@@ -88,6 +88,11 @@ class Failing:
     def ready(self) -> None:
         """Know of nothing."""
 
+    @property
+    def keeps_state(self) -> bool:
+        """True: nothing changes here."""
+        return True
+
     def one_state(self) -> AbstractContextManager[None]:
         """Read the state that there is."""
         return nullcontext()

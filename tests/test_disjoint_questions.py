@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,11 +15,14 @@ import pytest
 import tacit as tc
 from tacit.database import Database
 from tacit.declared import Declared
+from tacit.engines import MeasuredIntegers
+from tacit.engines.duckdb.engine import DuckDBEngine
+from tacit.engines.spark.engine import SparkEngine
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.events import Neighbours, PureRelease
 from tacit.guarantees.filters import Budget
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Bundle
+from tacit.query.plan import Bundle, Plan
 from tacit.query.results.quote import Quote
 
 VALUES = [0, 1, 2]
@@ -315,3 +319,39 @@ def test_brute_force_finds_a_price_that_is_too_low() -> None:
     with opened(pd.DataFrame(ROWS).astype(COLUMNS)) as db:
         plan = declared(db, {"x >= 0": 1, "x <= 0": 1})
         assert plan.together.loss == 2 == largest_loss(plan, "add/remove") > max(EPSILONS)
+
+
+def test_a_file_that_is_replaced_between_two_disjoint_queries_fails_and_stays_charged(tmp_path: Path) -> None:
+    """One row would otherwise be in both parts, at the price of one."""
+    here, other = tmp_path / "t.parquet", tmp_path / "other.parquet"
+    pd.DataFrame({"x": [0]}).to_parquet(here)
+    pd.DataFrame({"x": [1]}).to_parquet(other)
+    with tc.open(here, name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=100)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE x = {value}", epsilon=50) for value in (0, 1)]  # noqa: S608 - numbers
+        declared = tc.declare(plans, delta=0)
+        assert declared.disjoint == ((0, 1),)
+        engine = db._tables["t"][1]
+        measure = engine.measure
+
+        def measure_and_replace(plan: Plan) -> MeasuredIntegers:
+            result = measure(plan)
+            if other.exists():
+                other.replace(here)
+            return result
+
+        engine.measure = measure_and_replace  # type: ignore[method-assign]
+        with pytest.raises(tc.SourceError):
+            declared.ask()
+        assert db.spent == tc.PureDP(epsilon=50)
+        assert [answer.rows() for answer in tc.declare(plans, delta=0).ask()] == [[(0,)], [(1,)]]
+
+
+def test_an_engine_without_one_state_has_no_disjoint_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tc.open(pd.DataFrame({"x": [0, 1]}), name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=9)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE x = {value}", epsilon=1) for value in (0, 1)]  # noqa: S608 - numbers
+        assert tc.declare(plans, delta=0).disjoint == ((0, 1),)
+        monkeypatch.setattr(DuckDBEngine, "keeps_state", False)
+        declared = tc.declare(plans, delta=0)
+        assert declared.disjoint == ()
+        assert declared.cost == tc.ApproxDP(epsilon=2, delta=0)
+    assert not SparkEngine.keeps_state.fget(None)  # type: ignore[attr-defined]  # Spark has no transactions

@@ -36,6 +36,7 @@ from tacit.errors import (
     bad_value,
 )
 from tacit.ledger.replay import VerifyReport
+from tacit.plots.answers import Caption
 from tacit.query.policy.mistakes import Mistake, PolicyError
 from tacit.query.refusals import unknown_column
 from tacit.query.results.release import Release
@@ -128,8 +129,24 @@ def test_names_of_columns_are_shown_as_keys_are(text: str) -> None:
     as_text([column], 0.95).encode("utf-8")
 
 
+def _noisy(text: str) -> plots.NoisyColumn:
+    return plots.NoisyColumn(name=text, values=[3], low=[1], high=[5], from_zero=True)
+
+
+def _caption(text: str) -> Caption:
+    return Caption(title=text, cost="ε = 1", confidence=0.95, note=text, lines=[text], warnings=[text])
+
+
 CHARTS: dict[str, Callable[[str], alt.TopLevelMixin]] = {
-    "estimates": lambda text: plots.estimates([text], [text], [3], [(1, 5)], confidence=0.95),
+    "by_group": lambda text: plots.by_group([text], [_noisy(text)], _caption(text), group=text),
+    "by_bin": lambda text: plots.by_bin([text], [_noisy(text)], _caption(text), bin_title=text),
+    "over_time": lambda text: plots.over_time(["2026-01-01"], [text], [_noisy(text)], _caption(text), time=text),
+    "heat_map": lambda text: plots.heat_map([(text, text)], [_noisy(text)], _caption(text), titles=(text, text)),
+    "side_by_side": lambda text: plots.side_by_side(
+        [(text, text)], [_noisy(text)], _caption(text), titles=(text, text)
+    ),
+    "on_one_axis": lambda text: plots.on_one_axis([text], [_noisy(text), _noisy("x")], _caption(text), group=text),
+    "simulated": lambda text: plots.simulated([text], [3], [_noisy(text)], title=text, subtitle=text),
     "counts": lambda text: plots.counts([text], [3], [[1], [5]], confidence=0.95, note=text),
     "burn_down": lambda text: plots.burn_down([1, 0.5], ["", text], unit="ε"),
     "loss_by_k": lambda text: plots.loss_by_k([2, 3], {text: [0.1, 0.2]}),

@@ -224,3 +224,18 @@ def test_the_command_line_lists_and_verifies_it(tmp_path: Path) -> None:
     assert "Outside SQL: a drug" in run(tmp_path, "ledger", str(policy)).stdout
     verified = run(tmp_path, "ledger", str(policy), "verify", "--receipt", str(tmp_path / "receipt.json"))
     assert "records are valid" in verified.stdout
+
+
+class _ChangeOneOnly:
+    """A mechanism whose event a budget in ε cannot price, and which holds under "change one" only."""
+
+    event = ZCDPRelease(rho=Fraction(1, 100), neighbours="change one")
+    guarantee = tc.ApproxDP(epsilon=0.5, delta=1e-6)
+
+
+def test_the_relation_of_a_mechanism_is_kept_if_its_guarantee_is_charged() -> None:
+    budget, rows = tc.ApproxDP(epsilon=3, delta=1e-5), pd.DataFrame({"x": [1]})
+    with tc.open(rows, unit=tc.ROW, budget=budget) as db, pytest.raises(InvalidError, match="change one"):
+        db.charge(_ChangeOneOnly(), note="x")
+    with tc.open(rows, unit=tc.ROW, budget=budget, neighbours="change one") as db:
+        assert db.charge(_ChangeOneOnly(), note="x").cost == tc.ApproxDP(epsilon=0.5, delta=1e-6)

@@ -254,16 +254,16 @@ def test_a_long_curve_is_thinned_to_even_picks_with_both_ends(size: int) -> None
     assert [row["upper"] for row in kept] == delta[picked].tolist()
 
 
-# Rules by the number of uses
+# Rules by the number of parts
 
 
 def test_lines_hold_the_arrays() -> None:
     chart = plots.epsilon_by_count(COUNTS, BY_RULE)
     for rule, epsilons in BY_RULE.items():
-        line = [(row["uses"], row["epsilon"]) for row in rows(chart) if row["rule"] == rule]
+        line = [(row["parts"], row["epsilon"]) for row in rows(chart) if row["rule"] == rule]
         assert line == list(zip(COUNTS, epsilons, strict=True))
     assert scale(chart, "x")["type"] == scale(chart, "y")["type"] == "log"
-    assert tooltips(chart, 2) == ["rule", "uses", "epsilon"]
+    assert tooltips(chart, 2) == ["rule", "parts", "epsilon"]
     assert subtitle(chart) == ""
 
 
@@ -284,7 +284,7 @@ def test_infinite_and_zero_are_left_out_and_a_rule_without_a_value_is_named() ->
 
 def test_numbers_beyond_an_axis_count_as_infinite_or_zero(tmp_path: Path) -> None:
     chart = plots.epsilon_by_count([1, 2, 3, 4, 5], {"wide": [1e-305, 1e-290, 1, 1e290, 1e305]})
-    assert column(chart, "uses") == [2, 3, 4]
+    assert column(chart, "parts") == [2, 3, 4]
     chart.save(tmp_path / "chart.svg")
     assert "NaN" not in (tmp_path / "chart.svg").read_text()
     assert column(plots.moments([1, 2], {"wide": [1e290, 1.7e308]}), "order") == [1]
@@ -297,7 +297,7 @@ def test_many_long_lines_stay_under_the_limit_together() -> None:
     assert 4_000 < len(kept) <= 5_000
     for i in range(7):
         line = [row for row in kept if row["rule"] == str(i)]
-        assert [(row["uses"], row["epsilon"]) for row in (line[0], line[-1])] == [(1, i + 1), (4_000, 4_000 * (i + 1))]
+        assert [(row["parts"], row["epsilon"]) for row in (line[0], line[-1])] == [(1, i + 1), (4_000, 4_000 * (i + 1))]
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=10))

@@ -474,17 +474,42 @@ def test_the_number_of_units_is_exact_if_there_is_one_private_table(tmp_path: Pa
     shared = tmp_path / "people.ledger"
     with opened(people(40), name="ce", ledger=shared, **policy) as db:
         assert db.plan("SELECT count(DISTINCT who) AS n FROM ce").plan.size == 40
-        with opened(people(30), name="other", ledger=shared, **policy):
-            assert db.plan("SELECT count(DISTINCT who) AS n FROM ce", epsilon=1).plan.size is None
+        assert db.spent == tc.PureDP(epsilon=0)
+        with pytest.raises(tc.RefusedError, match=ALONE):
+            opened(people(30), name="other", ledger=shared, **policy)
+        with pytest.raises(tc.RefusedError, match=ALONE):
+            opened(people(30), name="other", ledger=db.ledger, **policy)
+        opened(consumers(5), name="rows", ledger=shared).close()  # its units are its rows: nobody can leave ce for it
 
 
-def test_two_private_tables_in_one_ledger_in_memory_have_no_public_number_of_units() -> None:
+ALONE = "'other' cannot join a ledger that has had table 'ce' alone: .*open all private tables with it from the start"
+"""A released number of units must stay public: a unit could otherwise leave the first table for a second one."""
+
+
+def test_a_second_table_of_units_cannot_join_a_ledger_in_memory() -> None:
     policy: dict[str, Any] = {"unit": "who", "reach": 3, "keys": None, "bounds": None, "required": ()}
     ledger = MemoryLedger(tc.PureDP(epsilon=10), "change one")
     with opened(people(40), ledger=ledger, **policy) as db:
         assert db.plan("SELECT count(DISTINCT who) AS n FROM ce").plan.size == 40
-        with opened(people(30), name="other", ledger=ledger, **policy):
-            assert db.plan("SELECT count(DISTINCT who) AS n FROM ce", epsilon=1).plan.size is None
+        with pytest.raises(tc.RefusedError, match=ALONE):
+            opened(people(30), name="other", ledger=ledger, **policy)
+        with opened(people(40), name=" CE", ledger=ledger, **policy) as again:
+            assert again.plan('SELECT count(DISTINCT who) AS n FROM " CE"').plan.size == 40
+
+
+def test_tables_that_were_opened_together_have_no_public_number_of_units(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        people(9).to_parquet(tmp_path / f"{name}.parquet")
+
+    def write(*names: str) -> Path:
+        lines = ['budget = { epsilon = 9 }\nneighbours = "change one"\nledger = "p.ledger"']
+        lines += [f'[tables.{name}]\nsource = "{name}.parquet"\nunit = "who"\nreach = 3' for name in names]
+        (tmp_path / "p.toml").write_text("\n".join(lines))
+        return tmp_path / "p.toml"
+
+    for names in (("a", "b"), ("a",), ("a", "c")):  # two tables from the start: a third one may come
+        with tc.open(write(*names)) as db:
+            assert db.plan("SELECT count(DISTINCT who) AS n FROM a", epsilon=1).plan.size is None
 
 
 def test_two_tables_of_rows_each_have_a_public_number(tmp_path: Path) -> None:

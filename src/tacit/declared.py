@@ -17,7 +17,7 @@ from tacit.guarantees.events import Event
 from tacit.guarantees.exact import Number, to_fraction
 from tacit.guarantees.filters import Spent, limit
 from tacit.query.formatting import listed, spell
-from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of, joint_price
+from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of
 from tacit.query.results.release import Release
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
 from tacit.session import Session, unspent
@@ -45,8 +45,7 @@ class Declared:
     def __post_init__(self) -> None:
         """Price the queries; refuse those whose price is known only after a choice."""
         _check_known(self.questions)
-        queries = [(quote.plan, quote.price) for quote in self.questions]
-        object.__setattr__(self, "price", joint_price(queries, self._session.ledger.budget, self.delta, self.worth))
+        object.__setattr__(self, "price", self._session.joint_price(self.questions, self.delta, self.worth))
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from tacit.database import Database
 from tacit.engines import Engine
@@ -30,7 +31,7 @@ from tacit.guarantees.filters import Budget, limit
 from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
-from tacit.ledger.policies import Promise
+from tacit.ledger.policies import Promise, check_population
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import TablePolicy, _Row
 from tacit.query.policy.arguments import check_names, declare, read_arguments
@@ -42,6 +43,15 @@ from tacit.query.policy.locations import scheme
 _NOT_DECLARED = ("ledger", "analyst", "accept")
 
 
+DeclaredKeys: TypeAlias = (
+    Mapping[str, Sequence[Value]]
+    | Mapping[tuple[str, str], object]
+    | Mapping[tuple[str, ...], object]
+    | Mapping[str | tuple[str, ...], object]
+)
+"""Public keys by columns, or by tuples of columns."""
+
+
 def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy has many parts
     source: object,
     *,
@@ -50,7 +60,7 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     max_rows: int | None = None,
     reach: int | None = None,
     bounds: Mapping[str, tuple[Number, Number] | tuple[date, date]] | None = None,
-    keys: Mapping[str, Sequence[Value]] | None = None,
+    keys: DeclaredKeys | None = None,
     hidden: Collection[str] = (),
     required: Collection[str] = (),
     types: Mapping[str, Kind] | None = None,
@@ -77,7 +87,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         reach: the largest number of rows as which a unit counts in one answer, in whichever groups they are. A unit
             with more rows has all of them scaled down together.
         bounds: the smallest and largest value of numbers, the first and last day of dates; never read from the data.
-        keys: the public values of columns to group by.
+        keys: the public values of columns to group by. Under a tuple of columns: a list of tuples of values, or a data
+            frame with these columns; then the groups of these columns are the listed tuples.
         hidden: columns that a query must not use.
         required: columns without missing values; a missing value is read as a public constant (the first key, FALSE, or
             0 clipped to the bounds). With neighbours="change one" their averages and variances have less noise.
@@ -238,6 +249,8 @@ def _open_ledger(
             argument="ledger",
             hint="Pass a ledger that was created with this budget and this relation.",
         )
+    if neighbours == "change one":
+        check_population(ledger.tables, [table.name for table in tables if table.unit is not None])
     if policy.analysts:
         raise InvalidError(
             "The budgets of analysts cannot be changed in a ledger that is open.",

@@ -16,14 +16,22 @@ other one. An event that the budget's currency cannot price is charged by the gu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias, get_args
 
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.arithmetic import HasGuarantee
 from tacit.guarantees.composition import HasEvent
-from tacit.guarantees.events import ApproxRelease, Event, GaussianNoise, to_json
+from tacit.guarantees.events import (
+    ApproxRelease,
+    Event,
+    GaussianNoise,
+    Neighbours,
+    PureRelease,
+    ZCDPRelease,
+    to_json,
+)
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.filters import Budget, limit
 from tacit.guarantees.filters import price as event_price
@@ -107,15 +115,34 @@ def _events(mechanism: object, budget: Budget) -> tuple[Event, ...]:
         )
     most = limit(budget)
     own = getattr(mechanism, "guarantee", None)
-    tried = [events, *([_event_of(own)] if isinstance(own, get_args(Guarantee)) else [])]
+    tried = [events, *([_under_relation(_event_of(own), events)] if isinstance(own, get_args(Guarantee)) else [])]
     for some in tried:
-        if some is not None and all(PRICES[most.currency](event, most.order or Fraction(1)) for event in some):
+        if some and all(PRICES[most.currency](event, most.order or Fraction(1)) for event in some):
             return some
     raise InvalidError(
         f"A budget in {'ε' if most.currency == 'basic' else 'ρ'} cannot price {type(mechanism).__name__}.",
         argument="mechanism",
         hint=f"It prices {PRICED_EVENTS[most.currency]}.",
     )
+
+
+def _under_relation(events: tuple[Event, ...] | None, original: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Return the events of a guarantee under the relation that the mechanism's events fix; none if they cannot have it.
+
+    A guarantee does not name a relation, so a release that holds under one relation only could otherwise be charged
+    under the other one.
+    """
+    relations = [getattr(event, "neighbours", None) for event in original]
+    fixed: set[Neighbours] = {relation for relation in relations if relation is not None}
+    if events is None or not fixed:
+        return events or ()
+    relation, *others = fixed
+    named: list[Event] = []
+    for event in events:
+        if others or not isinstance(event, (PureRelease, ApproxRelease, ZCDPRelease)):
+            return ()
+        named.append(replace(event, neighbours=relation))
+    return tuple(named)
 
 
 def _event_of(item: object) -> tuple[Event, ...] | None:

@@ -323,6 +323,12 @@ class Session:
         recorded = answer_codec.from_text(text, answered.plan, answered.price, context)
         return replace(recorded, confidence=quote.confidence, repeated=True)
 
+    def joint_price(self, quotes: Sequence[Quote], delta: Fraction, worth: Fraction) -> JointPrice:
+        """Return the price of several queries as one; see `tc.declare`."""
+        states = [self.engine_of(quote.plan).keeps_state for quote in quotes]
+        queries = [(quote.plan, quote.price) for quote in quotes]
+        return joint_price(queries, self.ledger.budget, delta, worth, one_state=states)
+
     def answer_together(
         self, quotes: Sequence[SessionQuote], delta: Fraction, worth: Fraction, shown: JointPrice
     ) -> list[Release]:
@@ -336,7 +342,7 @@ class Session:
             self.check_open()
             fresh = {id(quote): self.quote(quote.question) for quote in quotes}
             again = [fresh[id(quote)] for quote in quotes]
-            joint = joint_price([(quote.plan, quote.price) for quote in again], self.ledger.budget, delta, worth)
+            joint = self.joint_price(again, delta, worth)
             if (joint.events, joint.together) != (shown.events, shown.together):
                 raise RefusedError(
                     "The declared plan was changed after it was priced.", hint="Declare its queries again."

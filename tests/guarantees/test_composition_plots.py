@@ -11,7 +11,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import InvalidError
-from tacit.guarantees.composition_plots import PlotKind, repeated
+from tacit.guarantees.composition_plots import PlotKind, first_parts, part_counts
 from tacit.guarantees.events import LaplaceNoise, PoissonSampled, PureRelease
 from tacit.guarantees.profile import PrivacyProfile
 
@@ -88,11 +88,11 @@ def test_the_curve_is_the_default_and_is_what_curve_returns() -> None:
 
 def test_each_rule_draws_its_own_epsilon() -> None:
     one = tc.compose([tc.PureDP(epsilon=0.1)])
-    drawn = lines(one.plot("rules", delta=1e-5), "rule", "uses", "epsilon")
+    drawn = lines(one.plot("rules", delta=1e-5), "rule", "parts", "epsilon")
     assert {"tight", "basic", "advanced", "optimal", "zcdp", "renyi"} == set(drawn)
-    assert drawn["basic"] == pytest.approx({k: k * 0.1 for k in (1, 2, 5, 10, 20, 50, 100)})
+    assert drawn["basic"] == pytest.approx({k: k * 0.1 for k in (1, 2, 5, 10, 22, 46, 100)})
     for rule in ("advanced", "optimal", "zcdp", "renyi"):
-        for k in (1.0, 20.0, 100.0):
+        for k in (1.0, 22.0, 100.0):
             truth = tc.compose([(tc.PureDP(epsilon=0.1), int(k))]).epsilon(delta=1e-5, rule=rule).upper
             assert drawn[rule][k] == pytest.approx(truth, rel=1e-9)
     assert drawn["tight"][100.0] == pytest.approx(drawn["optimal"][100.0], rel=0.01)
@@ -100,10 +100,10 @@ def test_each_rule_draws_its_own_epsilon() -> None:
 
 
 def test_a_rule_that_does_not_know_a_part_is_left_out() -> None:
-    drawn = lines(tc.compose([tc.GaussianDP(mu=0.5)]).plot("rules"), "rule", "uses", "epsilon")
+    drawn = lines(tc.compose([tc.GaussianDP(mu=0.5)]).plot("rules"), "rule", "parts", "epsilon")
     assert set(drawn) == {"tight", "gdp", "zcdp", "renyi"}
     assert drawn["tight"] == pytest.approx(drawn["gdp"], rel=0.01)
-    only = lines(tc.compose([tc.ZCDP(rho=0.1)]).plot("rules"), "rule", "uses", "epsilon")
+    only = lines(tc.compose([tc.ZCDP(rho=0.1)]).plot("rules"), "rule", "parts", "epsilon")
     assert set(only) == {"zcdp", "renyi"}
 
 
@@ -183,6 +183,14 @@ def test_an_approximate_guarantee_has_a_curve_for_every_delta(delta: float) -> N
     assert found[-1][1].upper <= 2.1 * delta
 
 
-def test_repeated_is_composition_with_itself() -> None:
+def test_the_first_parts_follow_the_order_and_start_again_after_the_last() -> None:
     mixed = tc.compose([PureRelease(epsilon=Fraction(1, 3)), (tc.GaussianDP(mu=0.2), 2)])
-    assert repeated(mixed, 3) == tc.compose([(PureRelease(epsilon=Fraction(1, 3)), 3), (tc.GaussianDP(mu=0.2), 6)])
+    assert first_parts(mixed, 2) == tc.compose([PureRelease(epsilon=Fraction(1, 3)), tc.GaussianDP(mu=0.2)])
+    assert first_parts(mixed, 3) == mixed
+    assert first_parts(mixed, 4) == tc.compose([(PureRelease(epsilon=Fraction(1, 3)), 2), (tc.GaussianDP(mu=0.2), 2)])
+
+
+def test_rules_are_compared_from_one_part_to_all_of_them() -> None:
+    assert part_counts(tc.compose([tc.PureDP(epsilon=1)] * 4)) == [1, 2, 3, 4]
+    assert part_counts(tc.compose([(tc.PureDP(epsilon=1), 1000)]))[-1] == 1000
+    assert part_counts(tc.compose([tc.PureDP(epsilon=1)]))[-1] == 100

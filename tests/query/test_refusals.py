@@ -206,7 +206,7 @@ REFUSED = [
     refuse("SELECT mode(income) FROM survey", "The values of 'income' are not public", "keys of the column"),
     refuse("SELECT skewness(income) FROM survey", "The aggregate skewness", "count, sum, avg, median"),
     refuse("SELECT string_agg(note, ',') FROM survey", "The aggregate"),
-    refuse("SELECT any_value(note) FROM survey", "IGNORE NULLS"),
+    refuse("SELECT any_value(note) FROM survey", "any_value", "public tables", "min, max or avg"),
     refuse("SELECT approx_count_distinct(age) FROM survey", "The aggregate"),
     refuse("SELECT fsum(age) FROM survey", "The function 'fsum'"),
     refuse("SELECT count_if(DISTINCT urban) FROM survey", "count_if", "count(CASE WHEN"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
 _SIZES = tuple(2**k for k in range(2, 17, 2))
 _CONFIDENCE = 0.95
 _MOST_PEOPLE = 10**8
+_LEAST_SHOWN, _MOST_MARKS = 5, 60
 _CHUNK, _CHUNK_BYTES = 1 << 16, 1 << 26
 
 
@@ -211,12 +212,28 @@ def simulate(simulation: Simulation, *, chart: str | None, force: bool, json: bo
     else:
         _print_simulation(simulation, rows)
     if chart is not None:
-        estimate = results[0][1] if len(results) == 1 else None
-        say(
-            output_files.save_chart(
-                lambda: estimate.plot() if estimate else _errors_chart("epsilon", truth.size, simulation.epsilon), chart
-            )
-        )
+        estimates = {row.protocol: estimate for row, estimate in results}
+        say(output_files.save_chart(lambda: _simulation_chart(simulation, truth, estimates), chart))
+
+
+def _simulation_chart(simulation: Simulation, truth: Ints, estimates: Mapping[str, Estimate]) -> alt.LayerChart:
+    """Draw the last run: the estimates of the most frequent values by each protocol, and their true counts."""
+    from tacit import plots  # noqa: PLC0415 - only for charts
+
+    shown = np.arange(min(truth.size, max(_LEAST_SHOWN, _MOST_MARKS // len(estimates))))
+    columns = []
+    for name, estimate in estimates.items():
+        low, high = (end[shown] for end in estimate.interval(confidence=_CONFIDENCE))
+        columns.append(plots.NoisyColumn(name=name, values=estimate.counts[shown], low=low, high=high))
+    people = f"{simulation.people:,} made-up people, {simulation.population} over {simulation.domain_size:,} values"
+    more = f" The {shown.size} most frequent of {truth.size:,} values." if shown.size < truth.size else ""
+    return plots.simulated(
+        [str(value) for value in shown.tolist()],
+        truth[shown],
+        columns,
+        title=f"{people} · ε = {simulation.epsilon:g}",
+        subtitle=f"Black strokes are the true counts. Whiskers are {_CONFIDENCE:.0%} intervals of one run.{more}",
+    )
 
 
 def _simulate(

@@ -66,6 +66,10 @@ class Engine(Protocol):
     def public_rows(self, table: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
         """Return all rows of a public table, with these columns as these kinds."""
 
+    @property
+    def keeps_state(self) -> bool:
+        """True if `one_state` can guarantee one state of the data."""
+
     def one_state(self) -> AbstractContextManager[None]:
         """Return a context in which `measure` and `find` read one state of the data, however often they are called."""
 

@@ -3,7 +3,7 @@
 | kind | chart |
 |---|---|
 | "delta" | δ(ε) between its certified bounds |
-| "rules" | ε at one δ against the number of repetitions, by every rule that can price the components |
+| "rules" | ε at one δ against the number of parts, by every rule that can price them |
 | "loss" | the law of the total privacy loss, with the part beyond ε(δ) marked |
 | "moments" | ln E[e^(αL)], the moments view, and the lines by which rules bound it |
 """
@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import cycle
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from tacit import plots
-from tacit.errors import InvalidError, bad_value
+from tacit.errors import InternalError, InvalidError, bad_value
 from tacit.guarantees import composition_rules
 from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, loss_events, total_rho
 from tacit.guarantees.composition import Composition
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 PlotKind: TypeAlias = Literal["delta", "rules", "loss", "moments"]
 
-_TIMES = (1, 2, 5, 10, 20, 50, 100)
+_LEAST_PARTS, _POINTS = 100, 7
 _ORDERS = [Fraction(n, 4) for n in range(1, 129)]
 
 
@@ -50,15 +51,46 @@ def _curve(total: Composition, _: float) -> alt.LayerChart:
 
 
 def _rules(total: Composition, delta: float) -> alt.LayerChart:
-    """Draw ε by each rule. A rule that cannot price a component, or has no finite ε, is named in the subtitle."""
+    """Draw ε by each rule. A rule that cannot price a part, or has no finite ε, is named in the subtitle."""
+    counts = part_counts(total)
     by_rule: dict[str, list[float]] = {}
     for rule in get_args(CompositionRule):
-        epsilons = [_epsilon_by(repeated(total, k), rule, delta) for k in _TIMES]
+        epsilons = [_epsilon_by(first_parts(total, k), rule, delta) for k in counts]
         if rule != "pld":  # drawn as "tight"
             by_rule[rule] = epsilons
     if all(min(epsilons) == inf for epsilons in by_rule.values()):
         raise _no_finite_epsilon(delta)
-    return plots.epsilon_by_count(_TIMES, by_rule, delta=delta)
+    return plots.epsilon_by_count(counts, by_rule, delta=delta)
+
+
+def part_counts(total: Composition) -> list[int]:
+    """Return the numbers of parts at which the rules are compared: from 1 to all of them, or to 100 for a single one.
+
+    >>> from tacit.guarantees.values import PureDP
+    >>> part_counts(Composition(((PureDP(epsilon=1), 4),)))
+    [1, 2, 3, 4]
+    """
+    most = sum(count for _, count in total.parts)
+    most = most if most > 1 else _LEAST_PARTS
+    return sorted({round(most ** (i / (_POINTS - 1))) for i in range(_POINTS)})
+
+
+def first_parts(total: Composition, k: int) -> Composition:
+    """Return the composition of the first k parts; after the last part the first one follows again.
+
+    >>> from tacit.guarantees.values import PureDP
+    >>> parts = ((PureDP(epsilon=1), 2), (PureDP(epsilon=3), 5))
+    >>> [count for _, count in first_parts(Composition(parts), 4).parts]
+    [2, 2]
+    """
+    found = dict.fromkeys((component for component, _ in total.parts), 0)
+    for component, count in cycle(total.parts):
+        taken = min(count, k)
+        found[component] += taken
+        k -= taken
+        if not k:
+            return Composition(tuple((component, count) for component, count in found.items() if count))
+    raise InternalError("a composition has no parts.")
 
 
 def _no_finite_epsilon(delta: float) -> InvalidError:
@@ -71,11 +103,6 @@ def _epsilon_by(total: Composition, rule: CompositionRule, delta: float) -> floa
         return total.epsilon(delta=delta, rule=rule, width=1e-2).upper
     except InvalidError:
         return inf
-
-
-def repeated(total: Composition, k: int) -> Composition:
-    """Return the composition repeated k times."""
-    return Composition(tuple((component, count * k) for component, count in total.parts))
 
 
 def _loss(total: Composition, delta: float) -> alt.LayerChart:

@@ -13,7 +13,15 @@ from sqlalchemy import Connection
 from tacit.errors import InvalidError, LedgerError, RefusedError, show_name
 from tacit.guarantees.filters import Budget
 from tacit.ledger import check_name
-from tacit.ledger.policies import Policies, changes_of, check_changes, is_current, under_recorded_names
+from tacit.ledger.policies import (
+    Policies,
+    changes_of,
+    check_changes,
+    check_population,
+    is_current,
+    tables_of_units,
+    under_recorded_names,
+)
 from tacit.ledger.records import Head, RecordBody, encode_budget, record
 from tacit.ledger.schema import SqlTables, append_row
 from tacit.ledger.state import apply_new, check_budget, check_limit, check_new_limit, check_version
@@ -103,6 +111,9 @@ def change_policy(connection: Connection, head: Head, policies: Policies, name: 
     policies = under_recorded_names(policies, head.policy)
     if is_current(head.policy, policies):
         return head
+    if head.spent.neighbours == "change one":
+        added = [table for table, promise in policies.items() if promise.unit is not None]
+        check_population(tables_of_units(head.policy), added)
     if head.spent.loss or head.spent.delta:
         changes = [change for table, promise in policies.items() for change in changes_of(table, head.policy, promise)]
         check_changes(changes, accept=accept)

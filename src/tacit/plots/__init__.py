@@ -3,7 +3,7 @@
 | function | chart | module |
 |---|---|---|
 | `privacy_curve` | δ(ε) between its bounds | `lines` |
-| `epsilon_by_count` | ε against the number of uses, a line for each rule | `lines` |
+| `epsilon_by_count` | ε against the number of parts, a line for each rule | `lines` |
 | `moments` | ln E[e^(αL)] against α, a line for each mechanism | `lines` |
 | `error_by_reach` | the error of a group against the reach: noise, cut, and both | `lines` |
 | `burn_down` | the budget left after each query | `lines` |
@@ -11,18 +11,23 @@
 | `loss_by_k` | loss against k, a line for each method | `lines` |
 | `variances` | variances on log scales, a line for each protocol | `lines` |
 | `loss_law` | the probability of each privacy loss, with the part beyond ε in another colour | `bars` |
-| `estimates` | released values with their intervals, a panel for each column | `bars` |
 | `counts` | estimated counts with their intervals, one bar a value | `bars` |
 | `class_sizes` | rows by the size of their class | `bars` |
+| `by_group`, `by_bin`, `over_time` | answers with their intervals, by one key | `answers` |
+| `heat_map`, `side_by_side`, `on_one_axis` | answers by two keys, and several quantiles | `answers` |
+| `simulated` | estimates of simulated protocols with the true counts | `bars` |
 
 A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
 Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
-parts, not as a configuration of the whole, so that charts can be put side by side: `left | right`.
+parts, not as a configuration of the whole, so that charts can be put side by side: `left | right`. `darkened` returns
+a chart for a dark page.
 
 altair is the extra `tacit[plot]`; the first chart loads it.
 """
 
-from tacit.plots.bars import class_sizes, counts, estimates, loss_law
+from tacit.plots.answers import by_bin, by_group, heat_map, on_one_axis, over_time, side_by_side
+from tacit.plots.bars import class_sizes, counts, loss_law, simulated
+from tacit.plots.frame import darkened
 from tacit.plots.lines import (
     burn_down,
     epsilon_by_count,
@@ -33,18 +38,27 @@ from tacit.plots.lines import (
     risk_before_after,
     variances,
 )
+from tacit.plots.marks import NoisyColumn
 
 __all__ = [
+    "NoisyColumn",
     "burn_down",
+    "by_bin",
+    "by_group",
     "class_sizes",
     "counts",
+    "darkened",
     "epsilon_by_count",
     "error_by_reach",
-    "estimates",
+    "heat_map",
     "loss_by_k",
     "loss_law",
     "moments",
+    "on_one_axis",
+    "over_time",
     "privacy_curve",
     "risk_before_after",
+    "side_by_side",
+    "simulated",
     "variances",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf
-from textwrap import wrap
 from typing import Literal
 
 import numpy as np
@@ -41,9 +40,9 @@ from tacit.plots.frame import (
     span,
     tooltip,
 )
+from tacit.plots.marks import FIELDS, NUMBER, NoisyColumn, colours, whiskers
 
 _MOST_STEPS, _BARS = 1e6, 140
-_MOST_LETTERS, _MOST_LARGE_LETTERS = 110, 75
 
 
 def class_sizes(sizes: Numbers, rows_in: Numbers) -> alt.LayerChart:
@@ -69,62 +68,6 @@ def class_sizes(sizes: Numbers, rows_in: Numbers) -> alt.LayerChart:
     tips = [tooltip("low", "class size from"), tooltip("high", "to below"), tooltip("rows", "rows")]
     bars = alt.Chart().mark_rect(color=BLUE).encode(x=across, x2="high:Q", y=up, y2=alt.datum(0), tooltip=tips)
     return framed(rows, [bars], "Rows by the size of their class", "")
-
-
-def estimates(
-    names: Sequence[str],
-    labels: Sequence[str],
-    values: Numbers,
-    ends: Sequence[tuple[float, float]],
-    *,
-    confidence: float,
-    note: str | None = None,
-    caption: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-) -> alt.FacetChart:
-    """Draw released values as points with their intervals as bars, one panel for each column of the answer.
-
-    >>> chart = estimates(["n", "n"], ["a", "b"], [3, 4], [(1, 5), (2, 6)], confidence=0.95)
-    >>> chart.to_dict()["title"]["subtitle"]
-    'Bars hold the value of the bounded data with confidence 0.95 each.'
-
-    Args:
-        names: the column that each value belongs to.
-        labels: the group that each value belongs to.
-        values: the released values.
-        ends: the low and the high end of each interval.
-        confidence: of each interval, named in the subtitle.
-        note: the meaning of the intervals, if they do not hold one by one; a second line of the subtitle.
-        caption: more lines of the subtitle, such as what the values leave out; long ones are wrapped.
-        warnings: reasons to doubt the values; lines of the title, which is then red.
-    """
-    middle, low = read({"values": values, "ends": [x for x, _ in ends]})
-    (high,) = read({"ends": [x for _, x in ends]})
-    same = len(names) == len(labels) == middle.size
-    require(same, f"labels has {len(labels)} texts, but values has {middle.size} numbers.", "labels")
-    require(bool((low <= high).all()), "Each of ends must be a pair with low ≤ high.", "ends")
-    finite = [i for i in range(middle.size) if np.isfinite([middle[i], low[i], high[i]]).all()][:MOST_ROWS]
-    rows: list[Row] = [
-        {"column": names[i], "group": labels[i], "value": middle[i], "low": low[i], "high": high[i]} for i in finite
-    ]
-    bars = f"Bars hold the value of the bounded data with confidence {short(confidence)}"
-    lines = [f"{bars} each."] if note is None else [f"{bars}.", note]
-    lines += [line for text in caption for line in wrap(text, _MOST_LETTERS)]
-    doubts = [line for text in warnings for line in wrap(f"WARNING: {text}", _MOST_LARGE_LETTERS)]
-    top = heading(["Released values", *doubts], lines, alarming=bool(doubts))
-    drawn: alt.FacetChart = _panels(rows).resolve_scale(x="independent").properties(title=top)
-    return drawn
-
-
-def _panels(rows: list[Row]) -> alt.FacetChart:
-    """Return one panel for each column, with a point and a bar for each group."""
-    across = alt.X("low:Q", axis=AXIS | {"title": None, "tickCount": 6}, scale=alt.Scale(zero=False))
-    layers = _intervals("group", across, alt.X("value:Q"), "value")
-    facet = alt.Facet("column:N", title=None, sort=None, header=alt.Header(labelFontSize=14))
-    panels: alt.FacetChart = (
-        alt.layer(*layers, data=inline(rows)).properties(width=WIDTH // 2).facet(facet=facet, columns=2)
-    )
-    return panels
 
 
 def _intervals(label: str, bar: alt.X, point: alt.X, value: str) -> list[alt.Chart]:
@@ -174,6 +117,47 @@ def counts(
     top = heading("Estimated counts", note)
     drawn: alt.LayerChart = alt.LayerChart(layer=layers, data=inline(rows)).properties(width=WIDTH, title=top)
     return drawn
+
+
+def simulated(
+    labels: Sequence[str], truth: Numbers, columns: Sequence[NoisyColumn], *, title: str, subtitle: str
+) -> alt.LayerChart:
+    """Draw the estimates of simulated protocols, a colour for each, with the true counts as black strokes.
+
+    >>> column = NoisyColumn(name="OUE", values=[310, 12], low=[280, 0], high=[340, 29])
+    >>> chart = simulated(["tea", "water"], [300, 10], [column], title="A survey", subtitle="ε = 1")
+    >>> chart.to_dict()["layer"][-1]["mark"]["type"]
+    'tick'
+
+    Args:
+        labels: the values that are counted.
+        truth: their true counts.
+        columns: the estimated counts by each protocol.
+        title: the title of the chart.
+        subtitle: its subtitle.
+    """
+    (true,) = read({"truth": truth})
+    rows = [row for column in columns for row in column.rows(group=labels)]
+    exact: list[Row] = [{"group": label, "count": count} for label, count in zip(labels, true.tolist(), strict=True)]
+    down = alt.Y("group:N", sort=None, axis=AXIS | {"title": None, "labelLimit": 240})
+    scale, axis = alt.Scale(zero=True), AXIS | {"title": "people", "format": NUMBER}
+    value, low, high = (alt.X(f"{field}:Q", scale=scale, axis=axis) for field in FIELDS)
+    tips = [alt.Tooltip("group:N"), alt.Tooltip("column:N"), *(tooltip(field, field) for field in FIELDS)]
+    names = [column.name for column in columns]
+    colour = colours(names, field="column")
+    base = alt.Chart().encode(y=down, yOffset=alt.YOffset("column:N", sort=None), color=colour, tooltip=tips)
+    ends = [base.encode(x=low), base.encode(x=high)]
+    true_mark = alt.Chart(inline(exact)).mark_tick(
+        orient="vertical", size=14 * len(columns) + 4, thickness=2, color=INK
+    )
+    layers = [
+        base.encode(x=value).mark_point(filled=True, size=50, opacity=1),
+        *whiskers(base.encode(x=low, x2="high:Q"), ends, upright=False, colour=None),
+        true_mark.encode(x=alt.X("count:Q", scale=scale, axis=axis), y=down, tooltip=tooltip("count", "true count")),
+    ]
+    drawn: alt.LayerChart = alt.LayerChart(layer=layers, data=inline(rows))
+    height = max(60, 16 * (len(columns) + 1) * len(labels))
+    return drawn.properties(width=WIDTH, height=height, title=heading(title, subtitle, size=15))
 
 
 def loss_law(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import ceil, floor, log10
 from numbers import Real
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -206,7 +206,12 @@ def _marks(low: float, high: float, digits: Sequence[int]) -> list[float]:
 
 
 def heading(
-    title: str | list[str], subtitle: str | list[str] = "", *, grouped: bool = False, alarming: bool = False
+    title: str | list[str],
+    subtitle: str | list[str] = "",
+    *,
+    grouped: bool = False,
+    alarming: bool = False,
+    size: int = 17,
 ) -> alt.TitleParams:
     """Return the title and subtitle of a chart, each of one or several lines.
 
@@ -215,18 +220,18 @@ def heading(
         subtitle: the subtitle.
         grouped: whether they are aligned with the frame of a layered chart.
         alarming: whether the title is a warning, in red.
+        size: the size of the title's letters.
     """
-    colour = RED if alarming else INK if grouped else alt.Undefined
     return alt.TitleParams(
         text=_labels(title),
         subtitle=_labels(subtitle) or alt.Undefined,
         anchor="start",
-        fontSize=17,
+        fontSize=size,
         subtitleFontSize=13,
         subtitleColor="#555555",
         frame="group" if grouped else alt.Undefined,
         offset=8 if grouped else alt.Undefined,
-        color=colour,
+        color=RED if alarming else INK,
         subtitlePadding=5 if grouped else alt.Undefined,
     )
 
@@ -261,3 +266,29 @@ def points(base: alt.Chart, count: int) -> alt.Chart:
     """Return the points that carry tooltips; they are visible only if there are few."""
     dots: alt.Chart = base.mark_point(filled=True, size=36, opacity=1.0 if count <= _MOST_DOTS else 0.0)
     return dots
+
+
+_DARK = {INK: "#E6E6E6", "#555555": "#B8B8B8", _GREY: "#888888", _PALE: "#3A3A3A", BLUE: "#4FA8DC", RED: "#FF6B6B"}
+_DARK_PAGE = "#1B1B1F"
+
+AnyChart = TypeVar("AnyChart", bound="altair.LayerChart | altair.ConcatChart")
+
+
+def darkened(chart: AnyChart) -> AnyChart:
+    """Return a chart with light ink on a dark background.
+
+    >>> from tacit.plots import class_sizes
+    >>> darkened(class_sizes([5, 10], [50, 20])).to_dict()["background"]
+    '#1B1B1F'
+    """
+    spec = _repainted(chart.to_dict()) | {"background": _DARK_PAGE}
+    return cast("AnyChart", type(chart).from_dict(spec))
+
+
+def _repainted(part: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+    """Return a part of a chart with the colours of a dark page; data keep theirs."""
+    if isinstance(part, dict):
+        return {name: value if name == "datasets" else _repainted(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_repainted(value) for value in part]
+    return _DARK.get(part, part) if isinstance(part, str) else part

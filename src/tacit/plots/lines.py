@@ -89,7 +89,7 @@ def _band(count: int, across: Axis, up: Axis) -> list[alt.Chart]:
 
 
 def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: float | None = None) -> alt.LayerChart:
-    """Draw ε against the number of uses, a line for each rule, both on log scales; the rule "tight" is drawn broad.
+    """Draw ε against the number of parts, a line for each rule, both on log scales; the rule "tight" is drawn broad.
 
     Infinite and zero values are left out; the subtitle names a rule that has no other values.
 
@@ -98,18 +98,18 @@ def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: 
     'All at δ = 1e-6.'
 
     Args:
-        counts: the numbers of uses k.
+        counts: the numbers of parts k.
         by_rule: ε at each of them, by the name of the rule.
         delta: the common δ, named in the subtitle.
     """
     if delta is not None:
         require_probability(delta, "delta")
     curves = _curves(("counts", counts), ("by_rule", by_rule), log=True)
-    across = Axis("uses", "number of uses k", *span(_all(curves, 0), log=True), log=True)
+    across = Axis("parts", "number of parts k", *span(_all(curves, 0), log=True), log=True)
     up = Axis("epsilon", "ε", *decades(_all(curves, 1)), log=True)
     notes = [] if delta is None else [f"All at δ = {short(delta)}."]
     notes += _missing(by_rule, curves)
-    return framed(*_lines(curves, "rule", across, up), "ε against the number of uses", " ".join(notes))
+    return framed(*_lines(curves, "rule", across, up), "ε against the number of parts", " ".join(notes))
 
 
 def moments(orders: Numbers, by_name: Mapping[str, Numbers]) -> alt.LayerChart:

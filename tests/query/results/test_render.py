@@ -80,8 +80,8 @@ def test_a_chart_has_a_line_for_each_group() -> None:
     rows = pd.DataFrame({"a": ["x"], "b": ["z"]})
     db = tc.open(rows, name="t", unit=tc.ROW, keys=keys, budget=tc.PureDP(epsilon=1))
     chart = db.sql("SELECT a, b, count(*) AS n FROM t GROUP BY a, b", epsilon=1).plot().to_dict()
-    (drawn,) = chart["datasets"].values() if "datasets" in chart else (chart["data"]["values"],)
-    assert len({row["group"] for row in drawn}) == 8
+    drawn = next(iter(chart["datasets"].values()))
+    assert len({(row["first"], row["second"]) for row in drawn}) == 8
 
 
 def test_an_escape_and_the_text_of_an_escape_have_different_labels() -> None:

@@ -162,6 +162,11 @@ class StatementEngine(ABC):
         """The table's name as a policy writes it; None if the policy needs no other name than the given one."""
         return None
 
+    @property
+    def keeps_state(self) -> bool:
+        """True if all statements inside `one_state` see one state of the data, or it fails."""
+        return True
+
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """Let this thread read one state of the data until the context ends; other threads wait.

@@ -47,22 +47,27 @@ from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import (
     SQL,
     CommonTables,
-    call,
-    cast,
     column,
     infix,
     not_null,
     real,
     when,
-    whole,
-    writable,
 )
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.key_lists import (
+    all_keys,
+    cell_of,
+    join_with_list,
+    key_joins,
+    key_lists,
+    list_name,
+    list_with_codes,
+)
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Expression, Value
-from tacit.query.plan import Key, Measure, Plan
+from tacit.query.plan import Measure, Plan
 
 SOURCE = "data"
 """The view through which a statement reads the table."""
@@ -161,16 +166,6 @@ def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables
     return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(max_rows, reach, source, dialect))]
 
 
-def key_lists(plan: Plan) -> dict[str, Sequence[Value]]:
-    """Return the parameters that hold the public lists of keys."""
-    return {f"k{index}": key.values for index, key in enumerate(all_keys(plan)) if key.values is not None}
-
-
-def all_keys(plan: Plan) -> tuple[Key, ...]:
-    """Return the keys of the cells, and then those that only decide which rows count."""
-    return (*plan.keys, *plan.within)
-
-
 def chooses_cells(plan: Plan) -> bool:
     """Return whether a unit may be in more cells than it may keep."""
     return plan.table.unit is not None and plan.groups < plan.listed
@@ -208,19 +203,6 @@ def _by_row(
     tables.append(("sums", "", sums_by(by, needed, requested, "located", dialect)))
     cell = dialect.text(cell_of(plan))
     return tables, f"(SELECT {cell} AS cell, sums.* FROM sums{key_joins(plan, dialect)}) AS found"  # noqa: S608 - built here
-
-
-def key_joins(plan: Plan, dialect: Dialect) -> str:
-    """Return the joins of columns g0 … with the public lists of keys; a key without a list has no join.
-
-    If the cells add up to a public size, rows with other values stay.
-    """
-    join = "LEFT JOIN" if plan.adds_up else "JOIN"
-    return "".join(
-        f" {join} key{index} ON {key_test(f'g{index}', f'k{index}', key, dialect)}"
-        for index, key in enumerate(plan.keys)
-        if key.values is not None
-    )
 
 
 def _by_unit(
@@ -280,19 +262,6 @@ def keep_by_words(plan: Plan, tables: CommonTables, dialect: Dialect) -> tuple[C
     return [*before, (name, dialect.materialized, sql), *words], contribution_bounding.KEPT
 
 
-def _codes(index: int, key: Key, dialect: Dialect) -> str:
-    """Return a SELECT of a public list of values with their codes."""
-    if len(set(key.listed)) < len(key.listed):
-        raise InvalidError(
-            "A list of keys contains a value twice.", argument="keys", hint="List each of the different values once."
-        )
-    for value in key.listed:
-        if isinstance(value, str):
-            writable(value)  # engines differ in how they read half a surrogate pair
-    columns = [(f"k{index}", f"k{index}", key.expression.kind)]
-    return dialect.list_select(columns, f"c{index}", len(key.listed))
-
-
 def located_rows(
     plan: Plan,
     types: Mapping[str, str],
@@ -325,17 +294,12 @@ def located_rows(
         tests.append(not_null(columns["u"]))
     columns |= {"cell": cell_of(plan)} if coded else _key_columns(plan, keys)
     columns = columns or {"there": exp.true()}  # if only rows are counted, a row needs no column
-    joins = "".join(
-        f" JOIN key{index} ON {key_test(dialect.text(keys[index]), f'k{index}', key, dialect)}"
-        for index, key in enumerate(all_keys(plan) if coded else ())
-    )
+    texts = {place: dialect.text(key) for place, key in enumerate(keys)}
+    factors = plan.restrictions
+    joins = "".join(f" JOIN {join_with_list(factor, texts, dialect)}" for factor in (factors if coded else ()))
     selects = layers.selects(SOURCE)
     located = _select(columns, tests, f"{selects[-1][0]}{joins}", dialect)
-    lists = [
-        (f"key{index}", "", _codes(index, key, dialect))
-        for index, key in enumerate(all_keys(plan))
-        if key.values is not None
-    ]
+    lists = [(list_name(factor), "", list_with_codes(factor, all_keys(plan), dialect)) for factor in factors]
     return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
 
 
@@ -360,25 +324,6 @@ def _positive_zero(value: SQL, expression: Expression) -> SQL:
     if expression.kind != "real":
         return value
     return when((infix(exp.EQ, value, real(0.0)), real(0.0)), otherwise=value)
-
-
-def key_test(value: str, listed: str, key: Key, dialect: Dialect) -> str:
-    """Return the test that a row's key equals a value of the list; NULL matches only if the list has NULL."""
-    return dialect.null_safe_equal(value, listed) if None in key.listed else f"{value} = {listed}"
-
-
-def cell_of(plan: Plan) -> SQL:
-    """Return the number of a row's cell: the first key's code counts most, and without keys it is 0.
-
-    A row without a code counts under the key's default, if there is one. If another code is missing, the number is NULL
-    and the row is in the rest, if the plan has it.
-    """
-    number, cells = whole(0), plan.measured_cells
-    for index, key in enumerate(plan.keys):
-        code = column(f"c{index}") if key.default is None else call("COALESCE", column(f"c{index}"), whole(key.default))
-        number = infix(exp.Add, infix(exp.Mul, number, whole(len(key.listed))), code)
-    number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
-    return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")
 
 
 def sums_by(

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from tacit.engines.sql import measures
 from tacit.engines.sql.builder import CommonTables
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.key_lists import key_lists
 from tacit.engines.sql.measures import Share
 from tacit.engines.sql.statement import (
     Statement,
     checked_rows,
     chooses_cells,
     kept_rows,
-    key_lists,
     located_rows,
     measure_columns,
     reach_of,

@@ -83,5 +83,5 @@ def _alone(plan: Plan, aggregate: Aggregate) -> Plan:
     alone = replace(plan, bundles=(plan.bundles[aggregate.bundles[0]],), aggregates=(only,))
     if aggregate.ask.function == "count":
         return as_table_count(alone)
-    ask = replace(aggregate.ask, function="table_sum", sizes=tuple(len(key.listed) for key in plan.keys))
+    ask = replace(aggregate.ask, function="table_sum", sizes=tuple(factor.size for factor in plan.factors))
     return replace(alone, aggregates=(replace(only, ask=ask),))

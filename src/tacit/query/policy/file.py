@@ -121,7 +121,7 @@ def _content(policy: PolicyModel) -> dict[str, object]:
 
 def _table(table: TableModel) -> dict[str, object]:
     content = plain(table) | {"columns": _columns(table)}
-    return {name: value for name, value in content.items() if value is not None or name != "reach"}  # newer, as above
+    return {name: value for name, value in content.items() if value or name not in ("reach", "keys")}  # newer, as above
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:

@@ -72,6 +72,18 @@ class ColumnModel(_Model):
     required: bool = Field(default=False, description="true or false", examples=["required = true"])
 
 
+class KeyTuplesModel(_Model):
+    """The declaration of keys of several columns together."""
+
+    columns: list[object] = Field(
+        description="a list of at least two columns, in quotes", examples=['columns = ["canton", "language"]']
+    )
+    values: list[object] = Field(
+        description="a list of distinct lists, each with a public value for each column",
+        examples=['values = [["ZH", "de"], ["GE", "fr"]]'],
+    )
+
+
 class TableModel(_Model):
     """The declaration of a private table."""
 
@@ -95,6 +107,11 @@ class TableModel(_Model):
         default_factory=dict,
         description="a table of columns",
         examples=["[tables.visits.columns]"],
+    )
+    keys: list[KeyTuplesModel] = Field(
+        default_factory=list,
+        description="a list of tables with columns and values",
+        examples=['keys = [{ columns = ["canton", "language"], values = [["ZH", "de"], ["GE", "fr"]] }]'],
     )
 
 
@@ -167,6 +184,7 @@ _MODELS: Final[dict[str, type[_Model]]] = {
     "analysts.NAME.": BudgetModel,
     "tables.NAME.": TableModel,
     "tables.NAME.columns.NAME.": ColumnModel,
+    "tables.NAME.keys.N.": KeyTuplesModel,
     "public.NAME.": PublicModel,
     "public.NAME.columns.NAME.": PublicColumnModel,
 }
@@ -180,6 +198,8 @@ def plain(model: BaseModel) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return plain(value)
+    if isinstance(value, list):
+        return [_plain(inner) if isinstance(inner, BaseModel) else inner for inner in value]
     return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
@@ -207,10 +227,12 @@ KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(_describe_keys())
 
 
 def general_key(path: tuple[str | int, ...]) -> str:
-    """Return a path with NAME in place of the steward's names, as in `KEYS`.
+    """Return a path with NAME in place of the steward's names, and N in place of numbers, as in `KEYS`.
 
     >>> general_key(("tables", "visits", "columns", "cost", "bounds"))
     'tables.NAME.columns.NAME.bounds'
     """
     names = (1, 3) if path[:1] in (("tables",), ("public",)) else ()
-    return ".".join("NAME" if index in names else str(part) for index, part in enumerate(path))
+    return ".".join(
+        "N" if isinstance(part, int) else "NAME" if index in names else str(part) for index, part in enumerate(path)
+    )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from tacit import plots
-from tacit.errors import TacitError
+from tacit.plots.answers import Caption
 from tacit.query.aggregates.statistic import Interval
 from tacit.query.formatting import amounts, percent, spell
 from tacit.query.plan import Output
 from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
+from tacit.query.results.chart import derived_chart_columns, draw, read_theme
 from tacit.query.results.derived_intervals import (
     Ends,
     Row,
@@ -29,7 +29,7 @@ from tacit.query.results.noise_draws import draws, is_drawable, seeded
 from tacit.query.results.outer_tables import Computation, OuterTable, drawn_table, end_table, released_table
 from tacit.query.results.receipt import SCHEMA, receipt
 from tacit.query.results.release import Release
-from tacit.query.results.render import AnswerColumn, as_html, as_text, group_label
+from tacit.query.results.render import AnswerColumn, as_html, as_text
 from tacit.query.results.table import Table
 from tacit.query.sql.derivations import Derivation, Input
 from tacit.query.sql.outer_columns import OuterColumns
@@ -37,7 +37,7 @@ from tacit.query.sql.outer_query import OuterQuery
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
-    import altair as alt
+    from tacit.plots.answers import AnswerChart
 
 _DRAWS = 999
 _MOST_DRAWS = 3_999
@@ -314,36 +314,28 @@ class DerivedRelease(Release):
         pairs = zip(self.table.names, self._derivations, strict=True)
         return {name: method(derivation, chosen=bool(self.outline.choice)) for name, derivation in pairs}
 
-    def plot(self, confidence: float | None = None) -> alt.FacetChart:
-        """Draw every value that has an interval; this requires the extra `tacit[plot]`."""
+    def plot(self, confidence: float | None = None, *, theme: str = "light") -> AnswerChart:
+        """Draw every value that has an interval; if nothing was computed, the first released table.
+
+        This requires the extra `tacit[plot]`. The theme is "light" or "dark".
+        """
+        if self.result is None:
+            return next(iter(self.releases.values())).plot(confidence, theme=theme)
         confidence = self.confidence if confidence is None else read_confidence(confidence)
-        columns = self.columns(confidence)
-        derived = self._derivations if self.result is not None else [None] * len(columns)
-        exact = [column for column, each in zip(columns, derived, strict=True) if each is not None and each.exact]
-        labels = [group_label(list(keys)) for keys in zip(*(column.values for column in exact), strict=True)]
-        labels = labels or [group_label([])] * len(self.table)
-        bars = [
-            (column.name, label, float(value), ends)
-            for column in columns
-            for label, value, ends in zip(labels, column.values, column.ends or (), strict=False)
-            if ends is not None and isinstance(value, (int, float))
+        dark, columns = read_theme(theme) == "dark", self.columns(confidence)
+        exact = [
+            column for column, each in zip(columns, self._derivations, strict=True) if each is not None and each.exact
         ]
-        if not any(isfinite(value) and isfinite(ends[1] - ends[0]) for *_, value, ends in bars):
-            raise TacitError(
-                "The answer has no row with a number and a finite interval, so there is no chart.",
-                hint="The answer is not lost: print it, or use .rows().",
-            )
-        parts = list(zip(*bars, strict=True))
-        return plots.estimates(
-            list(parts[0]),
-            list(parts[1]),
-            list(parts[2]),
-            list(parts[3]),
+        caption = Caption(
+            title=self.outer.sql,
+            cost=spell(self.cost),
             confidence=confidence,
             note=None,
-            caption=self.notes,
+            lines=self.notes,
             warnings=self.warnings,
         )
+        chart = draw(derived_chart_columns(exact, columns), caption)
+        return plots.darkened(chart) if dark else chart
 
     def __str__(self) -> str:
         """Return the answer with its intervals; if it could not be computed, all released tables."""

@@ -25,6 +25,7 @@ from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
 from tacit.query.expressions.numbers import round_half_up
 from tacit.query.formatting import listed
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each
 from tacit.safe_text import visible
@@ -40,8 +41,10 @@ def read_confidence(value: object) -> float:
 def interval(
     plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: ConfidenceLevel
 ) -> Interval | None:
-    """Return an interval for one output in one cell, or None."""
+    """Return an interval for one output in one cell, or None. That of an aggregate that is public is its value."""
     aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
+    if not aggregates and any(isinstance(part, Determined) for part in _parts(output)):
+        return _range(output, {}, keys)
     if not aggregates or lacks_interval(plan, output) or is_mode(plan, output):
         return None
     each = confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in aggregates))
@@ -83,8 +86,8 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
     match output:
         case Noisy(place=place):
             return intervals[place]
-        case Grouped(place=place):
-            return _point(keys[place])
+        case Grouped() | Determined():
+            return _point(keys[output.place] if isinstance(output, Grouped) else output.value(keys))
         case Constantly(value=value):
             return _point(value)
         case Computed(function=function, arguments=arguments, kind=kind):
@@ -105,7 +108,10 @@ def output_range(function: str, ranges: list[Interval]) -> Interval | None:
 
 def _may_be_null(output: Output) -> bool:
     """Return whether an output may be NULL, which `least` and `greatest` ignore."""
-    return any(isinstance(part, Computed) and part.function in _PARTIAL for part in _parts(output))
+    return any(
+        isinstance(part, Determined) or (isinstance(part, Computed) and part.function in _PARTIAL)
+        for part in _parts(output)
+    )
 
 
 def _ordered(ends: Interval | None) -> Interval | None:

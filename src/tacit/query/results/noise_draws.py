@@ -150,7 +150,9 @@ def _fitted_draws(release: Release, output: Output, count: int, random: np.rando
     fit, sizes = Fit.of(aggregate.ask, bundles, laws), [_measured(plan, bundle) for bundle in bundles]
     fitted = [cell.released[aggregate.bundles[-1]] for cell in release.cells]
     centers = np.array([each.center for each in fitted if isinstance(each, Fitted)])
-    places = [_place(plan, cell, each) for cell, each in zip(release.cells, fitted, strict=True)]
+    order = {keys: place for place, keys in enumerate(plan.listed_groups())}
+    rests = [isinstance(each, Fitted) and each.rest for each in fitted]
+    places = [plan.listed if rest else order[cell.keys] for cell, rest in zip(release.cells, rests, strict=True)]
     still = fit.table([[0] * size for size in sizes]).ravel()
     step = float(bundles[0].measures[0].step) if aggregate.ask.function == "table_sum" else 1.0
     drawn = np.empty((len(release.cells), count))
@@ -168,17 +170,7 @@ def _measured(plan: Plan, bundle: Bundle) -> int:
     """Return the number of integers of a margin."""
     if bundle.over is None:
         return plan.measured_cells
-    return prod(len(plan.keys[key].listed) for key in bundle.over)
-
-
-def _place(plan: Plan, cell: Cell, fitted: Released) -> int:
-    """Return the place of a cell in the product of its keys; the rest is last."""
-    if isinstance(fitted, Fitted) and fitted.rest:
-        return plan.listed
-    place = 0
-    for key, value in zip(plan.keys, cell.keys, strict=True):
-        place = place * len(key.listed) + key.listed.index(value)
-    return place
+    return prod(plan.factors[index].size for index in bundle.over)
 
 
 def flat(drawn: Floats) -> list[float | None]:

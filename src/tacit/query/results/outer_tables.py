@@ -58,7 +58,8 @@ def empty_table(name: str, plan: Plan) -> OuterTable:
 
 def dummy_table(name: str, plan: Plan) -> OuterTable:
     """Return a table with the listed keys of a plan and made-up values."""
-    keys = list(islice(product(*(map(_dummy_keys, plan.keys))), _MOST_CELLS))
+    groups = product(*map(_dummy_keys, plan.keys)) if plan.open else plan.listed_groups()
+    keys = list(islice(groups, _MOST_CELLS))
     values = [[_dummy(output, cell, number) for number, cell in enumerate(keys)] for _, output in plan.outputs]
     return OuterTable(name, tuple((column, output.kind) for column, output in plan.outputs), values)
 

@@ -31,6 +31,7 @@ from fractions import Fraction
 from math import ceil, exp, inf, isfinite, log, sqrt
 
 from tacit.query.aggregates.statistic import Interval
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Aggregate, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.results.intervals import output_range
@@ -181,8 +182,8 @@ def _tolerance(plan: Plan, output: Output, errors: Mapping[int, float], size: Gr
             return Tolerance(_true_range(plan.aggregates[place], size), errors[place])
         case Constantly(value=value):
             return _exact([value])
-        case Grouped(place=place):
-            return _exact(plan.keys[place].values)
+        case Grouped() | Determined():
+            return _exact(plan.keys[output.place].values if isinstance(output, Grouped) else output.present)
         case Computed(function=function, arguments=arguments, kind=kind):
             parts = [_tolerance(plan, argument, errors, size) for argument in arguments]
             known = [part for part in parts if part is not None]

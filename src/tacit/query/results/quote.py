@@ -17,6 +17,7 @@ from tacit.query.aggregates.mode import is_mode, mode_error
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, percent, plain, spell
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
@@ -25,6 +26,7 @@ from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggre
 from tacit.query.results.intervals import lacks_interval, read_confidence
 from tacit.query.results.limits_note import cut_notes
 from tacit.query.results.output_errors import aggregates_in, output_error
+from tacit.query.results.public_note import is_public, public_notes
 from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
@@ -264,6 +266,7 @@ class Quote:
             for name, error in self.error.items()
         }
         texts |= {name: f"the error is not known before{self._remedy(name)}" for name in self.unknown}
+        texts |= {name: "exact and public" for name, output in self.plan.outputs if is_public(output)}
         texts |= {name: self._mode_text(output) for name, output in self.plan.outputs if is_mode(self.plan, output)}
         return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
 
@@ -285,7 +288,7 @@ class Quote:
         """Return which groups there are, and which rows are in no group."""
         keys = [key for key in self.plan.keys if key.values is not None]
         open_keys = [key.name for key in self.plan.keys if key.values is None]
-        names = listed([_of_key(key) for key in keys])
+        names = listed([_of_factor(factor, self.plan) for factor in self.plan.factors])
         left_out = "" if self.plan.adds_up else f" Rows with another value are left out{_nulls(keys)}."
         lines = [f"Groups: {names}.{left_out}"] if keys else []
         if open_keys:
@@ -322,7 +325,14 @@ class Quote:
     def _explanations(self) -> list[str]:
         """Return the lines below the errors."""
         limits = [*self._cuts(), *self._choice(), *self._limits()]
-        return [*self._sizes(), *self._shares(), *limits, *self._groups(), *self._work_lines()]
+        return [
+            *public_notes(self.plan),
+            *self._sizes(),
+            *self._shares(),
+            *limits,
+            *self._groups(),
+            *self._work_lines(),
+        ]
 
     def _price_line(self) -> str:
         """Return the cost of the query and the kind of noise."""
@@ -364,8 +374,9 @@ class _Leaner(Quote):
         return self.level
 
 
-def _of_key(key: Key) -> str:
-    return f"{_some(len(key.listed), 'value')} of {key.name}"
+def _of_factor(factor: KeyTuples, plan: Plan) -> str:
+    names = [plan.keys[place].name for place in factor.places]
+    return f"{_some(factor.size, 'value' if len(names) == 1 else 'combination')} of {listed(names)}"
 
 
 def _some(count: int, noun: str) -> str:

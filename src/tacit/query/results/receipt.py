@@ -78,9 +78,22 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
         "reach": table.reach,
         "groups_a_unit_can_reach": plan.groups,
         "public_keys": {key.name: [_key(value) for value in key.values] for key in plan.keys if key.values is not None},
+        **_public_tuples(plan),
         "noise": price.why,
         **({} if price.choice is None else {"groups": _groups(price, price.choice)}),
     }
+
+
+def _public_tuples(plan: Plan) -> dict[str, object]:
+    """Return the listed combinations of keys, by their names; nothing if all keys are listed alone."""
+    tuples = [
+        {
+            "keys": [plan.keys[place].name for place in each.places],
+            "values": [list(map(_key, row)) for row in each.rows()],
+        }
+        for each in plan.tuples
+    ]
+    return {"public_tuples": tuples} if tuples else {}
 
 
 def _key(value: Value) -> str | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
-from itertools import product
-from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,8 +12,9 @@ import numpy as np
 
 from tacit import plots
 from tacit.arrays import Floats, Ints
-from tacit.errors import InternalError, TacitError
+from tacit.errors import InternalError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.plots.answers import Caption
 from tacit.query.aggregates import estimates
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
 from tacit.query.aggregates.mode import mode_notes
@@ -26,27 +25,29 @@ from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
 from tacit.query.histograms import Histograms, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Order, Output, Plan
+from tacit.query.plan import Aggregate, Ask, Bundle, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
+from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.intervals import interval, no_interval_note, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
 from tacit.query.results.receipt import receipt
-from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text, group_label
+from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text
 from tacit.query.results.resolution import MeasureIntegers, noise_inputs
 from tacit.query.results.size_note import cell_notes
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from tacit.plots.answers import AnswerChart
 
 _MOST_NAMES = 8
 _AT_ONCE = 2**22
@@ -194,42 +195,24 @@ class Release:
         """The guarantee and the noise as JSON, so that another person can recompute the guarantee."""
         return receipt(self.plan, self.price, self.context)
 
-    def plot(self, confidence: float | None = None) -> alt.FacetChart:
-        """Draw every noisy value with its interval; this requires the extra `tacit[plot]`."""
+    def plot(self, confidence: float | None = None, *, theme: str = "light") -> AnswerChart:
+        """Draw the noisy values with their intervals, in the form that fits the groups; see `results.chart`.
+
+        This requires the extra `tacit[plot]`. The theme is "light" or "dark".
+        """
         confidence = self.confidence if confidence is None else read_confidence(confidence)
-        bars = [
-            (name, self._label(cell), float(value), ends)
-            for name, output in self.plan.outputs
-            for cell in self.cells
-            if (ends := self._interval(output, cell, confidence)) is not None
-            and isinstance(value := self._value(output, cell), (int, float))
-        ]
-        bars += [
-            (column.name, self._label(cell), float(value), ends)
-            for column in self.cut_columns(confidence)
-            for cell, value, ends in zip(self.cells, column.values, column.ends or (), strict=False)
-            if ends is not None and isinstance(value, (int, float))
-        ]
-        if not any(isfinite(value) and isfinite(ends[1] - ends[0]) for *_, value, ends in bars):
-            raise TacitError(
-                "The answer has no row with a number and a finite interval, so there is no chart.",
-                hint="The answer is not lost: print it, or use .rows().",
-            )
-        return plots.estimates(
-            [name for name, *_ in bars],
-            [label for _, label, *_ in bars],
-            [value for *_, value, _ in bars],
-            [ends for *_, ends in bars],
+        dark = read_theme(theme) == "dark"
+        caption = Caption(
+            title=chart_title(self.plan),
+            cost=spell(self.cost),
             confidence=confidence,
             note=interval_note(self.plan, self.found_groups, confidence),
-            caption=[*choice_notes(self.context), *not_counted(self.plan), *cut_notes(self.plan)],
+            lines=[*choice_notes(self.context), *not_counted(self.plan), *cut_notes(self.plan)],
             warnings=self.warnings,
         )
-
-    def _label(self, cell: Cell) -> str:
-        return group_label(
-            [self._value(output, cell) for _, output in self.plan.outputs if isinstance(output, Grouped)]
-        )
+        shown = chart_columns(self.plan, self.columns(confidence), self.cut_columns(confidence))
+        chart = draw(shown, caption)
+        return plots.darkened(chart) if dark else chart
 
     def __str__(self) -> str:
         """Return the answer with its intervals, and what its limits leave out."""
@@ -263,7 +246,7 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
         context: facts for the receipt.
     """
     noisy = _noisy(plan, price, exact, plan.measured_cells)
-    groups = enumerate(product(*(key.listed for key in plan.keys)))
+    groups = enumerate(plan.listed_groups())
     if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
         return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
@@ -273,7 +256,7 @@ def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Ce
     """Return the cells of consistent tables, one for each aggregate, from the noisy integers of their margins."""
     columns = [_fitted_cells(plan, price, aggregate, noisy) for aggregate in plan.aggregates]
     last = {aggregate.bundles[-1]: column for aggregate, column in zip(plan.aggregates, columns, strict=True)}
-    groups = [*product(*(key.listed for key in plan.keys)), *([(None,) * len(plan.keys)] if plan.rest else [])]
+    groups = [*plan.listed_groups(), *([(None,) * len(plan.keys)] if plan.rest else [])]
     cells: list[Cell] = []
     for index, keys in enumerate(groups):
         released = [

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tacit.query.expressions import columns
 from tacit.query.formatting import listed
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Plan
 from tacit.query.pricing.public_size import could_use_size, has_public_size
 from tacit.query.results.table import format_value
@@ -41,6 +42,7 @@ def cell_notes(plan: Plan) -> list[str]:
         return []
     defaults = [_default(key) for key in plan.keys if key.default is not None and _can_differ(key)]
     notes = [f"A row with another value {listed(defaults)}."] if defaults else []
+    notes += [_default_tuple(each, plan) for each in plan.tuples if each.default is not None]
     if plan.rest:
         notes.append("The last row, whose keys are NULL, counts the rows in no other row.")
     return [visible(note) for note in notes]
@@ -54,6 +56,12 @@ def _can_differ(key: Key) -> bool:
 
 def _default(key: Key) -> str:
     return f"of {key.name} counts under {format_value(key.listed[key.default or 0])}"
+
+
+def _default_tuple(tuples: KeyTuples, plan: Plan) -> str:
+    names = listed([plan.keys[place].name for place in tuples.places])
+    values = ", ".join(format_value(values[tuples.default or 0]) for values in tuples.columns)
+    return f"A row with another combination of {names} counts under ({values})."
 
 
 def unused_notes(plan: Plan, reads_every_row: Callable[[], bool]) -> list[str]:

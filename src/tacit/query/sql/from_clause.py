@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from sys import float_info
 
@@ -21,6 +22,7 @@ from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refusals import refused, refused_table_function, unknown_table
 from tacit.query.sql.join_clauses import join_scopes
 from tacit.query.sql.names import default_name, resolve
+from tacit.query.sql.public_subqueries import public_condition
 from tacit.query.sql.row_expressions import is_aggregate
 from tacit.query.sql.scope import Scope, VisibleColumn
 from tacit.query.sql.typed_expressions import TypedExpression, call, condition, constant, typed_column
@@ -41,6 +43,15 @@ Scopes = Mapping[str, Scope]
 
 def read_from(select: exp.Select, tables: Scopes) -> Scope:
     """Return the scope of a SELECT, including its WHERE."""
+    scope = _read_source(select, tables)
+    where = select.args.get("where")
+    if where is None:
+        return scope
+    return replace(scope, where=(*scope.where, condition(scope.raw(where.this), "WHERE")))
+
+
+def _read_source(select: exp.Select, tables: Scopes) -> Scope:
+    """Return the scope of a SELECT from WITH and FROM, without its WHERE."""
     known, names = dict(tables), list[str]()
     common = select.args.get("with_")
     for cte in [] if common is None else common.expressions:
@@ -52,10 +63,8 @@ def read_from(select: exp.Select, tables: Scopes) -> Scope:
     scope = _read_item(origin.this, known)
     for join in select.args.get("joins") or ():
         scope = join_scopes(scope, _read_item(join.this, known), join)
-    where = select.args.get("where")
-    if where is None:
-        return scope
-    return replace(scope, where=(*scope.where, condition(scope.raw(where.this), "WHERE")))
+    subqueries = partial(public_condition, read_source=partial(_read_source, tables=known))
+    return replace(scope, subqueries=subqueries)
 
 
 def _add_cte(cte: exp.Expr, known: Scopes, earlier: Sequence[str]) -> dict[str, Scope]:

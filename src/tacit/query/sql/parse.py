@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidError, RefusedError, show, show_name
 from tacit.query.expressions import Expression, Value, columns
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Order, Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused
@@ -18,6 +19,7 @@ from tacit.query.sql.key_values import domain, own_column
 from tacit.query.sql.mode_calls import mode_names
 from tacit.query.sql.mode_calls import squeezed as _squeeze
 from tacit.query.sql.names import default_name, resolve, to_sql, unique_names
+from tacit.query.sql.public_relations import with_tuples
 from tacit.query.sql.row_expressions import check_call_name, is_aggregate
 from tacit.query.sql.row_work import check_row_work
 from tacit.query.sql.scope import Scope
@@ -58,7 +60,8 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) 
         reason = f"The table {show_name(scope.table.name)} is public, so its answers need no noise"
         raise refused(reason, "Read it directly, or join a private table with it.")
     _check_not_rows(select)
-    builder = OutputBuilder(scope, _keys(select, scope, key_lists), key_lists)
+    keys, tuples = _keys(select, scope, key_lists)
+    builder = OutputBuilder(scope, keys, key_lists)
     terms = _items(select, builder)
     names = unique_names(_check_printable(item_name(item, scope)) for item in select.expressions)
     having, order = _having(select, builder, terms), _order(select, builder, terms)
@@ -78,7 +81,9 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) 
         limit=_row_count(select, "limit"),
         offset=_row_count(select, "offset") or 0,
         joins=scope.joins,
+        tuples=tuples,
     )
+    _check_cells(plan)
     check_row_work(plan)
     return plan
 
@@ -103,7 +108,8 @@ def _check_not_rows(select: exp.Select) -> None:
         raise refused("The query selects rows, which are never released", hint)
 
 
-def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> list[Key]:
+def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> tuple[list[Key], tuple[KeyTuples, ...]]:
+    """Return the keys of GROUP BY, and the tuples of keys that are listed together."""
     group = select.args.get("group")
     items: dict[Expression, tuple[str, Sequence[Value] | None]] = {}
     used: set[str] = set()
@@ -123,9 +129,9 @@ def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> list[Key]:
         Key(name=name, expression=expression, values=_key_values(expression, name, scope, listed))
         for expression, (name, listed) in items.items()
     ]
+    keys, tuples = with_tuples(keys, [listed is not None for _, listed in items.values()], scope)
     _check_not_shadowed(keys, select, scope)
-    _check_cells(keys)
-    return keys
+    return keys, tuples
 
 
 def _key_values(
@@ -151,8 +157,8 @@ def _check_not_shadowed(keys: Sequence[Key], select: exp.Select, scope: Scope) -
             raise refused(reason, hint)
 
 
-def _check_cells(keys: Sequence[Key]) -> None:
-    cells = prod(len(key.values) for key in keys if key.values is not None)
+def _check_cells(plan: Plan) -> None:
+    cells = prod(factor.size for factor in plan.factors)
     if cells > _MOST_CELLS:
         hint = "Group by fewer columns or in larger bins."
         raise refused(f"The groups have {cells:,} combinations; the limit is {_MOST_CELLS:,}", hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -14,13 +14,15 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
 from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
+from tacit.query.sql.public_relations import determined
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
-from tacit.query.sql.typed_expressions import TypedExpression, as_number, typed_column
+from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, typed_column
 
 Aliases = Mapping[str, TypedExpression]
 """The columns of the answer by their aliases."""
@@ -81,9 +83,36 @@ class OutputBuilder:
                 return self._released(Grouped(index, expression.kind))
         return None
 
-    def _released(self, output: Noisy | Grouped) -> TypedExpression:
+    def _public(self, node: exp.Expr) -> TypedExpression | None:
+        """Return an aggregate of equal public values that the keys determine; None if it must be measured.
+
+        In a group, a key has one value, and so has a public expression that the keys determine.
+        """
+        value = None if type(node) not in _OF_EQUAL_VALUES else node.this
+        if value is None or isinstance(value, (exp.Distinct, exp.Star)) or not _is_row_value(value):
+            return None
+        term = as_number(self.scope.raw(value), "avg" if isinstance(node, exp.Avg) else "any_value")
+        if term.kind not in ("integer", "real") and not isinstance(node, exp.AnyValue):
+            return None
+        key = self._key(value)
+        found = None if key is not None else determined(term.expression, self.keys, self.scope)
+        if found is not None:
+            sql = to_sql(node, lower=True)
+            output = Determined(
+                sql=sql, places=found.places, rows=found.rows, values=found.values, kind=term.expression.kind
+            )
+            key = self._released(output)
+        if key is None and isinstance(node, exp.AnyValue):
+            raise refused(
+                "any_value is supported only for keys and for columns of public tables that the keys determine",
+                "Group by the column, or use min, max or avg of it.",
+            )
+        return key if key is None or not isinstance(node, exp.Avg) else coerce(key, "real")
+
+    def _released(self, output: Noisy | Grouped | Determined) -> TypedExpression:
         """Return a released value as a column with a name that no table has."""
-        stand_in = Column(f"\0{type(output).__name__} {output.place}", output.kind)
+        place = output.sql if isinstance(output, Determined) else output.place
+        stand_in = Column(f"\0{type(output).__name__} {place}", output.kind)
         self._outputs[stand_in] = output
         return typed_column(stand_in, released=True)
 
@@ -113,6 +142,12 @@ class OutputBuilder:
         return self._measured(node, mode_ask(value.expression, values))
 
     def _aggregate(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate: a public value if the keys determine it, else one that is measured."""
+        public = self._public(node)
+        return self._private(node) if public is None else public
+
+    def _private(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate that is measured."""
         if is_mode_call(node):
             return self._mode(node)
         quantile = _read_quantile(node)
@@ -213,6 +248,12 @@ class OutputBuilder:
         return bundles, tuple(Aggregate(ask=ask, bundles=bundle, sql=sql) for (ask, sql), bundle in pairs)
 
 
+def _is_row_value(value: exp.Expr) -> bool:
+    """Return whether a node is computed from columns of one row."""
+    parts = list(value.walk())
+    return any(isinstance(part, exp.Column) for part in parts) and not any(map(is_aggregate, parts))
+
+
 def _check_not_nested(argument: exp.Expr) -> None:
     if any(is_aggregate(part) for part in argument.walk()):
         raise refused("An aggregate inside an aggregate is not supported")
@@ -238,6 +279,9 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.CovarSamp: "covar_samp",
     exp.Corr: "corr",
 }
+_OF_EQUAL_VALUES = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
+"""Aggregates that are v if every value is v."""
+
 _TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
 
@@ -360,6 +404,8 @@ def _as_real(output: Output) -> Output:
             return Noisy(place, "real")
         case Grouped(place=place):
             return Grouped(place, "real")
+        case Determined():
+            return replace(output, kind="real")
         case Constantly(value=value):
             return Constantly(value, "real")
         case Computed(function=function, arguments=arguments):
