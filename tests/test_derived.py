@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from sqlglot import parse_one
 
 import tacit as tc
 from tacit.database import Database
+from tacit.deriving import _enlarged
 from tacit.engines.duckdb import sandbox
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import InvalidError, RefusedError
+from tacit.guarantees.filters import Spent
 from tacit.ledger.sql_ledger import SqlLedger
+from tacit.query.pricing.joint_price import JointPrice
+from tacit.query.pricing.price import Cost, Price
 from tacit.query.results.derived_intervals import separate_intervals
 from tacit.query.results.derived_release import DerivedRelease
 from tacit.query.results.noise_draws import draws, seeded
@@ -168,6 +173,20 @@ def test_with_a_delta_many_aggregates_compose_within_the_cost() -> None:
         assert sum(each.cost.epsilon for each in plan.inner) > 0.55  # type: ignore[misc, union-attr]  # as above
         db.sql(counts(12), epsilon=0.5, delta=1e-4)
         assert db.spent.epsilon <= 0.5  # type: ignore[union-attr]  # a budget in ε
+
+
+@pytest.mark.parametrize("power", [0.5, 1, 2])
+def test_parts_are_enlarged_only_while_their_joint_price_is_within_the_cost(power: float) -> None:
+    """The joint price of two plans as a function of their parts, here the factor to some power times 0.4."""
+
+    def priced(factor: Fraction) -> tuple[list[Price], JointPrice]:
+        loss = Fraction(repr(0.4 * float(factor) ** power))
+        spent = Spent(currency="basic", loss=loss, delta=Fraction(0))
+        return [], JointPrice(events=(), together=spent, apart=spent)
+
+    _, joint = _enlarged(priced(Fraction(1)), priced, Cost(epsilon=1), 4)
+    best = min(0.4 * 4**power, 1)
+    assert 0.9 * best <= joint.together.loss <= 1
 
 
 def test_a_budget_in_rho_is_split() -> None:

@@ -157,6 +157,17 @@ def test_types_that_an_answer_cannot_have_are_errors(sandbox: Sandbox) -> None:
             sandbox.run(f"SELECT {item} AS x FROM t")
 
 
+def test_a_result_that_is_too_large_is_an_error(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxError):
+        sandbox.run("SELECT repeat('x', 100000000) AS x FROM t")
+
+
+def test_a_process_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(SandboxError, match="could not be started"):
+        Sandbox()
+
+
 def test_draws_are_the_results_of_each_table(sandbox: Sandbox) -> None:
     drawn = OuterTable("t", (("g", "text"), ("n", "integer")), (["a", "b"] * 3, [1, 3, 2, 2, 0, 5]), [0, 0, 1, 1, 2, 2])
     expected = [[("a", 0.25), ("b", 0.75)], [("a", 0.5), ("b", 0.5)], [("a", 0.0), ("b", 1.0)]]

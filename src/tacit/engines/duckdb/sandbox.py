@@ -12,6 +12,7 @@ forever or needs too much memory. So it runs in `sandbox_worker`, which this mod
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,10 +40,13 @@ _CPU_SECONDS = 600
 _GRACE = 2.0
 _START = 30.0
 _MOST_INTEGER = 2**63 - 1
+_NEEDED = ("SYSTEMROOT",) if sys.platform == "win32" else ()
+"""The environment variables without which Python does not start."""
 _WORKER = Path(__file__).with_name("sandbox_worker.py")
 _REASONS = {
     "time": f"it took more than {SECONDS:g} seconds",
     "memory": f"it needed more than {_MEGABYTES} MB of memory",
+    "size": "its result is too large",
     "rows": f"it has more than {MOST_ROWS:,} rows",
 }
 
@@ -56,19 +60,7 @@ class Sandbox:
 
     def __init__(self) -> None:
         """Start the process, without environment variables."""
-        found = find_spec("duckdb")
-        packages = str(Path(found.origin).parents[1]) if found is not None and found.origin else ""
-        command = [sys.executable, "-I", str(_WORKER), packages, str(_MEGABYTES), str(_CPU_SECONDS)]
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter and our own file
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-            text=True,
-            encoding="utf-8",
-            close_fds=True,
-        )
+        self._process = _started()
         self._replies: Queue[str] = Queue()
         Thread(target=_read_lines, args=(self._process, self._replies), daemon=True).start()
         self._end = finalize(self, _end, self._process)
@@ -158,6 +150,26 @@ class SharedSandbox:
             if self._sandbox is not None:
                 self._sandbox.close()
             self._sandbox = None
+
+
+def _started() -> subprocess.Popen[str]:
+    """Start the worker, or raise SandboxError."""
+    found = find_spec("duckdb")
+    packages = str(Path(found.origin).parents[1]) if found is not None and found.origin else ""
+    command = [sys.executable or "python", "-I", str(_WORKER), packages, str(_MEGABYTES), str(_CPU_SECONDS)]
+    try:
+        return subprocess.Popen(  # noqa: S603 - this interpreter and our own file
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+            text=True,
+            encoding="utf-8",
+            close_fds=True,
+        )
+    except OSError:
+        raise SandboxError("its process could not be started") from None
 
 
 def _read_lines(process: subprocess.Popen[str], replies: Queue[str]) -> None:

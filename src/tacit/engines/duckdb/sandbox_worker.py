@@ -38,6 +38,7 @@ _KINDS = {
     "NULL": "text",
     '"NULL"': "text",
 }
+_MOST_CHARACTERS = 2**26
 _NULL_FOR_ZERO = ("SET error_on_division_by_zero = false", "SET ieee_floating_point_ops = false")
 """x / 0 is NULL, as in every answer of tacit. The settings depend on the version of DuckDB."""
 _SETTINGS = (
@@ -238,8 +239,17 @@ def serve(memory: str) -> None:
                 reply = database.draws(request["sql"], count=request["count"], **limits)
         except Exception as error:  # noqa: BLE001 - the reply says what failed
             reply = {"error": _reason(error)}
-        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.write(_line(reply))
         sys.stdout.flush()
+
+
+def _line(reply: dict[str, Any]) -> str:
+    """Return a reply as one line; one that is too long becomes an error."""
+    try:
+        text = json.dumps(reply)
+    except MemoryError:
+        text = ""
+    return (text if 0 < len(text) <= _MOST_CHARACTERS else json.dumps({"error": "size"})) + "\n"
 
 
 if __name__ == "__main__":
