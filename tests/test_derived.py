@@ -154,6 +154,16 @@ def test_aggregates_of_disjoint_rows_are_priced_as_one() -> None:
         assert [each.cost for each in plan.inner] == [tc.PureDP(epsilon=1)] * 2
 
 
+def test_disjoint_rows_that_are_read_in_several_states_are_charged_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that changes between two reads could be in both answers."""
+    monkeypatch.setattr(DuckDBEngine, "keeps_state", False)
+    with opened(10) as db:
+        parts = [f"SELECT count(*) AS n FROM visits WHERE cost {sign} 50" for sign in ("<", ">=")]
+        plan = db.plan(" UNION ALL ".join(parts), epsilon=1)
+        assert isinstance(plan, DerivedQuote)
+        assert [each.cost for each in plan.inner] == [tc.PureDP(epsilon=0.5)] * 2
+
+
 def counts(number: int) -> str:
     return " UNION ALL ".join(f"SELECT {i} AS k, count(*) AS n FROM visits WHERE cost <> {i}" for i in range(number))
 

@@ -138,6 +138,7 @@ def _priced(session: Session, plans: Sequence[Plan], cost: Cost) -> tuple[list[P
     session.check_currency(cost)
     charged = [plan for plan in plans if not is_free(plan)]
     count = max(len(charged), 1)
+    states = [session.engine_of(plan).keeps_state for plan in plans]
 
     def priced(factor: Fraction) -> tuple[list[Price], JointPrice]:
         part = _part(cost, factor / count, count)
@@ -145,7 +146,8 @@ def _priced(session: Session, plans: Sequence[Plan], cost: Cost) -> tuple[list[P
         for each in prices:
             session.check_delta(each.guarantee)
         delta = Fraction(0) if cost.delta is None else to_fraction(cost.delta, "delta")
-        return prices, joint_price(list(zip(plans, prices, strict=True)), session.ledger.budget, delta, _WORTH)
+        pairs = list(zip(plans, prices, strict=True))
+        return prices, joint_price(pairs, session.ledger.budget, delta, _WORTH, one_state=states)
 
     best = priced(Fraction(1))
     return best if count == 1 else _enlarged(best, priced, cost, count)
