@@ -16,6 +16,7 @@ from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
 from tacit.guarantees.exact import Number, to_fraction
 from tacit.guarantees.filters import Spent, limit
+from tacit.notebook import ShownAsLines
 from tacit.query.formatting import listed, spell
 from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of
 from tacit.query.results.release import Release
@@ -27,7 +28,7 @@ _WORTH = Fraction(9, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(ShownAsLines):
     """Queries that are charged together or not at all, and their cost as one plan.
 
     The price is computed from the queries and δ whenever such an object is created, also by `dataclasses.replace`. And
@@ -121,9 +122,7 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
             )
         if delta is not None:
             return Declared(quotes, to_fraction(delta, "delta", "a number from 0 to below 1"), Fraction(1), session)
-        spent = session.ledger.spent  # first, because reading it updates the budget
-        rest = limit(session.ledger.budget).delta - spent.delta
-        return Declared(quotes, max(rest, Fraction(0)), _WORTH, session)
+        return Declared(quotes, limit(session.left).delta, _WORTH, session)
 
 
 def _check_known(questions: Sequence[SessionQuote]) -> None:

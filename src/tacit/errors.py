@@ -6,6 +6,7 @@
     │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
+    │   ├── RowNotFoundError         an answer has no row of that number; also an IndexError
     │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
@@ -168,6 +169,10 @@ class MissingPackageError(InvalidError):
         self.package, self.extra = package, extra
         command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {shlex.quote(package)}"
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
+
+
+class RowNotFoundError(InvalidError, IndexError):
+    """An answer has no row of that number. Python's protocol for sequences expects an IndexError."""
 
 
 class TableNotFoundError(InvalidError):

@@ -39,6 +39,7 @@ from tacit.guarantees.prices import PRICED_EVENTS, PRICES
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP
 from tacit.ledger import ANSWERED, Request, check_name
 from tacit.ledger.records import budget_like
+from tacit.notebook import ShownAsLines
 from tacit.query.formatting import amounts, spell
 from tacit.query.pricing.price import whole_event
 from tacit.safe_text import visible
@@ -50,7 +51,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideRelease:
+class OutsideRelease(ShownAsLines):
     """A charge for a release outside SQL: its note, its events, its cost, and its receipt."""
 
     note: str

@@ -35,7 +35,8 @@ from tacit.errors import (
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
+from tacit.ledger.state import check_admission
 from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
 from tacit.query.aggregates.measure_sharing import without_sharing
@@ -285,11 +286,11 @@ class Session:
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
         with unspent():
-            admit_all(self.ledger.spent, self.ledger.budget, quote.price.events)
-            analyst_limit = self.ledger.limit_of(self._analyst)
-            if analyst_limit is not None:
-                spent = self.ledger.spent_by(self._analyst)
-                admit_all(spent, analyst_limit, quote.price.events, "query, for this analyst,")
+            own_limit = self.ledger.limit_of(self._analyst)
+            check_admission(self._analyst, own_limit)
+            nothing = replace(self.ledger.spent, loss=Fraction(0), delta=Fraction(0))
+            what = "query" if own_limit is None else "query, for this analyst,"
+            admit_all(nothing, self.left, quote.price.events, what)
 
     # --- charges and releases -------------------------------------------------------------------------------------
 
@@ -367,6 +368,11 @@ class Session:
         return answers
 
     @property
+    def left(self) -> Budget:
+        """The amount that this analyst has left, of the budget and of the analyst's limit."""
+        return history.left(self.ledger, self._analyst)
+
+    @property
     def analyst(self) -> str:
         """The name of the analyst; empty without one."""
         return self._analyst
@@ -405,6 +411,7 @@ class Session:
 
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
+        check_admission(self._analyst, self.ledger.limit_of(self._analyst))
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             return recorded
@@ -505,8 +512,7 @@ class Session:
 
     def _too_dear(self, quote: Quote, refusal: BudgetError) -> BudgetError:
         """Return the error for an `error=` that costs too much, with the errors that the rest of the budget buys."""
-        spent, most = self.ledger.spent, limit(self.ledger.budget)
-        rest = most.loss - spent.loss
+        rest = limit(self.left).loss
         if rest <= 0 or isinstance(self.ledger.budget, ApproxZCDP):
             return refusal
         delta = quote.cost.delta if isinstance(quote.cost, ApproxDP) else None
@@ -523,29 +529,24 @@ class Session:
         """
         if count == 1:
             return None
-        ledger, analyst = self.ledger, self._analyst
-        totals: list[tuple[Spent, Budget | None, str]] = [
-            (ledger.spent, ledger.budget, ""),
-            (ledger.spent_by(analyst), ledger.limit_of(analyst), " for you"),
-        ]
-        for spent, budget, whose in totals:
-            parts = [] if budget is None else _shortages(cost, spent, limit(budget))
-            if parts:
-                return BudgetError(
-                    f"These {count} queries cost {' and '.join(parts)}{whose}.",
-                    hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
-                )
-        return None
+        parts = _shortages(cost, limit(self.left))
+        if not parts:
+            return None
+        whose = "" if self.ledger.limit_of(self._analyst) is None else " for you"
+        return BudgetError(
+            f"These {count} queries cost {' and '.join(parts)}{whose}.",
+            hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
+        )
 
 
-def _shortages(cost: Spent, spent: Spent, most: Spent) -> list[str]:
+def _shortages(cost: Spent, left: Spent) -> list[str]:
     """Return each amount that exceeds what is left of it."""
     symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
-    left = {part: max(getattr(most, part) - getattr(spent, part), Fraction(0)) for part in symbols}
     return [
-        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only {_digits(left[part], ROUND_FLOOR)} is left"
+        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only "
+        f"{_digits(getattr(left, part), ROUND_FLOOR)} is left"
         for part, symbol in symbols.items()
-        if getattr(cost, part) > left[part]
+        if getattr(cost, part) > getattr(left, part)
     ]
 
 

@@ -216,12 +216,12 @@ def test_a_changed_limit_is_named_when_it_is_accepted(folder: Path) -> None:
 def test_a_plan_says_what_is_left_for_the_analyst_and_in_all(folder: Path) -> None:
     ask(folder, "--analyst", "ann")
     planned = run(folder, "plan", "policy.toml", COUNT, "--epsilon", "0.4", "--analyst", "ann")
-    assert "Left for ann: ε = 0.3 of ε = 0.5. Left in all: ε = 0.8, δ = 1e-06 of ε = 1" in planned.stderr
+    assert "Left for ann: ε = 0.3, δ = 0 of ε = 0.5. Left in all: ε = 0.8, δ = 1e-06 of ε = 1" in planned.stderr
     assert "for this analyst, costs epsilon = 0.4 but only 0.3 is left" in planned.stderr
     declare(folder, "", analysts="[analysts.ann]\nepsilon = 0.1")
     ledger(folder, "accept")
     planned = run(folder, "plan", "policy.toml", COUNT, "--epsilon", "0.4", "--analyst", "ann")
-    assert "Left for ann: ε = 0 of ε = 0.1. Left in all: ε = 0.8" in planned.stderr
+    assert "Left for ann: ε = 0, δ = 0 of ε = 0.1. Left in all: ε = 0.8" in planned.stderr
 
 
 def test_a_question_is_free_the_second_time_under_one_version_of_the_data(folder: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_question_is_free_the_second_time_under_one_version_of_the_data(folder
     assert json.loads(first.stdout)["rows"] == json.loads(second.stdout)["rows"]
     assert json.loads(second.stdout)["left"]["epsilon"] == 0.8
     other = json.loads(ask(folder, "--json", "--analyst", "ann").stdout)
-    assert other["left"]["epsilon"] == 0.6
+    assert other["left"]["epsilon"] == 0.3  # of ann's own limit
     declare(folder, 'data_version = "two"')
     assert json.loads(ask(folder, "--json").stdout)["left"]["epsilon"] == 0.4  # what was spent stays spent
 

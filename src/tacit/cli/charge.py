@@ -130,20 +130,20 @@ def describe_left(db: Database, analyst: str, *, planned: bool = False) -> str:
     """
     if is_temporary(db) and not planned:
         return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to record it.'
-    total = f"{spell(db.left)} of {spell(db.ledger.budget)}."
+    total = f"{spell(history.left(db.ledger))} of {spell(db.ledger.budget)}."
     limit = db.ledger.limit_of(analyst)
     if limit is None:
         return f"Left: {total}"
-    rest = history.left_of(limit, db.ledger.spent_by(analyst))
-    return f"Left for {analyst or '–'}: {spell(rest)} of {spell(limit)}. Left in all: {total}"
+    return f"Left for {analyst or '–'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
 
 
 def shortage_of(db: Database, quote: Quote) -> str | None:
-    """Return why the budget that is left is too small, or None if it suffices."""
+    """Return why the query will be refused: the budget is too small, or the analyst is not admitted; or None."""
     try:
         db.check(quote)
-    except BudgetError as error:
-        return f"{error.message} {error.hint}" if error.hint else error.message
+    except (BudgetError, RefusedError) as error:
+        reason = "The budget does not suffice: " if isinstance(error, BudgetError) else ""
+        return f"{reason}{error.message} {error.hint}" if error.hint else f"{reason}{error.message}"
     return None
 
 
@@ -153,7 +153,7 @@ def _ask(quote: Quote, db: Database, analyst: str) -> bool | None:
     say(describe_left(db, analyst))
     shortage = shortage_of(db, quote)
     if shortage is not None:
-        say(f"The budget does not suffice: {shortage}")
+        say(shortage)
     try:
         return stderr_console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except (KeyboardInterrupt, EOFError):

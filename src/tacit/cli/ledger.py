@@ -26,7 +26,7 @@ from tacit.ledger.backup import export, load
 from tacit.ledger.history import Charge
 from tacit.ledger.open_ledger import read_ledger, require_ledger
 from tacit.ledger.policies import RecordedPolicy, recorded_changes
-from tacit.ledger.records import Record, decode_budget
+from tacit.ledger.records import UNLISTED, Record, decode_budget
 from tacit.ledger.replay import verify
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
@@ -170,7 +170,8 @@ def _describe_budget(before: _Fields, after: _Fields) -> list[str]:
 
 
 def _describe_limit(before: _Fields, after: _Fields) -> list[str]:
-    return [f"limit of {after['analyst']} {_spell_limit(before.get('budget'))} → {_spell_limit(after['budget'])}"]
+    who = "unlisted analysts" if after["analyst"] == UNLISTED else after["analyst"]
+    return [f"limit of {who} {_spell_limit(before.get('budget'))} → {_spell_limit(after['budget'])}"]
 
 
 def _spell_limit(budget: object) -> str:

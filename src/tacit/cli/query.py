@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 from warnings import catch_warnings, filterwarnings
 
 from tacit import opening
@@ -37,6 +37,7 @@ from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.query.results.render import WARNING, AnswerColumn, text_rows
 from tacit.query.results.table import Table
+from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
@@ -47,6 +48,20 @@ _NO_LEDGER = (
 )
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
+
+
+class AnswerOptions(Protocol):
+    """A query or a table with its options: what it may cost, its plan, and its answer."""
+
+    @property
+    def cost(self) -> Cost:
+        """The cost that was given."""
+
+    def plan(self, db: Database) -> Quote:
+        """Return the plan."""
+
+    def release(self, db: Database) -> Release:
+        """Charge it and return its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +141,7 @@ def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
+def plan(access: Access, options: AnswerOptions, *, json: bool) -> None:
     """Print the cost, the expected error, and whether the budget suffices. Nothing private is read or spent."""
     db, exists = access.open_to_plan(json=json)
     with db:
@@ -141,12 +156,12 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
             say(_NO_LEDGER)
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
-            say(f"The budget does not suffice: {shortage}")
+            say(shortage)
         read = "No row was read" if quote.plan.size is None else "Only the public number n was read"
         say(f"{read}, and nothing was spent.")
 
 
-def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
+def query(access: Access, options: AnswerOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     files.check(access.policy)
 
@@ -157,7 +172,7 @@ def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bo
     return charged(access, options.plan, options.release, show, json=json, yes=yes)
 
 
-def _print_answer(answer: Release, options: QueryOptions, db: Database, *, json: bool) -> None:
+def _print_answer(answer: Release, options: AnswerOptions, db: Database, *, json: bool) -> None:
     if json:
         put_json({**answer_json(answer), **ledger_json(db, repeated=answer.repeated)})
         return
@@ -216,7 +231,7 @@ def _derived_json(answer: DerivedRelease) -> dict[str, object]:
 
 
 def _json_rows(table: Table) -> list[dict[str, object]]:
-    return [{name: _json_value(value) for name, value in row.items()} for row in table.dicts()]
+    return [{name: json_value(value) for name, value in row.items()} for row in table.dicts()]
 
 
 def _quote_json(quote: Quote) -> dict[str, object]:
@@ -273,8 +288,3 @@ def _cut_json(quote: Quote) -> dict[str, object] | None:
         "error_up_to_rows": quote.uncut_error,
         "error_at_once": {name: quote.error_at_once.get(name) for name in quote.uncut_error},
     }
-
-
-def _json_value(value: object) -> object:
-    """Return a value that JSON has, and any other, such as a date, as text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

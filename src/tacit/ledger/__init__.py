@@ -37,6 +37,7 @@ from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger.records import ANSWERED, FAILED, PENDING
+from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     from tacit.ledger import history
@@ -123,7 +124,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
+class LedgerEntry(ShownAsFields):
     """A charge: the query, its events, the time, and the outcome ("pending" until it has ended).
 
     `total` is the total spent after it; `since` is the number of the record with which that budget started.
@@ -180,7 +181,7 @@ class Ledger(Protocol):
         """Return the total that one analyst has spent."""
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return the limit of one analyst, if there is one."""
+        """Return the limit that applies to one analyst: their own, or that of all unlisted ones, if any."""
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""

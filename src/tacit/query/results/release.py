@@ -30,6 +30,7 @@ from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, conf
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
+from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.intervals import interval, no_interval_note, read_confidence
@@ -43,10 +44,6 @@ from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
     from tacit.plots.answers import AnswerChart
 
 _MOST_NAMES = 8
@@ -64,8 +61,8 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Release:
-    """A private answer: a table, its intervals, its cost and its receipt.
+class Release(AnswerTable):
+    """A private answer: a table, its intervals, its cost and its receipt. `AnswerTable` has the forms of the table.
 
     Everything in it is computed from noisy integers and public parameters.
     """
@@ -89,38 +86,6 @@ class Release:
 
     def _value(self, output: Output, cell: Cell) -> Value:
         return evaluate_output(output, cell.estimates, cell.keys)
-
-    def rows(self) -> list[tuple[Value, ...]]:
-        """Return the rows of the answer as tuples, in the order of the columns."""
-        return self.table.rows()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the answer as a polars frame."""
-        return self.table.to_polars()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the answer as a pandas frame."""
-        return self.table.to_pandas()
-
-    def to_arrow(self) -> pa.Table:
-        """Return the answer as an Arrow table."""
-        return self.table.to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the answer to any library that reads Arrow streams."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    def intervals(self, confidence: float | None = None) -> Table:
-        """Return the answer with the low and high end of every noisy value, each with this confidence.
-
-        They are for the statistic of the bounded data: values are clipped, and units contribute within the bounds of
-        the policy. Each interval holds separately; that all hold together is less likely. If HAVING or LIMIT chose
-        groups by noisy values, the intervals of a column hold together for all groups that could have been returned;
-        see `interval_note`. Intervals have possible values only: that of a count starts at 0 or above. Values are not
-        clipped, so they stay unbiased, and a value may be outside its interval. Without an argument the confidence is
-        that of the query.
-        """
-        return as_table(self.columns(confidence))
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
