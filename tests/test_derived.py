@@ -307,6 +307,10 @@ def test_other_confidences_and_conversions(db: Database) -> None:
     place = wide.names.index("share_low")
     assert all(w < n for w, n in zip(wide.columns[place], narrow.columns[place], strict=True))  # type: ignore[operator]  # numbers
     assert len(answer.to_pandas()) == len(answer.to_polars()) == answer.to_arrow().num_rows == 4
+    assert len(answer) == 4
+    assert sorted(answer["region"]) == REGIONS  # type: ignore[type-var]  # texts
+    assert "share_low" in answer.to_csv(intervals=True)
+    assert float(db.sql(T + "SELECT sum(n) AS total FROM t", epsilon=EXACT)) == 240
     assert "share" in answer._repr_html_()
     assert repr(answer).startswith("<Release: 4 rows of region, n, share, place;")
     assert answer.plot() is not None

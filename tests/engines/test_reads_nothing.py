@@ -219,7 +219,7 @@ def test_the_same_holds_for_a_durable_ledger_and_a_file_that_is_gone(tmp_path: P
         for sql in ANSWERED:
             db.plan(sql, epsilon=0.5)
         db.plan("SELECT note, count(*) FROM survey GROUP BY note", epsilon=0.5, keys=keys)
-        for sql, _ in REFUSED[::10]:
+        for sql in [sql for sql, _ in REFUSED if sql not in COMPUTATIONS][::10]:
             with pytest.raises((tc.RefusedError, tc.InvalidError)):
                 db.sql(sql, epsilon=0.5)
         with pytest.raises(tc.BudgetError):
