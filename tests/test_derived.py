@@ -199,6 +199,11 @@ def test_parts_are_enlarged_only_while_their_joint_price_is_within_the_cost(powe
     assert 0.9 * best <= joint.together.loss <= 1
 
 
+def test_a_budget_without_delta_is_not_charged_a_delta() -> None:
+    with opened(budget=tc.PureDP(epsilon=10)) as db, pytest.raises(InvalidError, match="no δ"):
+        db.sql(SHARES, epsilon=0.01, delta=1e-3)
+
+
 def test_a_budget_in_rho_is_split() -> None:
     with opened(budget=tc.ZCDP(rho=1)) as db:
         answer = db.sql(U + "SELECT region, n, s FROM t JOIN u USING (region)", rho=0.5)

@@ -72,6 +72,7 @@ def quote(session: Session, question: Question, outer: OuterQuery) -> DerivedQuo
     outline = _outline(session, outer, plans)
     names = _dry_run(session, outer, plans)
     whole = Plan(sql=outer.sql, table=plans[0].table, where=None, keys=(), bundles=(), aggregates=(), outputs=())
+    session.check_delta(_guarantee(joint))
     terms = Price(guarantee=_guarantee(joint), noise=(), shares=(), events=joint.events, why=_why(joint, len(inner)))
     return DerivedQuote(
         whole, terms, question.confidence, question.assume, session, question, inner, outer, outline, names
