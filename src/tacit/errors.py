@@ -366,6 +366,8 @@ def show(value: object) -> str:
         return f"{hidden(value)[:_LONGEST]!r} (text)"
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(end, _SCALARS) for end in value):  # noqa: PLR2004 - a pair
         return f"({', '.join(map(show, value))})"
+    if isinstance(value, type):
+        return f"the class {value.__name__[:_LONGEST]}"
     if value is None or isinstance(value, _SCALARS):
         try:
             text = repr(value)

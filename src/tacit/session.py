@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -32,6 +33,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
+from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -50,8 +52,9 @@ from tacit.query.policy import build as policy_build
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
+from tacit.query.pricing.public_size import could_be_free
 from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
-from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, check_has_totals, noise_a_row
 from tacit.query.pricing.solve import read_errors, solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
@@ -59,6 +62,7 @@ from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.outer_query import split
@@ -188,7 +192,8 @@ class Session:
         cost, confidence, assume = question.cost, question.confidence, question.assume
         if is_free(plan):
             return SessionQuote(plan, self._free(plan, cost), confidence, assume, self, question)
-        self.check_currency(cost)
+        self._check_cost(plan, cost)
+        assume = sizing.rows_of_all(self, plan) if assume is None else assume
         try:
             if cost.error is None:
                 terms = price(plan, cost)
@@ -197,13 +202,32 @@ class Session:
                 columns = quantile_columns(plan)
                 others = [with_draws(plan, columns, self._draws(question))] if columns else []
                 plan, terms = solve(
-                    plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp, others=others
+                    plan,
+                    cost,
+                    confidence=confidence,
+                    assume=assume,
+                    by_rho=self._is_zcdp,
+                    others=others,
+                    counted=partial(self._reads_every_row, plan),
                 )
         except TooMuchNoiseError as error:
             if plan.cap is not None:
                 error.add_hint("Or use a smaller measure_cut.")
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    def _reads_every_row(self, plan: Plan) -> bool:
+        """Return whether the engine of a plan reads all rows of its table, whatever their values."""
+        return self.engine_of(plan).reads_every_row(plan.table.name)
+
+    def _check_cost(self, plan: Plan, cost: Cost) -> None:
+        """Check the cost of a plan; if it is missing, say why a plan of a public size is not free."""
+        try:
+            self.check_currency(cost)
+        except InvalidError as error:
+            if could_be_free(plan) and not self._reads_every_row(plan):
+                error.add_hint(NOT_COUNTED)
+            raise
 
     def _free(self, plan: Plan, cost: Cost) -> Price:
         """Return the price of a plan without noise; a cost or an error may be given, and must be valid."""
@@ -233,6 +257,7 @@ class Session:
                     argument="question",
                     hint="No limit is needed.",
                 )
+            check_has_totals(plan)
             self.check_currency(question.cost)
             sizes = shown_plan(plan)
             terms = price(sizes, question.cost)
@@ -286,11 +311,14 @@ class Session:
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
         with unspent():
-            own_limit = self.ledger.limit_of(self._analyst)
-            check_admission(self._analyst, own_limit)
-            nothing = replace(self.ledger.spent, loss=Fraction(0), delta=Fraction(0))
-            what = "query" if own_limit is None else "query, for this analyst,"
-            admit_all(nothing, self.left, quote.price.events, what)
+            self.check_events(quote.price.events, "query")
+
+    def check_events(self, events: Sequence[Event], what: str) -> None:
+        """Raise BudgetError if events cost more than is left now; `what` names them in its message."""
+        own_limit = self.ledger.limit_of(self._analyst)
+        check_admission(self._analyst, own_limit)
+        nothing = replace(self.ledger.spent, loss=Fraction(0), delta=Fraction(0))
+        admit_all(nothing, self.left, events, what if own_limit is None else f"{what}, for this analyst,")
 
     # --- charges and releases -------------------------------------------------------------------------------------
 
@@ -355,11 +383,15 @@ class Session:
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
                 raise self._joint_shortage(joint.together, len(again)) or refusal from None
-        disjoint = {"disjoint": [[index + 1 for index in family] for family in joint.families]}
+        disjoint = {
+            "queries": [quote.plan.sql for quote in again],
+            "disjoint": [[index + 1 for index in family] for family in joint.families],
+        }
         more = {
             "declared_plan": {
                 "questions": len(again),
                 "promise": amounts(joint.guarantee),
+                "charged": [to_json(event) for event in joint.events],
                 **(disjoint if joint.families else {}),
             }
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
 
@@ -182,14 +183,25 @@ def _edges(column: str, bins: object, target: VerbTarget) -> list[float]:
             )
         if bins < 1:
             raise bad_value("bins", bins, "edges, or a number of bins ≥ 1")
-        width = (bounds[1] - bounds[0]) / bins
-        return [float(bounds[0] + index * width) for index in range(bins + 1)]
+        return _even_edges(bounds[0], bounds[1], bins)
     edges = list(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else []
     finite = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) and isfinite(edge) for edge in edges)
     if len(edges) < 2 or not finite or any(a >= b for a, b in pairwise(edges)):  # noqa: PLR2004 - a bin has two
         value = f"[{', '.join(map(show, edges[:12]))}]" if edges else show(bins)
         raise InvalidError(f"bins must be at least two finite edges in increasing order, not {value}.", argument="bins")
     return edges
+
+
+def _even_edges(low: Fraction, high: Fraction, bins: int) -> list[float]:
+    """Return edges of bins of nearly equal width; those between the bounds have six digits, so that labels are short.
+
+    >>> _even_edges(Fraction(0), Fraction(400_000), 3)
+    [0.0, 133333.0, 266667.0, 400000.0]
+    """
+    width = (high - low) / bins
+    exact = [float(low + index * width) for index in range(bins + 1)]
+    short = [exact[0], *(float(f"{edge:.6g}") for edge in exact[1:-1]), exact[-1]]
+    return short if all(a < b for a, b in pairwise(short)) else exact
 
 
 def _labels(edges: Sequence[float]) -> list[str]:

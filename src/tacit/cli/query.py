@@ -11,6 +11,7 @@ from warnings import catch_warnings, filterwarnings
 from tacit import opening
 from tacit.cli import answer_files, output_files
 from tacit.cli.charge import (
+    NO_LEDGER,
     Access,
     announce_spark,
     charged,
@@ -32,6 +33,7 @@ from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
 from tacit.query.results.cost_shares import shares_json
 from tacit.query.results.derived_release import FAILED, DerivedRelease
+from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import NOT_FOUND, cut_notes, not_counted
 from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
@@ -41,11 +43,6 @@ from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
-
-_NO_LEDGER = (
-    "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
-    "its spending is not counted here."
-)
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
@@ -153,11 +150,13 @@ def plan(access: Access, options: AnswerOptions, *, json: bool) -> None:
             return
         put(str(quote))
         if not exists:
-            say(_NO_LEDGER)
+            say(NO_LEDGER)
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
             say(shortage)
-        read = "No row was read" if quote.plan.size is None else "Only the public number n was read"
+        assumed = quote.question.assume if isinstance(quote, SessionQuote) else quote.assume
+        unread = quote.plan.size is None and quote.assume == assumed
+        read = "No row was read" if unread else "Only the public number n was read"
         say(f"{read}, and nothing was spent.")
 
 
@@ -211,9 +210,10 @@ def answer_json(answer: Release) -> dict[str, object]:
         "question": answer.plan.sql,
         "cost": amounts(answer.cost),
         "confidence": answer.confidence,
-        "intervals": answer_meaning(answer.plan, answer.found_groups),
+        "intervals": without_intervals(answer.plan, answer_meaning(answer.plan, answer.found_groups)),
         "rows": _json_rows(answer.intervals()),
         "warnings": answer.warnings,
+        "notes": answer.notes,
         "not_counted": " ".join(not_counted(answer.plan)) or None,
         "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
         "receipt": answer.receipt,
@@ -241,9 +241,9 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "noise": quote.why,
         "confidence": quote.confidence,
         "shares": shares_json(quote.shares, quote.price),
-        "error": quote.error | dict.fromkeys(quote.unknown),
+        "error": quote.error | dict.fromkeys(quote.unknown) | _shortfalls(quote),
         "error_without_hidden": quote.error_without_hidden,
-        "intervals": meaning(quote.plan),
+        "intervals": without_intervals(quote.plan, meaning(quote.plan)),
         "assume": quote.assume,
         "limits": _limits_json(quote),
         "bounds": _bounds_json(quote),
@@ -263,6 +263,11 @@ def _derived_quote_json(quote: DerivedQuote) -> dict[str, object]:
         "columns": quote.methods,
         "released": [{"name": each.label, **_quote_json(part)} for each, part in inner],
     }
+
+
+def _shortfalls(quote: Quote) -> dict[str, object]:
+    """Return by how many rows each drawn category may be short of the most frequent one."""
+    return {name: {"rows_below_the_most_frequent_value": rows} for name, rows in quote.shortfall.items()}
 
 
 def _limits_json(quote: Quote) -> dict[str, object]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERED",
     "FAILED",
+    "OUTSIDE",
     "PENDING",
     "Ledger",
     "LedgerEntry",
@@ -58,8 +59,12 @@ __all__ = [
     "export",
     "history",
     "load",
+    "shown_outcome",
     "verify",
 ]
+
+OUTSIDE = "Outside SQL: "
+"""The first words of the question of a charge for a release outside SQL."""
 
 _LONGEST = 200
 _LAZY = {"export": "backup", "load": "backup", "verify": "replay"}
@@ -76,11 +81,12 @@ def __getattr__(name: str) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:
-    """The public number of rows or units of a table under a declared version of the data."""
+    """The public number of rows, or of other units (`noun`), of a table under a declared version of the data."""
 
     version: str
     table: str
     size: int
+    noun: str = "rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +219,11 @@ def check_name(name: object, argument: str) -> str:
     return name
 
 
+def shown_outcome(entry: LedgerEntry) -> str:
+    """Return the outcome of a charge; a release outside SQL is charged, and tacit does not answer it."""
+    return "charged" if entry.outcome == ANSWERED and entry.question.startswith(OUTSIDE) else entry.outcome
+
+
 def described(entry: LedgerEntry) -> Mapping[str, object]:
     """Return the public fields of an entry, which hold no value of the data."""
     return {
@@ -220,5 +231,5 @@ def described(entry: LedgerEntry) -> Mapping[str, object]:
         "time": entry.time,
         "analyst": entry.analyst,
         "question": entry.question,
-        "outcome": entry.outcome,
+        "outcome": shown_outcome(entry),
     }

@@ -265,7 +265,7 @@ def recorded_size(version: str, table: str, tables: Tables) -> int | None:
 def other_size(now: TableSize, recorded: int) -> RefusedError:
     """Return the refusal of a table whose public size changed under one version of the data."""
     return RefusedError(
-        f"Table {show_name(now.table)} has {now.size:,} rows or units, but it had {recorded:,} when data version "
+        f"Table {show_name(now.table)} has {now.size:,} {now.noun}, but it had {recorded:,} when data version "
         f"{show_name(now.version)} was queried before.",
         hint="If the data changed, give them a new data_version. Otherwise restore them.",
     )

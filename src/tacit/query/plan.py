@@ -74,6 +74,7 @@ from tacit.query.joins import Join
 from tacit.query.key_tuples import Determined, KeyTuples, listed_cells
 from tacit.query.policy import TablePolicy
 from tacit.query.rank_target import Draw, RankTarget
+from tacit.safe_text import visible
 
 _TWO = 2
 
@@ -329,6 +330,15 @@ class Plan:
     def __repr__(self) -> str:
         """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last four."""
         return _text(self, "within", "size", "rest", "tuples")
+
+    def __str__(self) -> str:
+        """Return the query, its table and its groups in words."""
+        unit = "row" if self.table.unit is None else self.table.unit
+        lines = [self.sql, f"Table {self.table.name}; unit: {unit}; neighbours: {self.table.neighbours}"]
+        keys = [f"{key.name} ({'found' if key.values is None else f'{len(key.values):,} values'})" for key in self.keys]
+        lines += [f"Groups: {', '.join(keys)}"] if keys else []
+        lines.append(f"Aggregates: {', '.join(each.sql for each in self.aggregates)}")
+        return "\n".join(map(visible, lines))
 
     @property
     def open(self) -> bool:

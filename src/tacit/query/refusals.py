@@ -104,6 +104,7 @@ _FUNCTIONS = "tacit runs only listed functions over rows, because another could 
 _POLICY_TABLES = "Query the tables of the policy."
 _SUBQUERIES = "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT."
 _PATTERNS = "Use LIKE, starts_with, left or substring."
+_LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."
 _CLOCK = ("Functions that read the clock are not supported", "Write the date into the query.")
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
@@ -180,6 +181,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "SimilarTo": ("Regular expressions are not supported", _PATTERNS),
     "Glob": ("GLOB is not supported", "Use LIKE."),
     "Interval": ("Intervals of time are not supported", "Compare with a date, or use date_trunc, year or month."),
+    "AtTimeZone": ("AT TIME ZONE is not supported", _LOCAL_TIMES),
     "Rand": ("Random functions are not supported", ""),
     "CurrentDate": _CLOCK,
     "CurrentTimestamp": _CLOCK,
@@ -205,6 +207,8 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
 
 def refused_cast(type_name: str, more: str = "") -> RefusedError:
     """Return the error for a cast to a type that is not listed."""
+    if type_name.upper() in ("TIMESTAMPTZ", "TIMESTAMPLTZ"):
+        return refused(f"A cast to {type_name} is not supported", _LOCAL_TIMES)
     hint = "Cast to INTEGER, BIGINT, DOUBLE, TEXT, BOOLEAN, DATE or TIMESTAMP."
     return refused(f"A cast to {type_name} is not supported", f"{hint} {more}".rstrip())
 

@@ -22,6 +22,7 @@ class DuckDBDialect(Dialect):
     name: ClassVar[str] = "duckdb"
     engine: ClassVar[str] = "DuckDB"
     clamps_at_once: ClassVar[bool] = True
+    sums_doubles: ClassVar[bool] = True
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ counts as exactly one row; then also `count(*)`, `sum` and `avg`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.errors import InternalError
@@ -42,7 +42,7 @@ from tacit.query.aggregates.count import is_unit_count
 from tacit.query.aggregates.margins import as_table_count
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.sized_moments import sized
-from tacit.query.expressions import Value
+from tacit.query.expressions import Value, columns
 from tacit.query.expressions.presence import is_always_present
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Aggregate, Ask, Bundle, Key, Measure, Plan
@@ -50,6 +50,8 @@ from tacit.query.sql.key_values import own_column, possible_values
 
 _SUMS = frozenset({"sum", "avg"})
 _MOMENTS = _SUMS | frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp"})
+_QUANTILES = ("quantile", "quantile_disc", "min", "max")
+_OF_ALL_ROWS = _MOMENTS | frozenset({*_QUANTILES, *(f"drawn_{name}" for name in _QUANTILES)})
 _OF_A_SAMPLE = frozenset({"var_samp", "stddev_samp", "covar_samp"})
 _TABLE = "table_count"
 
@@ -130,11 +132,35 @@ def _counted(ask: Ask) -> Ask:
     return replace(ask, function="count", values=()) if ask.function in ("count", "count_units") else ask
 
 
+def could_be_free(plan: Plan) -> bool:
+    """Return whether a plan would have no noise if the public number of rows were used."""
+    counts = all(each.ask.function == "count" and _is_sized(each.ask, plan, 2) for each in plan.aggregates)
+    return counts and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
+
+
 def could_use_size(plan: Plan) -> list[Aggregate]:
     """Return the aggregates of all rows that would use the public size if their columns were required."""
     if plan.keys or plan.table.unit is not None:
         return []
     return [each for each in plan.aggregates if each.ask.function in _MOMENTS and not _is_sized(each.ask, plan, 2)]
+
+
+def unrequired_columns(plan: Plan, aggregates: Iterable[Aggregate]) -> list[str]:
+    """Return the columns of aggregates of all rows that would have to be required for them to have all rows.
+
+    It is empty if the number of rows is not public, or if there are groups.
+    """
+    if plan.keys or plan.table.unit is not None or not has_public_size(plan, alone=False):
+        return []
+    asked = [each for each in aggregates if each.ask.function in _OF_ALL_ROWS]
+    names = sorted({name for each in asked for value in each.ask.values for name in columns(value)})
+    return [name for name in names if not plan.table.columns[name].required]
+
+
+def public_rows(plan: Plan) -> bool:
+    """Return whether the rows of every aggregate are all rows of the table, whose number is public."""
+    rows = all(is_always_present(value) for each in plan.aggregates for value in each.ask.values)
+    return rows and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
 
 
 def _table(plan: Plan, size: int) -> Plan:

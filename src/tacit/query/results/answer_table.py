@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, overload
 
@@ -49,7 +50,11 @@ class AnswerTable(ABC):
         clipped, so they stay unbiased, and a value may be outside its interval. Without an argument the confidence is
         that of the query.
         """
-        return as_table(self.columns(confidence))
+        return replace(as_table(self.columns(confidence)), notes=self._interval_notes(confidence))
+
+    def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:  # noqa: ARG002 - children use it
+        """Return sentences below the table of intervals at this confidence."""
+        return ()
 
     # --- one value --------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from tacit.query.expressions import columns
 from tacit.query.formatting import listed, plain
 from tacit.query.plan import Noisy, Plan
 from tacit.query.pricing.noisy_filters import is_noisy
+from tacit.query.results.group_note import keys_note
 from tacit.safe_text import visible
 
 NOT_FOUND = "No bounds of"
@@ -26,28 +27,11 @@ def not_counted(plan: Plan) -> list[str]:
     return [note for note in (keys_note(plan), limits_note(plan)) if note is not None]
 
 
-def keys_note(plan: Plan) -> str | None:
-    """Return which rows are in no group because their keys are not listed; None if all rows have a group."""
-    if plan.adds_up:  # every row is in one of the cells; `size_note` says in which
-        return None
-    keys = [key for key in plan.keys if key.values is not None]
-    others = [key.name for key in keys if key.expression.kind != "boolean" or not {True, False} <= set(key.listed)]
-    nulls = [key.name for key in keys if None not in key.listed]
-    parts = [
-        *([f"rows with another {' or '.join(others)}"] if others else []),
-        *([f"rows where {' or '.join(nulls)} is NULL"] if nulls else []),
-    ]
-    if not parts:
-        return None
-    text = ", and ".join(parts)
-    return visible(f"{text[0].upper()}{text[1:]}{',' if len(parts) > 1 else ''} are not counted.")
-
-
 def limits_note(plan: Plan) -> str | None:
     """Return what limits and bounds leave out of an answer; None if each row is a unit, or if nothing is limited."""
     unit = plan.table.unit
-    if unit is None:
-        return None
+    if unit is None or any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
+        return None  # bounds are found from all values of a unit, which weigh 1 together
     limits, clipped = _limits(plan), _clipped(plan)
     each = [f"each {unit} counts {listed(limits)}"] if limits else []
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
@@ -96,11 +80,13 @@ def cut_notes(plan: Plan) -> list[str]:
         return []
     measured = (
         f"Columns that end in not_counted estimate what rows {reach + 1:,} to {cap:,} of each {unit} would add. Those "
-        f"that end in up_to_{cap} are the answer with them. This takes {plain(float(cut_share(plan)))} of the cost."
+        f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the "
+        "cost."
     )
+    noise = f"Each has separate noise, so a value that ends in up_to_{cap} can be below the answer without them."
     others = uncorrected(plan)
     more = [f"The cut of {listed(others)} cannot be measured: only a count or a sum of rows can be corrected."]
-    return [visible(line) for line in [measured, *(more if others else [])]]
+    return [visible(line) for line in [f"{measured} {noise}", *(more if others else [])]]
 
 
 def uncorrected(plan: Plan) -> list[str]:

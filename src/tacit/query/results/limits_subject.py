@@ -74,7 +74,4 @@ def _meaning(leader: Aggregate, text: str) -> str | None:
         return f"The noise of {text} is in rows of the largest absolute value that the bounds allow."
     if function == "count_distinct":
         return f"{text} counts different values. A unit has at most one for each row, so it may lose fewer than rows."
-    return (
-        f"{text} is computed from weighted rows: noise and cut are in rows, not in its own unit of measurement. A cut "
-        "moves it only as far as the units that lose rows differ from the others."
-    )
+    return f"{text} is drawn by the numbers of rows: noise and cut are in rows."

@@ -31,7 +31,7 @@ from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Output, Plan
-from tacit.query.results.output_errors import aggregates_in
+from tacit.query.pricing.output_errors import aggregates_in
 from tacit.query.results.release import Cell, Release
 
 _LINEAR = frozenset({"count", "count_units", "count_distinct", "sum"})

@@ -23,7 +23,9 @@ from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.rank_scores import widths
+from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import not_counted, warnings
+from tacit.query.results.plan_notes import missing_notes, zones
 from tacit.query.results.size_note import size_notes
 from tacit.query.results.table import format_value
 
@@ -51,6 +53,8 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         **({"warnings": texts} if (texts := warnings(context)) else {}),
         **({"not_counted": " ".join(texts)} if (texts := not_counted(plan)) else {}),
         **({} if plan.cap is None else {"cut": _cut(plan, price)}),
+        **({"missing_values": " ".join(texts)} if (texts := missing_notes(plan)) else {}),
+        **({"timezones": names} if (names := zones(plan)) else {}),
         **({"notes": remarks} if (remarks := notes(plan, price.noise)) else {}),
         **{name: value for name, value in context.items() if name != "settled"},
     }
@@ -237,4 +241,4 @@ def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
         error = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
         drawn = aggregate.ask.function == "mode"
         errors[aggregate.sql] = {"rows_below_the_most_frequent_value": error} if drawn else error
-    return {"confidence": 0.95, "error": errors, "intervals": meaning(plan)}
+    return {"confidence": 0.95, "error": errors, "intervals": without_intervals(plan, meaning(plan))}

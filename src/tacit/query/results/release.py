@@ -33,13 +33,14 @@ from tacit.query.rank_law import RankLaw
 from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
-from tacit.query.results.intervals import interval, no_interval_note, read_confidence
+from tacit.query.results.group_note import cell_notes
+from tacit.query.results.intervals import has_intervals, interval, no_interval_note, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
+from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, widened_notes, zone_notes
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text
 from tacit.query.results.resolution import MeasureIntegers, noise_inputs
-from tacit.query.results.size_note import cell_notes
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
@@ -87,6 +88,9 @@ class Release(AnswerTable):
     def _value(self, output: Output, cell: Cell) -> Value:
         return evaluate_output(output, cell.estimates, cell.keys)
 
+    def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:
+        return tuple(widened_notes(self.plan, confidence))
+
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
         confidence = self.confidence if confidence is None else read_confidence(confidence)
@@ -110,6 +114,8 @@ class Release(AnswerTable):
         clauses = choosing_clauses(self.plan)
         if clauses and not self.cells:
             return f"No group passed {listed(clauses)}."
+        if clauses and not has_intervals(self.plan):
+            return f"{listed(clauses)} chose these groups by noisy values."
         return interval_note(self.plan, self.found_groups, self.confidence)
 
     @property
@@ -118,7 +124,9 @@ class Release(AnswerTable):
         each = confidence_in_group(self.plan, self.confidence, self.found_groups)
         drawn = mode_notes(self.plan, self.price.noise, self.confidence, each)
         first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
-        return [*first, *drawn, *choice_notes(self.context), *not_counted(self.plan), *cell_notes(self.plan)]
+        facts = [*rank_notes(self.plan, self.price.noise), *exact_notes(self.plan), *choice_notes(self.context)]
+        rows = [*not_counted(self.plan), *cell_notes(self.plan), *missing_notes(self.plan), *zone_notes(self.plan)]
+        return [*first, *drawn, *facts, *rows]
 
     @property
     def warnings(self) -> list[str]:

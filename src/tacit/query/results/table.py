@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
 from types import ModuleType
@@ -32,6 +32,8 @@ class Table:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     columns: tuple[tuple[Value, ...], ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """Sentences below the rows."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -156,12 +158,12 @@ class Table:
     def __str__(self) -> str:
         """Return the first rows, in columns."""
         lines = aligned([self.names, *([format_value(value) for value in row] for row in self._first())])
-        return "\n".join([*lines, *self._more()])
+        return "\n".join([*lines, *self._more(), *self.notes])
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks."""
         rows = [[format_value(value) for value in row] for row in self._first()]
-        return html_table(self.names, rows) + html_lines(self._more())
+        return html_table(self.names, rows) + html_lines([*self._more(), *self.notes])
 
     def _first(self) -> list[tuple[Value, ...]]:
         return list(zip(*(column[:_MOST_ROWS] for column in self.columns), strict=True))
