@@ -15,6 +15,7 @@ import sys
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import takewhile
 from threading import Timer
 from typing import Any
 
@@ -134,7 +135,8 @@ class Database:
             together = self._together(sql, count, most)
             if together is not None:
                 return {"draws": together}
-            replies.extend(self._one_draw(sql, number, most) for number in range(count))
+            numbers = takewhile(lambda _: not self._interrupted, range(count))  # an interrupt between two is not raised
+            replies.extend(self._one_draw(sql, number, most) for number in numbers)
         except Exception as error:  # noqa: BLE001 - as above
             if not self._interrupted:
                 return {"error": _reason(error)}
