@@ -219,7 +219,8 @@ def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:
 
 def _widest(session: Session, question: Question) -> dict[str, NumberPair]:
     """Return the widest bounds of the columns whose bounds are chosen."""
-    kinds = {column: column_kind(session.tables, column) for column in question.limits.automatic_bounds}
+    others, columns = session.subquery_kinds(question), question.limits.automatic_bounds
+    kinds = {column: others[column] if column in others else column_kind(session.tables, column) for column in columns}
     return {column: WIDEST.get(kind, (0, 1)) for column, kind in kinds.items()}
 
 

@@ -49,7 +49,7 @@ from tacit.query.noise_law import Law
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
-from tacit.query.policy.limits import Limits
+from tacit.query.policy.limits import Limits, column_names
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
 from tacit.query.pricing.public_size import could_be_free
@@ -66,7 +66,7 @@ from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.outer_query import split
-from tacit.query.sql.parse import parse
+from tacit.query.sql.parse import parse, subquery_kinds
 from tacit.query.unit_sizes import limited_by, shown_plan
 from tacit.quotes import ChoosingQuote, DerivedQuote, ReportQuote, SessionQuote, Settled, at_reach
 from tacit.version import VERSION
@@ -175,8 +175,10 @@ class Session:
             return self.priced(plan, question)
 
     def _parse(self, question: Question) -> Plan:
-        plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys)
-        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
+        limits = question.limits
+        tables = limits.apply_all(self.tables, self.subquery_kinds(question))
+        plan = parse(question.query, tables, keys=question.keys, bounds=limits.column_bounds)
+        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.all_joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",
                 "Copy the public table to the engine of the private one.",
@@ -186,6 +188,15 @@ class Session:
             plan = with_cut(plan, int(question.measure_cut), question.share)
         self._tables[plan.table.name][1].check(plan)
         return plan
+
+    def subquery_kinds(self, question: Question) -> Mapping[str, Kind]:
+        """Return the kinds of the columns of a query's subqueries, if its bounds name a column that no table has."""
+        limits = question.limits
+        if not limits.names_others(self.tables):
+            return {}
+        known = {name: pair for name, pair in limits.column_bounds.items() if name not in limits.automatic_bounds}
+        own = {name: pair for name, pair in known.items() if name in column_names(self.tables)}
+        return subquery_kinds(question.query, replace(limits, bounds=own).apply_all(self.tables), known)
 
     def priced(self, plan: Plan, question: Question) -> SessionQuote:
         """Price a plan by the offered cost, or by the largest error."""
@@ -511,7 +522,7 @@ class Session:
 
     def has_public_join(self, plan: Plan) -> bool:
         """Return whether a plan joins public tables, which may change and are not part of the digest."""
-        return any(self._tables[join.table][0].public for join in plan.joins)
+        return any(self._tables[join.table][0].public for join in plan.all_joins)
 
     def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""

@@ -40,7 +40,7 @@ def sized(session: Session, plan: Plan) -> Plan:
     """Return a plan that uses the public number of rows or units, if there is one and the plan has a use for it."""
     if plan.table.neighbours != "change one" or not uses_size(plan):
         return plan
-    alone = plan.table.unit is None or _is_alone(session, plan)
+    alone = plan.unit is None or _is_alone(session, plan)
     if not has_public_size(plan, alone=alone) or not session.engine_of(plan).reads_every_row(plan.table.name):
         return plan
     used = with_public_size(plan, _read_size(session, plan))
@@ -78,7 +78,7 @@ def sizes_of(session: Session, plans: Iterable[Plan]) -> tuple[TableSize, ...]:
 
 
 def _noun(plan: Plan) -> str:
-    return "rows" if plan.table.unit is None else "units"
+    return "rows" if plan.unit is None else "units"
 
 
 def _is_alone(session: Session, plan: Plan) -> bool:

@@ -13,8 +13,9 @@ statements of a plan. Only 32 bits enter the second round; cells that agree in t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -94,6 +95,16 @@ class PostgresDialect(Dialect):
     most_bits: ClassVar[int] = 0
     repeats = frozenset(("text", "real", "boolean"))
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
+    kind_types: ClassVar[Mapping[Kind, str]] = MappingProxyType(
+        {
+            "integer": "int8",
+            "real": "float8",
+            "text": "text",
+            "boolean": "bool",
+            "date": "date",
+            "timestamp": "timestamp",
+        }
+    )
 
     def __init__(self, *, rereads: bool = False) -> None:
         """Prepare the forms of functions; with `rereads`, a statement may read its source several times."""
@@ -114,6 +125,10 @@ class PostgresDialect(Dialect):
         if before_parenthesis(type_name) == "numeric":
             return filled("CASE WHEN x <> CAST('NaN' AS NUMERIC) THEN x END", x=raw)
         return raw
+
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
+        return _unit_type(type_name, kind)
 
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
         """Return two unit columns such that they are equal exactly where the units are, or raise InvalidError.
@@ -253,17 +268,7 @@ def _unit_type(type_name: str, kind: Kind) -> str:
     if source == kind or (source == "integer" and kind == "real"):
         plain = before_parenthesis(type_name)
         return "text" if plain in casts.TEXTS or plain == "enum" else plain
-    return _TYPES[kind]
-
-
-_TYPES = {
-    "integer": "int8",
-    "real": "float8",
-    "text": "text",
-    "boolean": "bool",
-    "date": "date",
-    "timestamp": "timestamp",
-}
+    return PostgresDialect.kind_types[kind]
 
 
 def _decimal(bits: int) -> str:

@@ -86,6 +86,9 @@ class Dialect(ABC):
     columns: ClassVar[ColumnTypes]
     """The engine's types and casts."""
 
+    kind_types: ClassVar[Mapping[Kind, str]]
+    """The name of the engine's type in which each kind is stored, as `ColumnTypes` knows it."""
+
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text"})
     """The kinds from which a cast writes its operand more than once."""
 
@@ -118,6 +121,10 @@ class Dialect(ABC):
     @abstractmethod
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column, unconverted if the policy keeps its kind, so that no two units become equal."""
+
+    @abstractmethod
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
 
     @abstractmethod
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:

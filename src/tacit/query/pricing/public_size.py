@@ -11,7 +11,8 @@ of the private tables of the ledger. So these numbers are the same in neighbouri
 **Whole.** A plan reads all rows, each once, if it has no WHERE (conditions inside subqueries and CTEs are part of it)
 and joins public tables by LEFT JOIN only. If each row is a unit, `join_clauses` admits only joins on a column of the
 public table that has no value twice, so a LEFT JOIN keeps each row exactly once. For units a LEFT JOIN keeps every
-unit. HAVING of the outer query chooses among released values, so it changes nothing.
+unit. HAVING of the outer query chooses among released values, so it changes nothing. A subquery that groups by the unit
+has a row for each unit if it has neither WHERE nor HAVING, and only such joins (`UnitTable.is_whole`).
 
 **Used for**, if each row is a unit: the aggregates of `sized_moments` without groups, and tables of counts that add up
 (`aggregates.margins`). A table of counts adds up if every row is in one of its cells:
@@ -64,8 +65,8 @@ def has_public_size(plan: Plan, *, alone: bool) -> bool:
         alone: whether its private table is the only one whose units the ledger protects.
     """
     left = all(join.kind == "left" and not join.private for join in plan.joins)
-    whole = plan.where is None and not plan.within and left
-    return plan.table.neighbours == "change one" and whole and (plan.table.unit is None or alone)
+    whole = plan.where is None and not plan.within and left and (plan.units is None or plan.units.is_whole)
+    return plan.table.neighbours == "change one" and whole and (plan.unit is None or alone)
 
 
 def uses_size(plan: Plan) -> bool:
@@ -90,6 +91,7 @@ def size_plan(plan: Plan) -> Plan:
         bundles=(bundle,),
         aggregates=(),
         outputs=(),
+        units=plan.units,
     )
 
 

@@ -29,10 +29,10 @@ def not_counted(plan: Plan) -> list[str]:
 
 def limits_note(plan: Plan) -> str | None:
     """Return what limits and bounds leave out of an answer; None if each row is a unit, or if nothing is limited."""
-    unit = plan.table.unit
+    unit = plan.unit
     if unit is None or any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
         return None  # bounds are found from all values of a unit, which weigh 1 together
-    limits, clipped = _limits(plan), _clipped(plan)
+    limits, clipped = [] if plan.table.unit is None else _limits(plan), _clipped(plan)
     each = [f"each {unit} counts {listed(limits)}"] if limits else []
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
     if not nouns:
@@ -40,6 +40,16 @@ def limits_note(plan: Plan) -> str | None:
     text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
     left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them"
     return visible(f"{text[0].upper()}{text[1:]}; {left_out}.")
+
+
+def unit_rows_note(plan: Plan) -> str | None:
+    """Return how many rows a unit has in a subquery that groups by the unit; None if there is no such subquery."""
+    if plan.units is None:
+        return None
+    unit = plan.private_unit
+    if plan.units.is_one_row:
+        return visible(f"The subquery has one row for each {unit}, so no limits are needed.")
+    return visible(f"The subquery may have several rows for each {unit}; limits apply to these rows.")
 
 
 def choice_notes(context: Mapping[str, object]) -> list[str]:

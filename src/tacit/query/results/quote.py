@@ -26,7 +26,7 @@ from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggre
 from tacit.query.results.error_text import error_texts, extent
 from tacit.query.results.group_note import keys_note
 from tacit.query.results.intervals import read_confidence
-from tacit.query.results.limits_note import cut_notes
+from tacit.query.results.limits_note import cut_notes, unit_rows_note
 from tacit.query.results.plan_notes import missing_notes, rank_notes, zone_notes
 from tacit.query.results.public_note import public_notes
 from tacit.query.results.size_note import size_notes
@@ -139,9 +139,10 @@ class Quote:
     def _work_lines(self) -> list[str]:
         """Return the limits on the work of one row, if a query comes near them or joins tables."""
         near = self.work.steps * _NEAR > MOST_STEPS
-        private = any(join.private for join in self.plan.joins)
+        joins = self.plan.all_joins
+        private = any(join.private for join in joins)
         caveat = ["Joined private tables are not in these numbers: they multiply a unit's rows."] if private else []
-        return [str(self.work), *caveat] if self.plan.joins or near else []
+        return [str(self.work), *caveat] if joins or near else []
 
     def error_of(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output if a group has so many units; None without noise or without a bound."""
@@ -252,8 +253,10 @@ class Quote:
     def _limits(self) -> list[str]:
         """Return the contribution bounds of one unit, if there are any."""
         table, unit = self.plan.table, self.plan.table.unit
+        subquery = unit_rows_note(self.plan)
+        first = [] if subquery is None else [subquery]
         if unit is not None and any(aggregate.ask.function == "bounds" for aggregate in self.plan.aggregates):
-            return [f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
+            return [*first, f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
         counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
         limits = []
         if self.plan.cells != 1 and table.max_groups is not None:
@@ -268,7 +271,8 @@ class Quote:
             limits.append(
                 f"as at most {_some(table.reach, 'unit')} in all groups together (more are scaled down to that)"
             )
-        return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        each = [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        return [*first, *each]
 
     def _sizes(self) -> list[str]:
         """Return which public number of rows or units is used, and why it is public."""

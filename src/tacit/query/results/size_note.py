@@ -29,7 +29,7 @@ def size_notes(plan: Plan) -> list[str]:
         uses.append("the counts add up to n")
     elif others:
         uses.append(f"{listed(others)} {'uses' if len(others) == 1 else 'use'} n")
-    public = f"n = {plan.size:,} is public here, {_ROWS if plan.table.unit is None else _UNITS}"
+    public = f"n = {plan.size:,} is public here, {_ROWS if plan.unit is None else _UNITS}"
     return [visible(f"{public}: {listed(uses)}."), *cell_notes(plan)]
 
 
@@ -40,7 +40,7 @@ def unused_notes(plan: Plan, reads_every_row: Callable[[], bool]) -> list[str]:
         plan: the plan.
         reads_every_row: whether its engine reads all rows of the table, whatever their values.
     """
-    if plan.table.unit is not None or not has_public_size(plan, alone=False):
+    if plan.unit is not None or not has_public_size(plan, alone=False):
         return []
     if not reads_every_row():
         return [NOT_COUNTED]
