@@ -174,7 +174,9 @@ def public_facts(column: ColumnPolicy) -> str:
         facts.append(f"in the time zone {column.timezone}" if column.timezone else "needs a timezone in the policy")
     if column.bounds is not None:
         facts.append(f"bounds {plain(float(column.bounds[0]))} to {plain(float(column.bounds[1]))}")
-    if column.days is not None:
+    if column.moments is not None:
+        facts.append(f"moments {column.moments[0]} to {column.moments[1]}")
+    elif column.days is not None:
         facts.append(f"days {column.days[0]} to {column.days[1]}")
     if column.keys is not None:
         more = f" and {len(column.keys) - _MOST_KEYS} more" if len(column.keys) > _MOST_KEYS else ""
