@@ -54,6 +54,7 @@ from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.bounds_plan import bounds_plan
+from tacit.query.sql.clock import time_in_zone
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.parse import parse
 from tacit.query.unit_sizes import limited_by, shown_plan
@@ -157,7 +158,9 @@ class Session:
             return self.priced(plan, question)
 
     def _parse(self, question: Question) -> Plan:
-        plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys)
+        zone = next((table.timezone for table in self.tables.values() if table.timezone), None)
+        now = time_in_zone(question.asked_at, zone)
+        plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys, now=now)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",

@@ -76,7 +76,7 @@ def postgres_forms(dialect: Dialect) -> dict[str, Form]:
         "yearday": _part("doy"),
         "second": Form(write=lambda _, arguments: _part_of("second", arguments[0])),
         "ordinal": ordinal_form(lambda day, since: cast(infix(exp.Sub, day, since), "BIGINT"), _part_of),
-        "date_at": date_at_form(lambda day, count: infix(exp.Add, day, cast(count, "INTEGER"))),
+        "date_at": date_at_form(_days_later),
         "timestamp_at": timestamp_at_form(sum_of_intervals(dialect)),
         "add_months": add_months_form(_part_of),
         "quotient": quotient_form(dialect),
@@ -167,6 +167,10 @@ def _part_of(name: str, moment: SQL) -> SQL:
     if name == "second":
         return filled("CAST(FLOOR(EXTRACT(second FROM x)) AS BIGINT)", x=moment)
     return filled(f"CAST(EXTRACT({name}{'s' * (name == 'microsecond')} FROM x) AS BIGINT)", x=moment)
+
+
+def _days_later(day: SQL, count: SQL) -> SQL:
+    return filled("CAST(d + n * INTERVAL '1 day' AS DATE)", d=day, n=count)
 
 
 def _truncated(node: Call, arguments: Sequence[SQL]) -> SQL:

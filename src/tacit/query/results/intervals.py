@@ -27,6 +27,7 @@ from tacit.query.expressions.numbers import round_half_up
 from tacit.query.formatting import listed
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each
+from tacit.query.results.moment_ends import ordinal_ends
 from tacit.safe_text import visible
 
 
@@ -87,6 +88,9 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
             return _point(keys[place])
         case Constantly(value=value):
             return _point(value)
+        case Computed(function="ordinal", arguments=(Constantly(value=unit), moment)):
+            inner = _range(moment, intervals, keys)
+            return None if inner is None else ordinal_ends(unit, inner, moment.kind)
         case Computed(function=function, arguments=arguments, kind=kind):
             ranges = [_range(argument, intervals, keys) for argument in arguments]
             known = [part for part in ranges if part is not None]
@@ -200,6 +204,8 @@ _RULES: dict[str, _RangeRule] = {
     "round": _rounded,
     "clamp": _clamped,
     "cast to real": _rising(lambda x: x),
+    "date_at": _rising(lambda x: x),  # a date is the number of its day, a timestamp that of its microsecond
+    "timestamp_at": _rising(lambda x: x),
     "cast to integer": lambda parts: _rounded(parts[:1]),
     "least": lambda parts: (min(low for low, _ in parts), min(high for _, high in parts)),
     "greatest": lambda parts: (max(low for low, _ in parts), max(high for _, high in parts)),

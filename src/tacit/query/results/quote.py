@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -24,6 +25,7 @@ from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggregates, share_lines, without_hidden
 from tacit.query.results.intervals import lacks_interval, read_confidence
 from tacit.query.results.limits_note import cut_notes
+from tacit.query.results.moment_ends import ERROR_UNITS
 from tacit.query.results.output_errors import aggregates_in, output_error
 from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
@@ -64,6 +66,8 @@ class Question:
     share: Fraction = TENTH
     form: QueryForm = "rows"
     intervals: bool = True
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    """The instant that current_date and now() stand for."""
 
     def __post_init__(self) -> None:
         """Check the confidence, the assumed number of units, the share, and the measurement of the cut."""
@@ -259,12 +263,17 @@ class Quote:
         texts = {
             name: "exact"
             if self._is_exact(name)
-            else f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
+            else f"off by at most {plain(error)}{self._unit(name)}{self._extent(share)}{self._condition(name)}"
             for name, error in self.error.items()
         }
         texts |= {name: f"the error is not known before{self._remedy(name)}" for name in self.unknown}
         texts |= {name: self._mode_text(output) for name, output in self.plan.outputs if is_mode(self.plan, output)}
         return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
+
+    def _unit(self, name: str) -> str:
+        """Return the unit of an error, if it is that of a date or a timestamp."""
+        unit = ERROR_UNITS.get(dict(self.plan.outputs)[name].kind)
+        return "" if unit is None else f" {unit}"
 
     def _remedy(self, name: str) -> str:
         """Return how to learn an error that is not known before."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
+from datetime import datetime
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
@@ -27,6 +28,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from tacit.errors import InvalidError, bad_value, show_name
 from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused_node
+from tacit.query.sql.clock import with_time
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
@@ -105,11 +107,14 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
 """The node classes that a query may contain, and the arguments that each may have."""
 
 
-def read_select(sql: object) -> exp.Select:
-    """Return the checked tree of one SELECT statement, or raise InvalidError or RefusedError."""
+def read_select(sql: object, now: datetime | None = None) -> exp.Select:
+    """Return the checked tree of one SELECT statement, or raise InvalidError or RefusedError.
+
+    With the local time `now`, the current date and time are constants; without it they are refused.
+    """
     tree = parse_text(sql)
     _store_source_words(tree, str(sql))
-    tree = _without_filters(tree)
+    tree = _without_filters(tree if now is None else with_time(tree, now))
     while isinstance(tree, exp.Subquery) and set(_arguments(tree)) == {"this"}:
         tree = tree.this
     if not isinstance(tree, exp.Select):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from math import prod
 
 from sqlglot import exp
@@ -31,13 +32,16 @@ KeyLists = Mapping[str, Sequence[Value]]
 """Public keys that the caller lists, by the name or the text of a GROUP BY item."""
 
 
-def parse(sql: str, tables: Mapping[str, TablePolicy], *, keys: KeyLists | None = None) -> Plan:
+def parse(
+    sql: str, tables: Mapping[str, TablePolicy], *, keys: KeyLists | None = None, now: datetime | None = None
+) -> Plan:
     """Return the plan of one SELECT over one private table, or raise RefusedError or InvalidError.
 
     Args:
         sql: the query, in DuckDB's SQL.
         tables: the policies of the tables that the query may name.
         keys: the values to group by if the policy does not list them, by the alias or the text of a GROUP BY item.
+        now: the local time that current_date and now() stand for; without it they are refused.
 
     >>> from tacit.query.policy import ColumnPolicy
     >>> columns = {"urban": ColumnPolicy(kind="boolean")}
@@ -47,7 +51,7 @@ def parse(sql: str, tables: Mapping[str, TablePolicy], *, keys: KeyLists | None 
     ((False, True), ['urban', 'n'])
     """
     try:
-        return _plan(read_select(sql), {name: table_scope(table) for name, table in tables.items()}, dict(keys or {}))
+        return _plan(read_select(sql, now), {name: table_scope(table) for name, table in tables.items()}, dict(keys or {}))
     except RecursionError as error:
         raise nested_too_deep() from error
 

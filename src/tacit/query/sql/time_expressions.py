@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from tacit.errors import InternalError
 from tacit.query.evaluate import evaluate
-from tacit.query.expressions import Constant
+from tacit.query.expressions import Constant, Kind
 from tacit.query.expressions.moment_ranges import moment_of
 from tacit.query.expressions.time import (
     DAY_LENGTH,
@@ -31,7 +31,7 @@ from tacit.query.expressions.time import (
     UNITS,
 )
 from tacit.query.refusals import refused
-from tacit.query.sql.typed_expressions import TypedExpression, call, case, coerce, constant
+from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_to, coerce, constant
 
 MOMENTS = ("date", "timestamp")
 _FALSE, _TRUE = (constant(value=truth, kind="boolean") for truth in (False, True))
@@ -155,6 +155,22 @@ def _ordinal(unit: str, moment: TypedExpression) -> TypedExpression:
     """Return the number of the unit that contains a moment; a date has hours as its midnight does."""
     finer = moment.kind == "date" and ORDINAL_UNITS.index(unit) > ORDINAL_UNITS.index("day")
     return call("ordinal", constant(unit, "text"), coerce(moment, "timestamp") if finer else moment)
+
+
+# --- aggregates -------------------------------------------------------------------------------------------------------
+
+
+def as_ordinal(value: TypedExpression) -> TypedExpression:
+    """Return a date as the number of its day and a timestamp as that of its second; any other value as it is."""
+    return _ordinal("day" if value.kind == "date" else "second", value) if value.kind in MOMENTS else value
+
+
+def from_ordinal(released: TypedExpression, kind: Kind) -> TypedExpression:
+    """Return a released number of days or seconds as a date or a timestamp; for other kinds as it is."""
+    if kind not in MOMENTS:
+        return released
+    number = cast_to(released, "integer")
+    return call("date_at", number) if kind == "date" else call("timestamp_at", call("multiply", number, whole(_SECOND)))
 
 
 # --- differences ------------------------------------------------------------------------------------------------------
