@@ -200,7 +200,9 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     return Call(name, tuple(arguments), kind)
 
 
-def _argument(name: str, place: int, kind: Kind, depth: int, without: frozenset[str]) -> st.SearchStrategy[Expression]:
+def _argument(  # noqa: PLR0911 - one return for each form
+    name: str, place: int, kind: Kind, depth: int, without: frozenset[str]
+) -> st.SearchStrategy[Expression]:
     if (
         name in _OVERFLOW and kind == "integer"
     ):  # the parser lets integers be added up only if they are known to be small

@@ -104,7 +104,10 @@ _FUNCTIONS = "tacit runs only listed functions over rows, because another could 
 _POLICY_TABLES = "Query the tables of the policy."
 _SUBQUERIES = "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT."
 _PATTERNS = "Use LIKE, starts_with, left or substring."
-_CLOCK = ("This function of the clock is not supported here", "Write current_date or now(), without arguments, or the date.")
+_CLOCK = (
+    "This function of the clock is not supported here",
+    "Write current_date or now(), without arguments, or the date.",
+)
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
     "joins": ("A join in parentheses inside a join is not supported", "Write a JOIN b ON … JOIN c ON … instead."),

@@ -163,7 +163,7 @@ def _part(name: str) -> Form:
 
 
 def _part_of(name: str, moment: SQL) -> SQL:
-    """Write a part of a moment; PostgreSQL's seconds have a fraction, and its microseconds count those of the minute."""
+    """Write a part of a moment; PostgreSQL's seconds have a fraction, its microseconds are those of the minute."""
     if name == "second":
         return filled("CAST(FLOOR(EXTRACT(second FROM x)) AS BIGINT)", x=moment)
     return filled(f"CAST(EXTRACT({name}{'s' * (name == 'microsecond')} FROM x) AS BIGINT)", x=moment)

@@ -1,4 +1,4 @@
-"""Ordinals of moments, moments from ordinals, and months added, as SQL. `query.expressions.time` defines their meanings.
+"""Ordinals of moments, moments from ordinals, and months added, as SQL. `query.expressions.time` defines them.
 
 No row makes them fail. A moment is from the first microsecond of the year 1 to the last of the year 9999, because
 engines read others as NULL. So every part of it, and every ordinal, is a small integer ≥ 0. A number that becomes a
@@ -42,7 +42,7 @@ def ordinal_form(days: DaysOf, part: PartOf) -> Form:
     return Form(write=write, repeats=(1,))
 
 
-def _ordinal(unit: str, moment: SQL, day: SQL, part: PartOf) -> SQL:
+def _ordinal(unit: str, moment: SQL, day: SQL, part: PartOf) -> SQL:  # noqa: PLR0911 - one return for each unit
     year = _less(part("year", moment), 1)
     match unit:
         case "year":

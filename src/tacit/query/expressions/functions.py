@@ -6,7 +6,7 @@ is used to list public keys, to compute with released values, and to test the en
 
 * a NULL argument makes the result NULL, unless the function `sees_null`;
 * NaN counts as NULL, in arguments, columns and results; ±inf is an ordinary number;
-* all arguments that take "number", "moment", "quantity" or "any" have one kind; the parser writes the necessary casts into the plan;
+* all arguments that take one of `ALIKE` have one kind; the parser writes the necessary casts into the plan;
 * an integer result outside 64 bits is NULL. Over rows this cannot happen: addition, subtraction, multiplication,
   negation and absolute value use integers only if the range of the result is proved to fit ±2^62, and reals otherwise.
 """
@@ -25,7 +25,7 @@ from tacit.query.expressions import Kind, Value, numbers, text, time
 from tacit.query.expressions.casts import in_64_bits
 
 Takes: TypeAlias = Literal["number", "real", "integer", "text", "boolean", "moment", "timestamp", "quantity", "any"]
-"""The kind of an argument: "number" is integer or real, "moment" is date or timestamp, "quantity" is any of the four."""
+"""The kind of an argument: "number" is integer or real, "moment" is date or timestamp, "quantity" is either."""
 
 ALIKE: Final[tuple[Takes, ...]] = ("number", "moment", "quantity", "any")
 """All arguments of a call that take one of these have one kind."""
@@ -42,8 +42,9 @@ class Function:
     """One listed function.
 
     `takes` are the kinds of the arguments. The last `optional` arguments may be omitted; with `many` the last one may
-    be repeated. `gives` is the kind of the result; "same" is the kind of the arguments in `ALIKE`. The arguments at the indices in `constants` must be constants. Aggregates and
-    time zones use an `internal` function, but a query cannot call it; its arguments keep their kinds.
+    be repeated. `gives` is the kind of the result; "same" is the kind of the arguments in `ALIKE`. The arguments at the
+    indices in `constants` must be constants. Aggregates, dates and time zones use an `internal` function, but a query
+    cannot call it; its arguments keep their kinds.
     """
 
     takes: tuple[Takes, ...]

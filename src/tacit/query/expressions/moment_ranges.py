@@ -25,7 +25,7 @@ from tacit.query.expressions.time import DAY_LENGTH, LAST_DAY, LAST_MICROSECOND,
 End = Fraction | None
 Ends = tuple[End, End]
 
-_LAST: Mapping[bool, date] = {True: datetime.max, False: date.max}
+_LAST: Mapping[bool, date] = {True: datetime.max, False: date.max}  # noqa: DTZ901 - kinds have no time zone
 
 
 def number_of(moment: date) -> Fraction:
@@ -121,9 +121,7 @@ RULES: Mapping[str, Callable[[Call, Sequence[Ends]], Ends]] = {
     "ordinal": _rising(lambda part, moment: meanings.ordinal(_unit(part), moment), 0, _last_ordinal),
     "year": _rising(lambda _, moment: meanings.year(moment), -9999, lambda _: 9999),
     "isoyear": _rising(lambda _, moment: meanings.isoyear(moment), 1, lambda _: 9999),
-    "date_trunc": _rising(
-        lambda part, moment: meanings.date_trunc(_unit(part), moment), 0, lambda _: LAST_MICROSECOND
-    ),
+    "date_trunc": _rising(lambda part, moment: meanings.date_trunc(_unit(part), moment), 0, lambda _: LAST_MICROSECOND),
     "date_at": _at(DAY_LENGTH, LAST_DAY),
     "timestamp_at": _at(1, LAST_MICROSECOND),
     "add_months": _add_months,

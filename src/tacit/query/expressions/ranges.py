@@ -1,10 +1,10 @@
 """The range of an expression: an interval proved from its parts, by interval arithmetic in rationals.
 
 NULL counts for nothing, so a range does not cover it. But `least` and `greatest` skip NULL, so a range records whether
-its value is never NULL. Booleans are 0 and 1, and a moment is the number of its microsecond (`moment_ranges`). A float stands for the decimal that it prints. The rounding of doubles is
-left out: measured values are clamped to their ranges again, and so is every real that becomes an integer
-(`typed_expressions.cast_to`). So the range of an integer holds on every row, while rounding can move a real out of its
-range.
+its value is never NULL. Booleans are 0 and 1, and a moment is the number of its microsecond (`moment_ranges`). A float
+stands for the decimal that it prints. The rounding of doubles is left out: measured values are clamped to their ranges
+again, and so is every real that becomes an integer (`typed_expressions.cast_to`). So the range of an integer holds on
+every row, while rounding can move a real out of its range.
 """
 
 from __future__ import annotations

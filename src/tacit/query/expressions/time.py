@@ -128,7 +128,7 @@ def ordinal(unit: str, moment: date) -> int:
 
 
 def date_at(number: int) -> date | None:
-    """Return the day with an ordinal; NULL if there is none.
+    """Return the day with an ordinal; NULL outside the years 1 to 9999.
 
     >>> date_at(ordinal("day", date(2024, 2, 29))), date_at(-1)
     (datetime.date(2024, 2, 29), None)
@@ -137,12 +137,12 @@ def date_at(number: int) -> date | None:
 
 
 def timestamp_at(number: int) -> datetime | None:
-    """Return the microsecond with an ordinal; NULL if there is none."""
+    """Return the microsecond with an ordinal; NULL outside the years 1 to 9999."""
     return ORIGIN + timedelta(microseconds=number) if 0 <= number <= LAST_MICROSECOND else None
 
 
 def add_months(moment: date, months: int) -> date | None:
-    """Return a moment some months later, on the last day of the month if the day is missing there; NULL if out of range.
+    """Return a moment some months later; a day that the month lacks becomes its last day. NULL if it is out of range.
 
     >>> add_months(date(2024, 1, 31), 1), add_months(date(2024, 2, 29), -12), add_months(date(9999, 12, 1), 1)
     (datetime.date(2024, 2, 29), datetime.date(2023, 2, 28), None)

@@ -37,8 +37,8 @@ ROW: Final = _Row()
 class ColumnPolicy:
     """The public facts about one column: its kind, bounds of numbers, keys to group by.
 
-    `days` are the bounds of dates and timestamps: the first and the last day; `moments` are those of timestamps, if they
-    are not whole days. They determine the keys, and aggregated values are clipped to them; keys and conditions are not.
+    `days` are the bounds of dates and timestamps: the first and the last day. `moments` are those of timestamps, if
+    they are not whole days. They determine the keys, and aggregated values are clipped to them; keys are not.
     `copies` is known for public tables only: the largest number of rows that share one value of the column. If the
     column is `required`, NULL and NaN are read as the constant `stand_in`. `timezone` is None unless the type of the
     column has a time zone; then it is the policy's time zone, or "" without one.

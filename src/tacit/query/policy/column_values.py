@@ -89,7 +89,7 @@ def _not_two_numbers(bounds: object) -> DeclaredValueError:
 
 
 def read_moments(bounds: object, kind: Kind) -> tuple[tuple[date, date], tuple[datetime, datetime] | None]:
-    """Return the bounds of dates or timestamps: the first and the last day, and the moments if they are no whole days.
+    """Return the bounds of dates or timestamps: the first and the last day, and the moments unless they are whole days.
 
     A date as the last bound of a timestamp includes that whole day; a datetime is that very moment. For a column of
     dates a datetime must be a midnight. DeclaredValueError if they are not two dates or datetimes, in order.

@@ -80,7 +80,9 @@ def _parts(output: Output) -> list[Output]:
     return parts
 
 
-def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]) -> Interval | None:
+def _range(  # noqa: PLR0911 - one return for each form
+    output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
+) -> Interval | None:
     match output:
         case Noisy(place=place):
             return intervals[place]

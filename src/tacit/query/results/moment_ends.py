@@ -1,7 +1,7 @@
 """Dates and timestamps that are computed from noise: their intervals as numbers, and as moments again.
 
 A released date is `date_at` of a noisy number of days, a timestamp `timestamp_at` of one of microseconds. Both never
-decrease, so the interval of the number is that of the moment. Ends that are no whole number move outward.
+decrease, so the interval of the number is that of the moment. An end with a fraction moves outward.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 They are replaced by the date or the time at which the query is planned, before anything else reads the query. So the
 plan, the receipt and the recorded answer hold the date itself, and the same text on another day is another query. The
-time is that of the policy's time zone, in whole seconds, or UTC if the policy has none.
+time is that of the policy's time zone, in whole seconds. Without a time zone in the policy it is UTC.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def with_time(tree: exp.Expr, now: datetime) -> exp.Expr:
 
 def _kind(node: exp.Expr) -> str | None:
     """Return the type of the constant for a node; None if it does not read the clock."""
-    if any(node.args.get(name) for name in ("expressions", "zone")) or (isinstance(node, _DATES) and node.args.get("this")):
+    if any(node.args.get(name) for name in ("expressions", "zone")) or (
+        isinstance(node, _DATES) and node.args.get("this")
+    ):
         return None
     if isinstance(node, _DATES):
         return "DATE"

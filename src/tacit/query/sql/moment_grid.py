@@ -1,5 +1,6 @@
-"""The moments between the bounds of a timestamp that stand for all others: a function of the day has the same value on
-the whole day, so the midnights have all of its values.
+"""The moments between the bounds of a timestamp that stand for all others.
+
+A function of the day has the same value on the whole day, so the midnights have all of its values.
 
 A part has a resolution if it depends on a timestamp only through functions of its day, hour, minute or second: it is
 the finest of these units. Then every moment has the same value as the start of its unit.
@@ -25,7 +26,7 @@ _OF_DAY = frozenset({"year", "quarter", "month", "week", "isoyear", "day", "week
 
 
 def timestamp_in(part: Expression) -> Column | None:
-    """Return the timestamp that is the only column of a part; None if it has another one, or none."""
+    """Return the timestamp that is the only column of a part; None if there is no such column."""
     found = {leaf for leaf in walk(part) if isinstance(leaf, Column)}
     column = found.pop() if len(found) == 1 else None
     return column if column is not None and column.kind == "timestamp" else None
@@ -42,7 +43,7 @@ def resolution(part: Expression) -> str | None:
     return None if index is None else _UNITS[index]
 
 
-def _index(part: Expression) -> int | None:
+def _index(part: Expression) -> int | None:  # noqa: PLR0911 - one return for each form
     match part:
         case Constant():
             return 0
@@ -69,4 +70,6 @@ def moments(first: datetime, last: datetime, unit: str, most: int) -> tuple[date
     """
     start, step = date_trunc(unit, first), _STEPS[unit]
     count = (last - start) // step + 1 if isinstance(start, datetime) else most + 1
-    return tuple(start + index * step for index in range(count)) if isinstance(start, datetime) and count <= most else None
+    return (
+        tuple(start + index * step for index in range(count)) if isinstance(start, datetime) and count <= most else None
+    )

@@ -51,7 +51,9 @@ def parse(
     ((False, True), ['urban', 'n'])
     """
     try:
-        return _plan(read_select(sql, now), {name: table_scope(table) for name, table in tables.items()}, dict(keys or {}))
+        return _plan(
+            read_select(sql, now), {name: table_scope(table) for name, table in tables.items()}, dict(keys or {})
+        )
     except RecursionError as error:
         raise nested_too_deep() from error
 

@@ -36,22 +36,22 @@ from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_
 MOMENTS = ("date", "timestamp")
 _FALSE, _TRUE = (constant(value=truth, kind="boolean") for truth in (False, True))
 _SECOND = 1_000_000
-_MOST_SECONDS = (LAST_DAY + 1) * 86_400
-_ADDED: dict[str, tuple[str, int, int]] = {
-    "microsecond": ("microsecond", 1, _MOST_SECONDS * _SECOND),
-    "millisecond": ("microsecond", 1_000, _MOST_SECONDS * 1_000),
-    "second": ("microsecond", _SECOND, _MOST_SECONDS),
-    "minute": ("microsecond", 60 * _SECOND, _MOST_SECONDS),
-    "hour": ("microsecond", 3_600 * _SECOND, _MOST_SECONDS // 60),
-    "day": ("day", 1, LAST_DAY + 1),
-    "week": ("day", 7, LAST_DAY + 1),
-    "month": ("month", 1, LAST_MONTH + 1),
-    "quarter": ("month", 3, LAST_MONTH + 1),
-    "year": ("month", 12, LAST_MONTH + 1),
-    "decade": ("month", 120, LAST_MONTH + 1),
-    "century": ("month", 1_200, LAST_MONTH + 1),
+_WHOLE_CALENDAR = {"month": LAST_MONTH + 1, "day": LAST_DAY + 1, "microsecond": (LAST_DAY + 1) * DAY_LENGTH}
+_ADDED: dict[str, tuple[str, int]] = {
+    "microsecond": ("microsecond", 1),
+    "millisecond": ("microsecond", 1_000),
+    "second": ("microsecond", _SECOND),
+    "minute": ("microsecond", 60 * _SECOND),
+    "hour": ("microsecond", 3_600 * _SECOND),
+    "day": ("day", 1),
+    "week": ("day", 7),
+    "month": ("month", 1),
+    "quarter": ("month", 3),
+    "year": ("month", 12),
+    "decade": ("month", 120),
+    "century": ("month", 1_200),
 }
-"""The units of an interval: in which units it is added, how many of those it has, and the largest number of them."""
+"""The units of an interval: in which units it is added, and how many of those it has."""
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1_200}
 _LENGTHS = {"week": 7 * DAY_LENGTH, "day": DAY_LENGTH, "hour": 3_600 * _SECOND, "minute": 60 * _SECOND}
@@ -122,9 +122,7 @@ _COMPUTED_PARTS: dict[str, Callable[[TypedExpression], TypedExpression]] = {
     "millennium": _years(1_000, 1),
     "microsecond": _of_minute,
     "millisecond": lambda moment: call("quotient", _of_minute(moment), whole(1_000)),
-    "yearweek": lambda moment: call(
-        "add", call("multiply", call("isoyear", moment), whole(100)), call("week", moment)
-    ),
+    "yearweek": lambda moment: call("add", call("multiply", call("isoyear", moment), whole(100)), call("week", moment)),
 }
 
 
@@ -143,7 +141,9 @@ def unit_of(name: str) -> str:
     ('day', 'hour', 'century')
     """
     folded = name.casefold()
-    return _PLURALS.get(folded) or _SHORT.get(folded) or _SHORT.get(folded.removesuffix("s")) or folded.removesuffix("s")
+    return (
+        _PLURALS.get(folded) or _SHORT.get(folded) or _SHORT.get(folded.removesuffix("s")) or folded.removesuffix("s")
+    )
 
 
 def whole(number: int) -> TypedExpression:
@@ -200,7 +200,7 @@ def _pair(name: str, a: TypedExpression, b: TypedExpression) -> tuple[TypedExpre
     for term in (a, b):
         if term.kind not in MOMENTS:
             raise refused(f"{name} takes dates or timestamps, not {term.kind}", "CAST(x AS DATE) makes a date.")
-    kind = "date" if a.kind == b.kind == "date" else "timestamp"
+    kind: Kind = "date" if a.kind == b.kind == "date" else "timestamp"
     return coerce(a, kind), coerce(b, kind)
 
 
@@ -322,7 +322,8 @@ def add_units(moment: TypedExpression, unit: str, amount: TypedExpression) -> Ty
     if amount.kind != "integer" and not amount.is_null:
         hint = "Write a whole number of a smaller unit: INTERVAL 90 MINUTE."
         raise refused("An interval takes a whole number of units", hint)
-    base, factor, most = _ADDED[name]
+    base, factor = _ADDED[name]
+    most = _WHOLE_CALENDAR[base] // factor + 1
     units = call("multiply", _clamped(coerce(amount, "integer"), most), whole(factor))
     if base == "month":
         return call("add_months", moment, units)

@@ -164,8 +164,14 @@ _PERCENT_PARTS: Mapping[str, Label] = {
     "Y": _number("year", 4),
     "y": _year_of_century(2),
     "-y": _year_of_century(0),
-    **{code: _number(part, 2) for code, part in zip("mdHMSV", (*("month", "day", "hour", "minute"), "second", "week"), strict=True)},
-    **{f"-{code}": _number(part) for code, part in zip("mdHMS", ("month", "day", "hour", "minute", "second"), strict=True)},
+    **{
+        code: _number(part, 2)
+        for code, part in zip("mdHMSV", (*("month", "day", "hour", "minute"), "second", "week"), strict=True)
+    },
+    **{
+        f"-{code}": _number(part)
+        for code, part in zip("mdHMS", ("month", "day", "hour", "minute", "second"), strict=True)
+    },
     "j": _number("yearday", 3),
     "-j": _number("yearday"),
     "I": _twelve_hours(2),

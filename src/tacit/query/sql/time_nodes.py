@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import Final
 
@@ -23,7 +24,7 @@ from tacit.query.sql.time_expressions import (
     date_trunc,
     difference,
 )
-from tacit.query.sql.typed_expressions import Translate, TypedExpression, call, cast_to, coerce, constant
+from tacit.query.sql.typed_expressions import Translate, TypedExpression, call, case, cast_to, coerce, constant
 
 CALL_NAMES: Final = (*PART_CALLS, "date_part", "datepart", "date_sub", "datesub")
 """The functions of dates that the parser knows by name alone."""
@@ -119,8 +120,9 @@ def _label(
 def _last_day(node: exp.Expr, translate: Translate) -> TypedExpression:
     """Return the last day of the month."""
     first = cast_to(date_trunc("month", translate(node.this)), "date")
-    one = constant(1, "integer")
-    return add_units(add_units(first, "month", one), "day", constant(-1, "integer"))
+    one, back = constant(1, "integer"), constant(-1, "integer")
+    last = call("equal", first, constant(date(9999, 12, 1), "date"))  # no month follows it
+    return case([(last, constant(date.max, "date"))], add_units(add_units(first, "month", one), "day", back))
 
 
 def call_by_name(name: str, arguments: Sequence[exp.Expr], translate: Translate) -> TypedExpression:

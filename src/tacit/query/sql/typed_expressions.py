@@ -171,8 +171,12 @@ def _cast_argument(name: str, term: TypedExpression, take: Takes, common: Kind |
 
 def _wrong_kind(name: str, kind: Kind, take: str) -> Exception:
     names = {
-        **{"number": "numbers", "moment": "dates or timestamps", "quantity": "numbers, dates or timestamps"},
-        **{"real": "numbers", "integer": "whole numbers", "boolean": "conditions"},
+        "number": "numbers",
+        "moment": "dates or timestamps",
+        "quantity": "numbers, dates or timestamps",
+        "real": "numbers",
+        "integer": "whole numbers",
+        "boolean": "conditions",
     }
     return refused(f"{sql_spelling(name)} takes {names.get(take, take)}, not {kind}", _CAST_HINT)
 
