@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.query.pricing.price import Cost
 from tacit.query.results.quote import Question
 from tacit.query.sql.clock import time_in_zone
@@ -16,12 +17,12 @@ DAYS = [date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)]
 QUERY = "SELECT count(*) AS n FROM t WHERE day >= current_date"
 
 
-def opened(timezone: str | None = None, **more: object) -> tc.Database:
+def opened(timezone: str | None = None, **more: object) -> Database:
     rows = pa.table({"day": pa.array(DAYS)})
     return tc.open(rows, name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=1e6), timezone=timezone, **more)  # type: ignore[arg-type]
 
 
-def planned(db: tc.Database, query: str, at: datetime) -> str:
+def planned(db: Database, query: str, at: datetime) -> str:
     """Return the SQL of the plan of a query that is asked at an instant."""
     question = Question(query=query, cost=Cost(epsilon=1), asked_at=at)
     return db._session.quote(question).plan.sql

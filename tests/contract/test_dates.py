@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
 
 import duckdb
@@ -13,6 +12,7 @@ import pytest
 import tacit as tc
 from contract.homes import arrow, frame
 from postgres_server import database
+from tacit.database import Database
 from tacit.query.expressions import Kind, Value
 
 KINDS: dict[str, Kind] = {"day": "date", "gone": "date", "at": "timestamp"}
@@ -46,23 +46,20 @@ def rows() -> list[dict[str, Value]]:
 
 
 @pytest.fixture(scope="module", params=["duckdb", "postgres", "spark"])
-def db(request: pytest.FixtureRequest) -> Iterator[tc.Database]:
-    options = {"name": "v", "unit": tc.ROW, "bounds": BOUNDS, "budget": tc.PureDP(epsilon=1e12)}
+def db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    budget = tc.PureDP(epsilon=1e12)
     if request.param != "postgres":
         made = arrow(KINDS, rows()) if request.param == "duckdb" else frame(KINDS, rows())
-        opened = tc.open(made, **options)
-        yield opened
-        opened.close()
+        with tc.open(made, name="v", unit=tc.ROW, bounds=BOUNDS, budget=budget) as opened:
+            yield opened
         return
-    place: AbstractContextManager[object] = database()
-    with place as server:
-        server.fill("v", KINDS, rows())  # type: ignore[attr-defined]
-        opened = tc.open(server.reader, table="v", **options)  # type: ignore[attr-defined]
-        yield opened
-        opened.close()
+    with database() as server:
+        server.fill("v", KINDS, rows())
+        with tc.open(server.reader, table="v", unit=tc.ROW, bounds=BOUNDS, budget=budget) as opened:
+            yield opened
 
 
-def test_queries_over_dates_have_the_answers_of_plain_sql(db: tc.Database) -> None:
+def test_queries_over_dates_have_the_answers_of_plain_sql(db: Database) -> None:
     v = arrow(KINDS, rows())
     plain = duckdb.connect()
     plain.register("v", v)
@@ -70,7 +67,7 @@ def test_queries_over_dates_have_the_answers_of_plain_sql(db: tc.Database) -> No
         assert db.sql(query, epsilon=1e9).rows() == plain.execute(query).fetchall(), query
 
 
-def test_averages_and_extremes_of_dates_are_dates(db: tc.Database) -> None:
+def test_averages_and_extremes_of_dates_are_dates(db: Database) -> None:
     answer = db.sql('SELECT avg(day) AS mid, median("at") AS half, min(day) AS first FROM v', epsilon=1e9)
     ((mid, half, first),) = answer.rows()
     days = sorted(row["day"].toordinal() for row in rows())  # type: ignore[union-attr]
