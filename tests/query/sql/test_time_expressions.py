@@ -193,19 +193,23 @@ def test_proved_ranges_hold_for_all_dates_within_and_beyond_the_bounds(term: str
         assert tuple(map(float, ends)) == (min(numbers), max(numbers)) or term.startswith(("extract(month", "a - (b"))
 
 
-def moments(name: str) -> list[Value]:
+@pytest.mark.parametrize("term", RANGED)
+def test_within_the_bounds_no_value_is_clipped(term: str) -> None:
+    raw, bounded = (translated(term, table(**NARROW), bounded=bounded) for bounded in (False, True))
+    values = {name: moments(name, beyond=0) for name in sorted(columns(raw))}
+    several = [dict(zip(values, row, strict=True)) for row in product(*values.values())]
+    assert values_of(bounded, several) == values_of(raw, several)
+
+
+def moments(name: str, beyond: int = 3) -> list[Value]:
     """Return every day within the bounds of a column and some beyond; of a timestamp with several times."""
     first, last = NARROW[name]
-    days = [first + timedelta(days=index) for index in range(-3, (last - first).days + 4)]
+    days = [first + timedelta(days=index) for index in range(-beyond, (last - first).days + 1 + beyond)]
     if KINDS[name] == "date":
-        return [None, date(1, 1, 1), date(9999, 12, 31), *days]
+        return [None, *([date(1, 1, 1), date(9999, 12, 31)] if beyond else []), *days]
     starts = [datetime.combine(day, datetime.min.time()) for day in days]
-    return [
-        None,
-        FIRST,
-        LAST,
-        *(at + timedelta(hours=hour, microseconds=1) for at in starts for hour in (0, 1, 12, 23)),
-    ]
+    timed = [at + timedelta(hours=hour, microseconds=1) for at in starts for hour in (0, 1, 12, 23)]
+    return [None, *([FIRST, LAST] if beyond else []), *timed]
 
 
 @pytest.mark.parametrize(
