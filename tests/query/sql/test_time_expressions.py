@@ -20,8 +20,8 @@ from tacit.query.evaluate import evaluate, evaluator
 from tacit.query.expressions import Column, Expression, Value, columns, walk
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.sql.from_clause import table_scope
 from tacit.query.sql.grammar import read_select
+from tacit.query.sql.table_scope import table_scope
 
 FIRST, LAST = datetime(1, 1, 1), datetime.max  # noqa: DTZ001, DTZ901 - kinds have no time zone
 KINDS = {"a": "date", "b": "date", "s": "timestamp", "t": "timestamp", "n": "integer"}

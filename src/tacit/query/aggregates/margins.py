@@ -50,7 +50,7 @@ from tacit.query.plan import Ask, Bundle, Plan
 from tacit.query.refusals import refused
 
 KeySet = tuple[int, ...]
-"""The indices of some of a plan's keys."""
+"""The indices of some of a plan's factors: keys, or keys whose combinations are listed."""
 
 _MOST_KEYS = 6
 _SHARES, _FAINT = 1000, 0.002
@@ -68,21 +68,21 @@ def subsets(keys: Sequence[int]) -> Iterator[KeySet]:
 def as_table_count(plan: Plan) -> Plan:
     """Return a plan of one count by listed keys as a plan of a consistent table, with the same bundle."""
     (aggregate,) = plan.aggregates
-    ask = Ask(function="table_count", sizes=tuple(len(key.listed) for key in plan.keys))
+    ask = Ask(function="table_count", sizes=tuple(factor.size for factor in plan.factors))
     return replace(plan, aggregates=(replace(aggregate, ask=ask),))
 
 
 def with_margins(plan: Plan, law: Law) -> Plan:
     """Return a plan of a consistent table that measures margins too, with the shares of least total error."""
     (count,) = plan.bundles
-    every = tuple(range(len(plan.keys)))
+    every = tuple(range(len(plan.factors)))
     if len(every) > _MOST_KEYS:
         raise refused(f"A table with all its margins can have at most {_MOST_KEYS} keys", "Use fewer keys.")
     if plan.halves:
         return plan
     margins = [keys for keys in subsets(every) if keys or not plan.adds_up or plan.rest]
     bundles = {keys: replace(count, over=None if keys == every else keys) for keys in margins}
-    sizes = [len(key.listed) for key in plan.keys]
+    sizes = [factor.size for factor in plan.factors]
     spans = tuple((keys, float(sensitivity(plan, bundle, law))) for keys, bundle in bundles.items())
     shares = best_shares(tuple(sizes), spans, law)
     kept = [replace(bundle, weight=shares[keys]) for keys, bundle in bundles.items() if keys in shares]
@@ -266,27 +266,27 @@ class TableCount(Count):
         """Return the largest error of the fit in one cell."""
         del assume
         every = tuple(range(len(ask.sizes)))
-        return _margin_error(Fit.of(ask, bundles, noise), every, confidence)
+        return margin_error(Fit.of(ask, bundles, noise), every, confidence)
 
 
 class GroupCount(TableCount):
     """A count by groups that add up to the public size; unlike a table's, it may be negative."""
 
 
-FITTED = frozenset({"table_count", "sized_group_count"})
+FITTED = frozenset({"table_count", "table_sum", "sized_group_count"})
 """The aggregates whose cells are fitted together."""
 
 
 def margin_interval(center: float, fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> Interval:
     """Return the interval of a cell of a fitted margin."""
-    error = _margin_error(fit, margin, confidence)
+    error = margin_error(fit, margin, confidence)
     most = inf if fit.size is None else float(fit.size)
     low, high = (min(max(center + side * error, 0.0), most) for side in (-1, 1))
     return low, high
 
 
 @lru_cache(maxsize=256)
-def _margin_error(fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> float:
+def margin_error(fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> float:
     """Return the largest error of a cell of a fitted margin; cached, because it is the same for all its cells."""
     return fit.reach(margin, miss_rate(confidence))
 

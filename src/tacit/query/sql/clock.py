@@ -7,6 +7,7 @@ time is that of the policy's time zone, in whole seconds. Without a time zone in
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from sqlglot import exp
@@ -14,7 +15,9 @@ from sqlglot import exp
 from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column
 from tacit.query.expressions.local_time import local_time
+from tacit.query.sql.grammar import parse_text
 
+_WORDS = re.compile(r"current_|today|now|timestamp", re.IGNORECASE)
 _DATES = (exp.CurrentDate,)
 _TIMES = (exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtimestamp)
 _NAMES = frozenset({"now", "get_current_timestamp", "transaction_timestamp", "statement_timestamp", "clock_timestamp"})
@@ -31,14 +34,20 @@ def time_in_zone(instant: datetime, zone: str | None) -> datetime:
     return local if isinstance(local, datetime) else utc
 
 
-def with_time(tree: exp.Expr, now: datetime) -> exp.Expr:
-    """Return a parsed tree with the current date and time as constants; a call with arguments stays as it is."""
-    for node in list(tree.walk()):
-        kind = _kind(node)
-        if kind is not None and node is not tree:
-            text = now.date().isoformat() if kind == "DATE" else now.isoformat(sep=" ")
-            node.replace(exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb")))
-    return tree
+def with_time(sql: str, now: datetime) -> str:
+    """Return a query with the current date and time as constants; without them, the query itself.
+
+    >>> with_time("SELECT count(*) FROM t WHERE day < current_date", datetime(2026, 11, 18, 9, 30))
+    "SELECT COUNT(*) FROM t WHERE day < CAST('2026-11-18' AS DATE)"
+    """
+    if _WORDS.search(str(sql)) is None:
+        return sql
+    tree = parse_text(sql)
+    found = [(node, kind) for node in tree.walk() if (kind := _kind(node)) is not None]
+    for node, kind in found:
+        text = now.date().isoformat() if kind == "DATE" else now.isoformat(sep=" ")
+        node.replace(exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb")))
+    return str(tree.sql("duckdb", comments=False)) if found else sql
 
 
 def _kind(node: exp.Expr) -> str | None:
