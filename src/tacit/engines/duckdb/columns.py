@@ -1,9 +1,10 @@
 """A mapping of columns as arrays that DuckDB reads.
 
 A column is a list, a NumPy array, or a column of pandas, polars or Arrow. An array has a type, which is public like any
-schema. A list has none: `column_of_kind` reads it as a given kind, and no value can change that kind or fail. Only
-`tc.open` of a mapping derives the kind of a list from the types of its values; whoever opens it states that these types
-are public. There, if a list has several types, integers and other numbers become reals, and other mixtures are refused.
+schema. A list has no type: `column_of_kind` reads it as a given kind, and no value can change that kind or fail. Only
+`tc.open` of a mapping derives the kind of a list from the types of its values. The steward who opens it states that
+these types are public. If a list has several types, integers and other numbers become reals there, and other mixtures
+are refused.
 
 **Every value has a meaning.** A number or a time that its type cannot hold becomes the nearest one that it can, so an
 integer beyond 64 bits is clipped. None and NaN are missing. So is a value that fails to convert, such as a signalling
