@@ -526,3 +526,28 @@ def test_a_plan_shows_every_release_with_its_cost_and_error(db: Database) -> Non
     plan = db.plan(SHARES, epsilon=1)
     assert set(plan.error) == {"n"}
     assert set(plan.unknown) == {"share", "place"}
+
+
+ALL_N = "count(*) AS n, sum(count(*)) OVER () AS s FROM visits"
+SMALL = "WITH a AS (SELECT * FROM visits WHERE cost < 10)"
+LARGE = "WITH a AS (SELECT * FROM visits WHERE cost >= 10)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT coalesce(region, 'all') AS region, count(*) AS n FROM visits GROUP BY ROLLUP (region)",
+        f"SELECT CASE WHEN region = 'east' THEN 'north' ELSE region END AS region, {ALL_N} GROUP BY region",
+        f"SELECT urban AS region, region AS urban, {ALL_N} GROUP BY region, urban ORDER BY region",
+        "SELECT region, sum(cost) AS cost FROM visits GROUP BY ROLLUP (region) HAVING cost > 1750",
+        "SELECT region, avg(cost) FILTER (WHERE urban) AS m, count(*) AS n FROM visits GROUP BY CUBE (region)",
+        f"SELECT region, count(*) FILTER (WHERE cost > 50) AS k, {ALL_N} GROUP BY region",
+        "SELECT urban, cost > 50 AS c, count(*) AS n FROM visits GROUP BY ROLLUP (urban, (cost > 50))",
+        f"{SMALL}, b AS (SELECT * FROM a) SELECT m FROM ({LARGE} SELECT n AS m FROM (SELECT count(*) AS n FROM b))",
+    ],
+)
+def test_names_refer_to_the_columns_and_ctes_that_duckdb_uses(db: Database, sql: str) -> None:
+    with duckdb.connect() as connection:
+        connection.register("visits", VISITS)
+        expected = connection.execute(sql).fetchall()
+    assert sorted(map(repr, db.sql(sql, epsilon=EXACT).rows())) == sorted(map(repr, expected))

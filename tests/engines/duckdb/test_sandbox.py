@@ -56,6 +56,19 @@ def test_an_integer_beyond_64_bits_is_clipped(sandbox: Sandbox) -> None:
     assert sandbox.run("SELECT n FROM t").rows() == [(2**63 - 1,), (-(2**63),)]
 
 
+def test_values_that_python_cannot_hold_are_clipped(sandbox: Sandbox) -> None:
+    digits = "1" + "0" * 45
+    found = sandbox.run(
+        f"SELECT DATE '9999-12-31' + 9 AS late, DATE '0001-01-01' - 9 AS early, "
+        f"TIMESTAMP '9999-12-31 00:00:00' + INTERVAL 9 DAY AS moment, n::BIGNUM AS small, "
+        f"'{digits}'::BIGNUM AS large, '-{digits}'::BIGNUM AS low FROM t ORDER BY n LIMIT 1"
+    )
+    most = 2**127 - 1
+    assert found.rows() == [(date.max, date.min, datetime.max, 3, most, -most)]  # noqa: DTZ901 - local times
+    assert found.to_arrow()["large"].to_pylist() == [2**63 - 1]
+    assert len(found.to_pandas()) == 1
+
+
 FILES = [
     "SELECT * FROM read_csv('/etc/passwd')",
     "SELECT * FROM read_text('/etc/passwd')",
@@ -185,3 +198,41 @@ def test_draws_end_when_their_time_has_passed(sandbox: Sandbox) -> None:
     drawn = OuterTable("t", (("g", "text"), ("n", "integer")), (["a"] * 5000, [1] * 5000), list(range(5000)))
     sandbox.open([drawn])
     assert 0 < len(sandbox.run_draws("PIVOT t ON g USING sum(n)", 5000, SECONDS)) < 5000
+
+
+def test_an_interrupt_ends_the_process_so_that_no_later_request_reads_its_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = SharedSandbox()
+    with made.use() as first:
+        first.open([TABLE])
+        with monkeypatch.context() as patch:
+            patch.setattr(first._replies, "get", _interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                first.run("SELECT 1 AS old")
+        assert not first.alive
+        with pytest.raises(SandboxError, match="its process ended"):
+            first.run("SELECT 2 AS new")
+    with made.use() as second:
+        assert second is not first
+        second.open([TABLE])
+        assert second.run("SELECT 2 AS new").rows() == [(2,)]
+    made.close()
+
+
+def _interrupt(**_: object) -> str:
+    raise KeyboardInterrupt
+
+
+def test_a_reply_to_another_request_is_never_returned() -> None:
+    with Sandbox() as sandbox:
+        sandbox.open([TABLE])
+        sandbox._replies.put('{"columns": [["n", "integer", "BIGINT"]], "rows": [[7]], "number": 1}\n')
+        with pytest.raises(SandboxError, match="another request"):
+            sandbox.run("SELECT 2 AS n")
+        assert not sandbox.alive
+
+
+def test_a_query_without_tables_is_an_error() -> None:
+    with Sandbox() as sandbox, pytest.raises(SandboxError, match="no tables are open"):
+        sandbox.run("SELECT 1 AS n")

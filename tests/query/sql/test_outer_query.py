@@ -227,3 +227,110 @@ def test_the_outer_query_names_no_private_table(sql: str) -> None:
         node.alias for node in found.tree.find_all(exp.CTE)
     }
     assert named <= {each.table for each in found.inner} | {"p"}
+
+
+FILTER = "FILTER(WHERE h)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "outer", "inner"),
+    [
+        (
+            "SELECT coalesce(g, 0) AS g, count(*) AS n FROM v GROUP BY ROLLUP (g)",
+            'SELECT COALESCE("g", 0) AS g, SUM("n") AS n FROM released_1 GROUP BY ROLLUP ("g")',
+            'SELECT g AS "g", COUNT(*) AS "n" FROM v GROUP BY g',
+        ),
+        (
+            "SELECT h AS g, g AS h, count(*) OVER () AS s FROM v GROUP BY g, h ORDER BY g",
+            'SELECT "h" AS g, "g" AS h, COUNT(*) OVER () AS s FROM released_1 ORDER BY g',
+            'SELECT g AS "g", h AS "h" FROM v GROUP BY g, h',
+        ),
+        (
+            "SELECT g AS r, h AS g, rank() OVER (ORDER BY count(*)) AS k FROM v GROUP BY g, h ORDER BY g",
+            'SELECT "g" AS r, "h" AS g, RANK() OVER (ORDER BY "value_1") AS k FROM released_1 ORDER BY g',
+            'SELECT g AS "g", h AS "h", COUNT(*) AS "value_1" FROM v GROUP BY g, h',
+        ),
+        (
+            "SELECT g + 1 AS h, sum(x) AS x, sum(sum(x)) OVER () AS s FROM v GROUP BY 1 HAVING x > 3",
+            'SELECT "value_1" AS h, "value_2" AS x, SUM("value_2") OVER () AS s FROM released_1',
+            'SELECT g + 1 AS "value_1", SUM(x) AS "value_2" FROM v GROUP BY g + 1 HAVING (SUM(x)) > 3',
+        ),
+        (
+            "SELECT g + 1 AS k, count(*) + 1 AS n, sum(count(*)) OVER () AS s FROM v GROUP BY k",
+            'SELECT "k" AS k, "value_1" + 1 AS n, SUM("value_1") OVER () AS s FROM released_1',
+            'SELECT g + 1 AS "k", COUNT(*) AS "value_1" FROM v GROUP BY g + 1',
+        ),
+        (
+            "SELECT g, count(*) + 1 AS n, sum(count(*)) OVER () AS s FROM v GROUP BY 1",
+            'SELECT "g", "value_1" + 1 AS n, SUM("value_1") OVER () AS s FROM released_1',
+            'SELECT g AS "g", COUNT(*) AS "value_1" FROM v GROUP BY g',
+        ),
+        (
+            "SELECT g, avg(x) FILTER (WHERE h) AS m FROM v GROUP BY CUBE (g)",
+            'SELECT "g", (SUM("value_1") / SUM("value_2")) AS m FROM released_1 GROUP BY CUBE ("g")',
+            f'SELECT g AS "g", SUM(x) {FILTER} AS "value_1", COUNT(x) {FILTER} AS "value_2" FROM v GROUP BY g',
+        ),
+    ],
+)
+def test_a_column_comes_before_an_alias_in_group_by(sql: str, outer: str, inner: str) -> None:
+    found = parts(sql)
+    assert found.text == outer
+    assert [each.sql for each in found.inner] == [inner]
+
+
+SMALL = "WITH a AS (SELECT * FROM v WHERE x < 10)"
+COUNT = "SELECT count(*) AS n"
+LARGE = "WITH a AS (SELECT * FROM v WHERE x >= 10)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "inner"),
+    [
+        (
+            f"{SMALL}, b AS (SELECT * FROM a) SELECT m FROM ({LARGE} SELECT n AS m FROM ({COUNT} FROM b))",
+            f"{SMALL}, b AS (SELECT * FROM a) SELECT COUNT(*) AS n FROM b",
+        ),
+        (
+            f"WITH b AS (SELECT * FROM v), v AS (SELECT * FROM v WHERE x < 10) SELECT n FROM ({COUNT} FROM b)",
+            "WITH b AS (SELECT * FROM v) SELECT COUNT(*) AS n FROM b",
+        ),
+        (
+            f"{SMALL} SELECT n FROM ({LARGE} SELECT n FROM ({COUNT} FROM a))",
+            f"{LARGE} SELECT COUNT(*) AS n FROM a",
+        ),
+        (
+            "WITH v AS (SELECT g FROM v WHERE x < 10) SELECT g, count(*) AS n, max(count(*)) OVER () FROM v GROUP BY g",
+            'WITH v AS (SELECT g FROM v WHERE x < 10) SELECT g AS "g", COUNT(*) AS "n" FROM v GROUP BY g',
+        ),
+    ],
+)
+def test_a_name_in_a_cte_refers_to_what_is_visible_where_the_cte_is_defined(sql: str, inner: str) -> None:
+    assert [each.sql for each in parts(sql).inner] == [inner]
+
+
+def test_two_ctes_of_one_name_in_one_private_aggregate_are_refused() -> None:
+    read = "SELECT n FROM (WITH a AS (SELECT * FROM b) SELECT count(*) AS n FROM a)"
+    with pytest.raises(RefusedError, match="'a' refers to different tables or CTEs"):
+        split(f"{SMALL}, b AS (SELECT * FROM a) {read}", TABLES)
+
+
+@pytest.mark.parametrize("name", ["pg_settings", "duckdb_settings", "other"])
+def test_a_cte_is_not_a_table_where_it_is_not_visible(name: str) -> None:
+    inside = f"(WITH {name} AS (SELECT 1 AS y) SELECT y FROM {name}) AS q"
+    with pytest.raises((InvalidError, RefusedError), match=r"Unknown table 'other'|cannot have the name"):
+        split(f"SELECT n, (SELECT count(*) FROM {name}) AS c FROM ({BY_G}) AS t, {inside}", TABLES)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT g, grouping_id(g) AS i, count(*) FROM v GROUP BY ROLLUP (g)", "grouping_id is not supported"),
+        ("SELECT g, grouping(g) AS i, sum(count(*)) OVER () FROM v GROUP BY g", "grouping needs ROLLUP"),
+        ("SELECT g, count(*) FROM v GROUP BY ROLLUP (g, x > 5)", "inside ROLLUP, CUBE or GROUPING SETS needs paren"),
+        ("SELECT sum(x) AS x, rank() OVER (ORDER BY x) FROM v GROUP BY g", "The column 'x' is outside an aggregate"),
+        ("SELECT g, sum(count(*)) OVER () FROM v GROUP BY ALL", "GROUP BY ALL is not supported"),
+    ],
+)
+def test_a_refusal_is_about_the_text_of_the_query(sql: str, message: str) -> None:
+    with pytest.raises(RefusedError, match=message):
+        split(sql, TABLES)

@@ -7,6 +7,10 @@
 The outer part of a query runs after the charge, over released and public tables. It cannot harm privacy. But it is SQL
 that somebody wrote, and it must not read files, use the network, or take the released answer with it when it runs
 forever or needs too much memory. So it runs in `sandbox_worker`, which this module starts, limits and kills.
+
+**A reply belongs to its request.** Every request has a number, and its reply repeats it. A reply with another number is
+never returned. If anything stops a request before its reply is read, such as KeyboardInterrupt, the process is killed,
+so no later request can read that reply.
 """
 
 from __future__ import annotations
@@ -64,11 +68,13 @@ class Sandbox:
         self._replies: Queue[str] = Queue()
         Thread(target=_read_lines, args=(self._process, self._replies), daemon=True).start()
         self._end = finalize(self, _end, self._process)
+        self._closed = False
+        self._number = 0
 
     @property
     def alive(self) -> bool:
-        """True until the process has ended."""
-        return self._process.poll() is None
+        """True until the process has ended or `close` was called."""
+        return not self._closed and self._process.poll() is None
 
     def open(self, tables: Sequence[OuterTable]) -> None:
         """Hold these tables, and nothing else."""
@@ -95,7 +101,21 @@ class Sandbox:
         return [[tuple(_read(value) for value in row) for row in rows] for rows in reply["draws"]]
 
     def _ask(self, request: dict[str, object], seconds: float) -> dict[str, Any]:
-        """Send a request and return the reply; kill the process if it takes longer."""
+        """Send a request and return its reply; kill the process if it takes longer or if anything interrupts it."""
+        if self._closed:
+            raise SandboxError("its process ended")
+        self._number += 1
+        try:
+            reply = self._reply({**request, "number": self._number}, seconds)
+        except BaseException:  # also KeyboardInterrupt: a reply that was not read must never answer another request
+            self.close()
+            raise
+        if "error" in reply:
+            raise SandboxError(_REASONS.get(reply["error"], reply["error"]))
+        return reply
+
+    def _reply(self, request: dict[str, object], seconds: float) -> dict[str, Any]:
+        """Send a request and return its reply, which has the same number."""
         if self._process.stdin is None:
             raise InternalError("the process of the sandbox has no standard input.")
         try:
@@ -103,20 +123,19 @@ class Sandbox:
             self._process.stdin.flush()
             line = self._replies.get(timeout=seconds)
         except Empty:
-            self.close()
             raise SandboxError(_REASONS["time"]) from None
         except OSError:
             line = ""
         if not line:
-            self.close()
             raise SandboxError("its process ended: it needed too much memory or time")
         reply: dict[str, Any] = json.loads(line)
-        if "error" in reply:
-            raise SandboxError(_REASONS.get(reply["error"], reply["error"]))
+        if reply.get("number") != request["number"]:
+            raise SandboxError("its process sent the reply to another request")
         return reply
 
     def close(self) -> None:
         """End the process."""
+        self._closed = True  # first, so that a process that an interrupt leaves alive is not used again
         self._end()
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """The process that runs the outer part of a query, with DuckDB over released and public tables alone.
 
 `sandbox` starts this file as a program. It imports nothing of tacit. It reads one request a line from standard input
-and writes one reply a line to standard output, both as JSON.
+and writes one reply a line to standard output, both as JSON. A reply repeats the number of its request.
 
 The process protects the program that started it, not the data: everything that it receives is public. So it has no
 environment variables, may write no file, and has limits of memory and of processor time, where the system has such
@@ -40,6 +40,9 @@ _KINDS = {
     '"NULL"': "text",
 }
 _MOST_CHARACTERS = 2**26
+_MOST_INTEGER = 2**127 - 1
+_MOST_DIGITS = 40
+"""The largest number of characters of an integer of 128 bits, with its sign."""
 _NULL_FOR_ZERO = ("SET error_on_division_by_zero = false", "SET ieee_floating_point_ops = false")
 """x / 0 is NULL, as in every answer of tacit. The settings depend on the version of DuckDB."""
 _SETTINGS = (
@@ -119,7 +122,9 @@ class Database:
         if len(rows) > most:
             return {"error": "rows"}
         shown = [(name, _KINDS.get(kind, ""), kind) for name, kind in columns]
-        return {"columns": shown, "rows": [[_written(value) for value in row] for row in rows]}
+        kinds = [kind for _, kind, _ in shown]
+        written = [[_written(_clipped(value, kind)) for value, kind in zip(row, kinds, strict=True)] for row in rows]
+        return {"columns": shown, "rows": written}
 
     def draws(self, sql: str, *, count: int, most: int, seconds: float) -> dict[str, Any]:
         """Return the rows of a query for each draw of the tables, until the time has passed.
@@ -193,6 +198,21 @@ def _read(value: Any) -> Any:  # noqa: ANN401 - values of JSON
     return value
 
 
+def _clipped(value: Any, kind: str) -> Any:  # noqa: ANN401 - values of DuckDB
+    """Return a value that Python's type of its kind can hold.
+
+    DuckDB returns a date outside the years 1 to 9999 as a text, and an integer of the type BIGNUM too. The date is
+    clipped to these years, and the integer to 128 bits.
+    """
+    if not isinstance(value, str) or kind not in ("integer", "date", "timestamp"):
+        return value
+    if kind == "integer":
+        most = _MOST_INTEGER if len(value) > _MOST_DIGITS else min(abs(int(value)), _MOST_INTEGER)
+        return -most if value.startswith("-") else most
+    ends = (date.min, date.max) if kind == "date" else (datetime.min, datetime.max)  # noqa: DTZ901 - local times
+    return ends[0] if "BC" in value else ends[1]
+
+
 def _written(value: Any) -> Any:  # noqa: ANN401 - as above
     """Return a value as JSON."""
     if isinstance(value, datetime):
@@ -233,25 +253,28 @@ def serve(memory: str) -> None:
         reply: dict[str, Any] = {}
         try:
             if request["do"] == "open":
+                database = None
                 database = Database(request["tables"], memory)
-            elif database is not None and request["do"] == "run":
+            elif database is None:
+                reply = {"error": "no tables are open"}
+            elif request["do"] == "run":
                 reply = database.run(request["sql"], most=request["most"], seconds=request["seconds"])
-            elif database is not None:
+            else:
                 limits = {"most": request["most"], "seconds": request["seconds"]}
                 reply = database.draws(request["sql"], count=request["count"], **limits)
         except Exception as error:  # noqa: BLE001 - the reply says what failed
             reply = {"error": _reason(error)}
-        sys.stdout.write(_line(reply))
+        sys.stdout.write(_line(reply, request["number"]))
         sys.stdout.flush()
 
 
-def _line(reply: dict[str, Any]) -> str:
-    """Return a reply as one line; one that is too long becomes an error."""
+def _line(reply: dict[str, Any], number: int) -> str:
+    """Return a reply as one line, with the number of its request; one that is too long becomes an error."""
     try:
-        text = json.dumps(reply)
+        text = json.dumps({**reply, "number": number})
     except MemoryError:
         text = ""
-    return (text if 0 < len(text) <= _MOST_CHARACTERS else json.dumps({"error": "size"})) + "\n"
+    return (text if 0 < len(text) <= _MOST_CHARACTERS else json.dumps({"error": "size", "number": number})) + "\n"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ checked like any query.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -29,7 +30,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from tacit.errors import InvalidError, bad_value, show_name
+from tacit.errors import InvalidError, RefusedError, bad_value, show_name
 from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused_node
 
 _MOST_CHARACTERS = 100_000
@@ -224,8 +225,19 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 logging.getLogger("sqlglot").addFilter(lambda _: not _silent.get())  # its warnings repeat the query
 
 
-def _syntax_error(error: ParseError) -> InvalidError:
+_COMPARISONS: Final = frozenset(
+    ("=", "==", "<>", "!=", "<", "<=", ">", ">=", "IS", "IN", "LIKE", "BETWEEN", "AND", "OR")
+)
+_IN_SETS: Final = re.compile(r"\b(rollup|cube|grouping\s+sets)\s*\([^()]*$", re.IGNORECASE)
+"""The text before a syntax error inside the parentheses of ROLLUP, where the parser reads no comparison."""
+
+
+def _syntax_error(error: ParseError) -> InvalidError | RefusedError:
     position = error.errors[0] if error.errors else {}
+    compares = str(position.get("highlight") or "").upper() in _COMPARISONS
+    if compares and _IN_SETS.search(str(position.get("start_context") or "")):
+        reason = "A condition inside ROLLUP, CUBE or GROUPING SETS needs parentheses"
+        return refused(reason, "Write ROLLUP (a, (b > 5)), or give the condition an alias and name it.")
     return _invalid(f"Syntax error at line {position.get('line', '?')}, column {position.get('col', '?')}.")
 
 

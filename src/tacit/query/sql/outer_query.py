@@ -22,21 +22,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Literal
 
 from sqlglot import exp
 
+from tacit.errors import show_name
 from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused, unknown_table
-from tacit.query.sql.grammar import nested_too_deep, parse_text
+from tacit.query.sql.cte_scopes import RowsCTE, references, with_definitions
+from tacit.query.sql.from_clause import read_from
+from tacit.query.sql.grammar import nested_too_deep, parse_text, read_select
 from tacit.query.sql.lifted_select import grouped_node, is_lifted, is_window_function, lift
 from tacit.query.sql.names import to_sql
 from tacit.query.sql.outer_grammar import check_outer
 from tacit.query.sql.row_expressions import is_aggregate
+from tacit.query.sql.table_scope import table_scope
 
 QueryKind = Literal["rows", "release", "released", "public"]
 _QUERIES = (exp.Select, exp.SetOperation, exp.Pivot)
 _MOST_RELEASES = 16
+_CATALOGUES = ("pg_", "duckdb_", "sqlite_", "information_schema")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +79,7 @@ class _Source:
 
     kind: QueryKind
     units: frozenset[str] = frozenset()
-    definition: exp.CTE | None = None
+    definition: RowsCTE | None = None
 
 
 _Names = Mapping[str, _Source]
@@ -139,28 +145,33 @@ class _Splitter:
         if len(self.inner) > _MOST_RELEASES:
             reason = f"The query has {len(self.inner)} private aggregates; the limit is {_MOST_RELEASES}"
             raise refused(reason, "Ask for several aggregates in one SELECT, or run several queries.")
+        self._check_tables(tree)
         for node in list(tree.find_all(exp.With)):
             kept = [cte for cte in node.expressions if not cte.meta.get("rows")]
             node.set("expressions", kept) if kept else node.pop()
-        self._check_tables(tree)
         check_outer(tree)
         return OuterQuery(sql=sql, inner=tuple(self.inner.values()), public=tuple(sorted(self.public)), tree=tree)
 
     def _check_tables(self, tree: exp.Expr) -> None:
-        """Check that the outer query names released tables, public ones and its own CTEs, and nothing else."""
-        own = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+        """Check that the outer query names released tables, public ones and its own CTEs, and nothing else.
+
+        A name is a CTE only where that CTE is visible. CTEs of rows are left out of the outer query, so neither they
+        nor what they read is checked; a name that refers to one of them is refused.
+        """
         released = {each.table for each in self.inner.values()}
         public = {name.casefold(): name for name, table in self.tables.items() if table.public}
-        for node in tree.find_all(exp.Table):
-            if not isinstance(node.this, exp.Identifier):
-                continue
+        for cte in tree.find_all(exp.CTE):
+            if cte.alias.casefold().startswith(_CATALOGUES):
+                reason = f"A CTE cannot have the name {show_name(cte.alias)}, because DuckDB has such tables"
+                raise refused(reason, "Give it another name.")
+        for node, own in references(tree):
             name = node.name.casefold()
-            if name in own or node.name in released:
+            if _is_of_rows(node) or node.name in released or (own is not None and not own.meta.get("rows")):
                 continue
-            if name in public:
+            if own is None and name in public:
                 self.public.add(public[name])
                 continue
-            if name in {each.casefold() for each in self.tables}:
+            if own is not None or name in {each.casefold() for each in self.tables}:
                 reason = f"The query combines rows of {node.name} with private aggregates"
                 raise refused(reason, "Aggregate the rows in another SELECT, and join the results.")
             raise unknown_table(node.name, self.tables)
@@ -209,11 +220,12 @@ class _Splitter:
                 kind = "released"
             if kind == "rows":
                 cte.meta["rows"] = True
-            names[cte.alias.casefold()] = _Source(kind, units, cte if kind == "rows" else None)
+            definition = RowsCTE(cte, _definitions(names)) if kind == "rows" else None
+            names[cte.alias.casefold()] = _Source(kind, units, definition)
         return names
 
     def _select(self, node: exp.Select, known: _Names) -> QueryKind:
-        known = self._with(node, known)
+        outside, known = known, self._with(node, known)
         sources = [(part, self._source(part, known)) for part in _sources(node)]
         kinds = {source.kind for _, source in sources}
         if "rows" in kinds:
@@ -224,7 +236,7 @@ class _Splitter:
                 )
             if not _aggregates(node) or self._is_by_unit(node, sources):
                 return "rows"
-            return self._lifted(node, known) if is_lifted(node) else "release"
+            return self._lifted(node, outside) if is_lifted(node) else "release"
         inside = [(part, self.kind(part, known)) for part in _subqueries(node)]
         kinds |= {kind for _, kind in inside}
         if "rows" in kinds:
@@ -235,12 +247,23 @@ class _Splitter:
         return "released"
 
     def _lifted(self, node: exp.Select, known: _Names) -> QueryKind:
-        """Split a SELECT that computes with its own aggregates, such as by window functions."""
-        inner, outer, tabulated = lift(node)
+        """Split a SELECT that computes with its own aggregates; `known` are the names around it, without its CTEs."""
+        inner, outer, tabulated = lift(node, self._columns(node, known))
         name = self._release(inner, known, "", tabulated=tabulated)
         outer.set("from_", exp.From(this=exp.to_table(name)))
         self._put(node, outer)
         return "released"
+
+    def _columns(self, node: exp.Select, known: _Names) -> frozenset[str]:
+        """Return the names of the columns that the FROM of a SELECT has, in lower case."""
+        rows = exp.Select(expressions=[exp.Count(this=exp.Star(), big_int=True)])
+        for name in ("with_", "from_", "joins"):
+            part = node.args.get(name)
+            if part is not None:
+                rows.set(name, part.copy() if isinstance(part, exp.Expr) else [each.copy() for each in part])
+        scopes = {name: table_scope(_with_bounds(table)) for name, table in self.tables.items()}
+        scope = read_from(read_select(to_sql(with_definitions(rows, _definitions(known)))), scopes)
+        return frozenset(map(str.casefold, scope.columns))
 
     def _source(self, node: exp.Expr, known: _Names) -> _Source:
         """Return what one item of FROM stands for."""
@@ -299,12 +322,7 @@ class _Splitter:
 
     def _release(self, node: exp.Expr, known: _Names, label: str, *, tabulated: bool) -> str:
         """Return the name of the table of a release."""
-        select = node.copy()
-        definitions = _needed(select, known)
-        own = select.args.get("with_")
-        if definitions:
-            select.set("with_", exp.With(expressions=[*definitions, *(own.expressions if own is not None else [])]))
-        sql = to_sql(select)
+        sql = to_sql(with_definitions(node, _definitions(known)))
         found = self.inner.get((sql, tabulated))
         if found is None:
             name = f"{self.prefix}{len(self.inner) + 1}"
@@ -316,21 +334,30 @@ class _Splitter:
         return found.table
 
 
-def _needed(select: exp.Expr, known: _Names) -> list[exp.CTE]:
-    """Return the CTEs of rows that a release reads, in the order of their definitions."""
-    own = select.args.get("with_")
-    defined = {cte.alias.casefold() for cte in own.expressions} if own is not None else set()
-    names, waiting = set[str](), [select]
-    while waiting:
-        for table in waiting.pop().find_all(exp.Table):
-            name = table.name.casefold()
-            source = known.get(name)
-            if source is not None and source.definition is not None and name not in names | defined:
-                names.add(name)
-                waiting.append(source.definition.this)
-    return [
-        source.definition.copy() for name, source in known.items() if name in names and source.definition is not None
-    ]
+def _with_bounds(table: TablePolicy) -> TablePolicy:
+    """Return a policy with some bounds of each real column, to read names before the query's bounds are known."""
+    return replace(
+        table,
+        columns={
+            name: replace(column, bounds=(Fraction(0), Fraction(1)))
+            if column.kind == "real" and column.bounds is None and not column.hidden
+            else column
+            for name, column in table.columns.items()
+        },
+    )
+
+
+def _is_of_rows(node: exp.Expr) -> bool:
+    """Return whether a node is inside a CTE of rows."""
+    parent = node.parent
+    while parent is not None and not (isinstance(parent, exp.CTE) and parent.meta.get("rows")):
+        parent = parent.parent
+    return parent is not None
+
+
+def _definitions(known: _Names) -> dict[str, RowsCTE]:
+    """Return the CTEs of rows among the visible names."""
+    return {name: source.definition for name, source in known.items() if source.definition is not None}
 
 
 def _sources(node: exp.Expr) -> Iterator[exp.Expr]:
