@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,11 +17,14 @@ import pytest
 import tacit as tc
 from tacit.database import Database
 from tacit.declared import Declared
+from tacit.engines import MeasuredIntegers
+from tacit.engines.duckdb.engine import DuckDBEngine
+from tacit.engines.spark.engine import SparkEngine
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.events import Neighbours, PureRelease
 from tacit.guarantees.filters import Budget
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Bundle
+from tacit.query.plan import Bundle, Plan
 from tacit.query.results.quote import Quote
 
 VALUES = [0, 1, 2]
@@ -66,16 +72,29 @@ def test_disjoint_questions_cost_the_dearest_and_are_charged_once() -> None:
         assert db.ledger.spent.loss == 1
         assert len(answers) == 4
         assert answers[1].cost == tc.PureDP(epsilon=0.25)
-        assert answers[0].receipt["declared_plan"] == {
-            "questions": 4,
-            "promise": {"epsilon": 1.0, "delta": 0.0},
-            "disjoint": [[1, 2, 3, 4]],
-        }
+        about: Any = answers[0].receipt["declared_plan"]
+        assert (about["questions"], about["disjoint"]) == (4, [[1, 2, 3, 4]])
+        assert about["promise"] == {"epsilon": 1.0, "delta": 0.0}
+        assert about["queries"][1].endswith("WHERE x = 1")
+        assert [json.loads(event)["epsilon"] for event in about["charged"]] == ["1"]
+        assert "WHERE x &gt; 1" in plan._repr_html_()
         assert str(plan) == (
-            "4 questions as one declared plan cost ε = 1, δ = 0; one by one ε = 1.875, δ = 0. That saves 47% of ε. "
-            "All are asked together, or none. No row is in two of the questions 1, 2, 3 and 4; if their rows could "
+            "4 queries as one declared plan cost ε = 1, δ = 0; one by one ε = 1.875, δ = 0. That saves 47% of ε. "
+            "All are asked together, or none. No row is in two of the queries 1, 2, 3 and 4; if their rows could "
             "overlap, the plan would cost ε = 1.875, δ = 0."
         )
+
+
+def test_a_plan_that_saves_nothing_says_why() -> None:
+    with opened() as db:
+        assert str(declared(db, {"x <= 1": 1, "x >= 1": 1})).endswith("of two queries: they may overlap.")
+        whole = [db.plan("SELECT count(*) AS n FROM data", epsilon=1), *declared(db, {"x = 0": 1}).questions]
+        assert "Query 1 is about all rows" in str(tc.declare(whole, delta=0))
+        assert "saves 0%" in str(declared(db, {"x = 0": 1}))
+    with opened(neighbours="change one") as db:
+        assert "A changed row can move from one query's rows" in str(declared(db, {"x = 0": 1, "x = 1": 1}))
+    with opened(unit="g") as db:
+        assert "The rows of one g can be in several of the queries" in str(declared(db, {"x = 0": 1, "x = 1": 1}))
 
 
 def test_under_change_one_a_row_can_leave_one_part_and_enter_another() -> None:
@@ -107,7 +126,7 @@ def test_the_dearest_questions_are_put_together_first() -> None:
         assert (plan.disjoint, plan.together.loss) == (((1, 2),), Fraction(5, 4))
         several = declared(db, {"x = 0": 1, "x = 1": 1, "g = 'a'": 0.5, "g = 'b'": 0.5, "v > 0": 0.25})
         assert (several.disjoint, several.together.loss) == (((0, 1), (2, 3)), Fraction(7, 4))
-        assert "questions 1 and 2; 3 and 4;" in str(several)
+        assert "queries 1 and 2; 3 and 4;" in str(several)
 
 
 def test_units_of_several_rows_are_in_every_part() -> None:
@@ -315,3 +334,39 @@ def test_brute_force_finds_a_price_that_is_too_low() -> None:
     with opened(pd.DataFrame(ROWS).astype(COLUMNS)) as db:
         plan = declared(db, {"x >= 0": 1, "x <= 0": 1})
         assert plan.together.loss == 2 == largest_loss(plan, "add/remove") > max(EPSILONS)
+
+
+def test_a_file_that_is_replaced_between_two_disjoint_queries_fails_and_stays_charged(tmp_path: Path) -> None:
+    """One row would otherwise be in both parts, at the price of one."""
+    here, other = tmp_path / "t.parquet", tmp_path / "other.parquet"
+    pd.DataFrame({"x": [0]}).to_parquet(here)
+    pd.DataFrame({"x": [1]}).to_parquet(other)
+    with tc.open(here, name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=100)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE x = {value}", epsilon=50) for value in (0, 1)]  # noqa: S608 - numbers
+        declared = tc.declare(plans, delta=0)
+        assert declared.disjoint == ((0, 1),)
+        engine = db._tables["t"][1]
+        measure = engine.measure
+
+        def measure_and_replace(plan: Plan) -> MeasuredIntegers:
+            result = measure(plan)
+            if other.exists():
+                other.replace(here)
+            return result
+
+        engine.measure = measure_and_replace  # type: ignore[method-assign]
+        with pytest.raises(tc.SourceError):
+            declared.ask()
+        assert db.spent == tc.PureDP(epsilon=50)
+        assert [answer.rows() for answer in tc.declare(plans, delta=0).ask()] == [[(0,)], [(1,)]]
+
+
+def test_an_engine_without_one_state_has_no_disjoint_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tc.open(pd.DataFrame({"x": [0, 1]}), name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=9)) as db:
+        plans = [db.plan(f"SELECT count(*) AS n FROM t WHERE x = {value}", epsilon=1) for value in (0, 1)]  # noqa: S608 - numbers
+        assert tc.declare(plans, delta=0).disjoint == ((0, 1),)
+        monkeypatch.setattr(DuckDBEngine, "keeps_state", False)
+        declared = tc.declare(plans, delta=0)
+        assert declared.disjoint == ()
+        assert declared.cost == tc.ApproxDP(epsilon=2, delta=0)
+    assert not SparkEngine.keeps_state.fget(None)  # type: ignore[attr-defined]  # Spark has no transactions

@@ -6,6 +6,7 @@
     │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
+    │   ├── RowNotFoundError         an answer has no row of that number; also an IndexError
     │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
@@ -167,6 +168,10 @@ class MissingPackageError(InvalidError):
         self.package, self.extra = package, extra
         command = f"pip install 'tacit[{extra}]'" if extra else f"pip install {shlex.quote(package)}"
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
+
+
+class RowNotFoundError(InvalidError, IndexError):
+    """An answer has no row of that number. Python's protocol for sequences expects an IndexError."""
 
 
 class TableNotFoundError(InvalidError):
@@ -351,6 +356,8 @@ def show(value: object) -> str:
         return f"{hidden(value)[:_LONGEST]!r} (text)"
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(end, _SCALARS) for end in value):  # noqa: PLR2004 - a pair
         return f"({', '.join(map(show, value))})"
+    if isinstance(value, type):
+        return f"the class {value.__name__[:_LONGEST]}"
     if value is None or isinstance(value, _SCALARS):
         try:
             text = repr(value)

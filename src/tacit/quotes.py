@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
-from tacit.query.formatting import exact, listed, percent, plain, spell
+from tacit.query.formatting import exact, listed, percent, plain
 from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
 from tacit.query.pricing.reach_choice import ReachChoice
+from tacit.query.results.error_text import extent
 from tacit.query.results.limits_report import units_error
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.size_note import unused_notes
@@ -22,7 +23,7 @@ from tacit.query.results.size_note import unused_notes
 if TYPE_CHECKING:
     from tacit.session import Session
 
-USUAL_REACH = 10
+USUAL_REACH = 50
 """The reach at which the cost of a choice for an error is computed."""
 
 _TOTALS = ("count", "count_units", "count_distinct", "sum", "table_count")
@@ -40,6 +41,11 @@ class SessionQuote(Quote):
         """The cost of the question; if it gives errors instead, the cost that was found for them."""
         cost = self.question.cost
         return cost if cost.error is None else super(SessionQuote, self).offered
+
+    def _query(self) -> str:
+        """Return the query as it was written if it has FILTER, which a plan writes as CASE; else the plan's SQL."""
+        written = " ".join(self.question.query.split())
+        return written if "filter" in written.casefold() else self.plan.sql
 
     def _sizes(self) -> list[str]:
         """Return which public number of rows or units is used, or could be."""
@@ -121,12 +127,12 @@ class ChoosingQuote(SessionQuote):
         if self.question.cost.error is not None:
             asked = self.question.cost.error
             errors = asked if isinstance(asked, Mapping) else dict.fromkeys(self.unknown, asked)
-            texts = {name: f"off by at most {plain(float(error))}" for name, error in errors.items()}
+            beyond = "by noise; the cut of the reach comes on top"
+            texts = {name: f"off by at most {plain(float(error))} {beyond}" for name, error in errors.items()}
             return [(name, texts.get(name, "the answer will have an interval")) for name in self.unknown]
-        share = percent(self.confidence)
         at_one = super(ChoosingQuote, self).error
         return [
-            (name, f"off by at most {plain(at_one[name])} times the reach{self._extent(share)}")
+            (name, f"off by at most {plain(at_one[name])} times the reach{extent(self.plan, self.confidence)}")
             if name in at_one and self._is_total(name)
             else (name, "the error is not known before; the answer will have an interval")
             for name in self.unknown
@@ -136,15 +142,17 @@ class ChoosingQuote(SessionQuote):
         """Return the cost of the query; if an error is given, that of the choice, which is charged first."""
         if self.question.cost.error is None:
             return super(ChoosingQuote, self)._price_line()
-        return f"costs {spell(self.cost)} for the choice of the reach, and after it what the answer needs. {self.why}"
+        part = f"{'ρ' if isinstance(self.cost, ZCDP) else 'ε'} = {float(self.price.chosen or 0):.3g}"
+        return (
+            f"costs {part} to choose the reach; then the answer costs what its reach needs{self._example()}. {self.why}"
+        )
 
-    def _cost_after(self) -> str:
-        """Return what the answer costs after the choice, if an error is given."""
+    def _example(self) -> str:
+        """Return what the answer would cost after the choice, if it costs ε, which grows with the reach."""
         if isinstance(self.price.guarantee, ZCDP):
-            return "The answer is charged after it, by as much as the error needs at that reach."
+            return ""
         each = float((self.price.chosen or 0) / self.question.share) / USUAL_REACH
-        example = f"such as {48 * each:.3g} at reach 48"
-        return f"The answer is charged after it: about ε = {each:.3g} times the reach, {example}."
+        return f", for example {48 * each:.2g} at reach 48"
 
     def _is_total(self, name: str) -> bool:
         """Return whether an output is a count or a sum whose noise is a multiple of the reach."""
@@ -157,7 +165,7 @@ class ChoosingQuote(SessionQuote):
         """Return what is chosen, and at which cost."""
         chosen = float(self.price.chosen or 0)
         part = f"{'ρ' if isinstance(self.price.guarantee, ZCDP) else 'ε'} = {chosen:.4g}"
-        rest = "The rest answers." if self.question.cost.error is None else self._cost_after()
+        rest = "The rest answers." if self.question.cost.error is None else "The answer is charged after it."
         columns = [repr(each.column) for each in self.bounds_choices]
         names = [
             *(["the reach"] if self.choice is not None else []),
@@ -166,10 +174,11 @@ class ChoosingQuote(SessionQuote):
         subject = listed(names)
         lines = [f"{subject[0].upper()}{subject[1:]} {'are' if columns else 'is'} chosen privately for {part}. {rest}"]
         if self.choice is not None:
-            whole, more = ("rows as", "with more rows") if self.choice.by_rows else ("groups in", "in more groups")
+            whole, more = ("rows as", "have more rows") if self.choice.by_rows else ("groups in", "be in more groups")
             lines.append(
                 f"The reach is the number of {whole} which each unit (column {self.plan.table.unit!r}) counts at most. "
-                f"The choice cannot tell fewer than about {self.choice.resolution:,} units {more} from none."
+                f"Up to about {self.choice.resolution:,} units may {more} than the chosen reach without being noticed. "
+                "With a larger share= (--share) fewer do."
             )
         lines += [
             f"Bounds of {each.column!r} are found if one of {each.plan.bundles[0].width:,} fixed bins holds all values "

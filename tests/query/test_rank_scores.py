@@ -164,3 +164,19 @@ def test_dense_rows_are_missed_about_half_as_often(scale: int) -> None:
     """The interval of dense rows is not much wider than it must be: at most 98 % of the draws hold the quantile."""
     worst = worst_miss([1] * 2000, HALF, Fraction(scale), margin(TWENTIETH))
     assert 0.02 <= worst <= 0.03
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction("0.9"), Fraction("0.400000000000001"), Fraction(1, 3)])
+@pytest.mark.parametrize("unit", [1, 2**20])
+def test_the_type_of_the_ranks_does_not_depend_on_the_number_of_rows(share: Fraction, unit: int) -> None:
+    """An analyst chooses q. If its denominator decided with the private number of rows, the time would show it."""
+    types = set()
+    for rows in (0, 1, 2, 3, 999, 1000, 1151, 1152, 1153, 1154, 10**7, 10**7 + 1):
+        counts = [rows * unit, 0, rows * unit]
+        rank = share * sum(counts)
+        common = rank_scores(counts, 4, rank, Fraction(5), None, denominator=share.denominator, unit=unit)
+        own = rank_scores(counts, 4, rank, Fraction(5), None)
+        assert np.allclose(common.penalties(), own.penalties(), rtol=1e-15)
+        assert [common.exact(i) for i in range(12)] == [own.exact(i) for i in range(12)]
+        types.add(common.ranks.dtype)
+    assert len(types) == 1

@@ -63,6 +63,10 @@ class Engine(Protocol):
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table, whatever their values; lines of CSV may be skipped."""
 
+    @property
+    def keeps_state(self) -> bool:
+        """True if `one_state` can guarantee one state of the data."""
+
     def one_state(self) -> AbstractContextManager[None]:
         """Return a context in which `measure` and `find` read one state of the data, however often they are called."""
 

@@ -23,7 +23,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from tacit.errors import RefusedError
+from tacit.errors import RefusedError, show_name
 from tacit.guarantees.events import Neighbours
 
 PolicyPart: TypeAlias = str | Mapping[str, str | bool]
@@ -85,6 +85,32 @@ class Change(NamedTuple):
 
     text: str
     acceptable: bool
+
+
+def check_population(known: Collection[str], added: Collection[str]) -> None:
+    """Raise RefusedError if a second table of units would join the only one of a ledger under "change one".
+
+    The number of units over all private tables is public under "change one". While a ledger has one table whose units
+    are named by a column, that is the number of its units, and plans and answers publish it, also at no cost. With a
+    second table a unit could leave the first one for it, so the published number would not have been public.
+
+    Args:
+        known: the tables of the ledger whose units are named by a column.
+        added: such tables of the policy that is opened.
+    """
+    names = {_folded(name) for name in known}
+    new = [name for name in added if _folded(name) not in names]
+    if len(names) == 1 and new:
+        raise RefusedError(
+            f"Table {show_name(new[0])} cannot join a ledger that has had table {show_name(min(known))} alone: under "
+            "'change one' the number of its units may have been published as the number of all units.",
+            hint="Create a new ledger, and open all private tables with it from the start.",
+        )
+
+
+def tables_of_units(recorded: RecordedPolicy) -> list[str]:
+    """Return the recorded tables whose units are named by a column."""
+    return [name for name, parts in recorded.items() if _tagged(parts.get("unit")) != _ROW]
 
 
 def is_current(recorded: RecordedPolicy, policies: Policies) -> bool:

@@ -11,6 +11,7 @@ from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
 from tacit.query.expressions.casts import cast
 from tacit.query.expressions.functions import apply, of_kind
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output
 
 
@@ -114,6 +115,8 @@ def evaluate_output(output: Output, estimates: Sequence[Value], keys: Sequence[V
             return of_kind(estimates[place], kind)
         case Grouped(place=place, kind=kind):
             return of_kind(keys[place], kind)
+        case Determined(kind=kind):
+            return of_kind(output.value(keys), kind)
         case Constantly(value=value):
             return value
         case Computed(function=function, arguments=arguments, kind=kind):

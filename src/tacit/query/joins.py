@@ -40,6 +40,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tacit.query.expressions import Call, Case, Cast, Column, Expression
+from tacit.query.policy import PublicRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Join:
     is equal, where the first is over the tables before, and the second over this table; if the two columns of `unit`,
     in the same order, are the same unit; and if `where`, over this table alone, is true. A LEFT join keeps rows without
     a match. At most `copies` of the `size` rows of a public table match one row; for a private table both numbers are
-    private, and None.
+    private, and None. `content` has the rows of a public table as they were when it was opened, under its own names.
     """
 
     table: str
@@ -62,6 +63,7 @@ class Join:
     where: Expression | None = None
     copies: int | None = field(default=None, repr=False)
     size: int | None = field(default=None, repr=False)
+    content: PublicRows | None = field(default=None, repr=False, compare=False)
 
 
 def rename_columns(expression: Expression, names: Mapping[str, str]) -> Expression:

@@ -112,7 +112,7 @@ def changed_integers(plan: Plan, bundle: Bundle) -> int:
 def _changed_cells(plan: Plan, bundle: Bundle) -> int:
     """Return in how many cells neighbouring tables can differ."""
     most = plan.groups * (2 if plan.table.neighbours == "change one" else 1)
-    cells = plan.cells if bundle.over is None else prod(len(plan.keys[key].listed) for key in bundle.over)
+    cells = plan.cells if bundle.over is None else prod(plan.factors[index].size for index in bundle.over)
     return most if cells is None else min(cells, most)
 
 

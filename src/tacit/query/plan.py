@@ -56,20 +56,26 @@ to it: each row is in one of them. A row whose key is not listed counts under th
 `rest`, the rows in no other cell are one more cell, after the listed ones.
 
 A key without listed values is **open**: its groups are discovered in the data, privately (see
-`pricing.partition_selection`).
+`pricing.partition_selection`). The listed values of several keys may be **tuples**: then the cells are these
+combinations, not the product of the keys' values (`key_tuples`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import prod
 from typing import Literal, TypeAlias
 
 from tacit.errors import InternalError, show_name
 from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.joins import Join
+from tacit.query.key_tuples import Determined, KeyTuples, listed_cells
 from tacit.query.policy import TablePolicy
 from tacit.query.rank_target import Draw, RankTarget
+from tacit.query.unit_tables import UnitTable
+from tacit.safe_text import visible
 
 _TWO = 2
 
@@ -124,8 +130,8 @@ class Bundle:
     """Measures that share one noise scale; `contribution` bounds Σ|integers| of one unit in one cell.
 
     `total` bounds the same sum over all cells if the table has a reach; None stands for no bound but that of a cell.
-    `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the keys by
-    which the integers stay separate; None stands for all keys. If the bundle is `combined`, one integer gets noise, and
+    `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the factors
+    by which the integers stay separate; None stands for all. If the bundle is `combined`, one integer gets noise, and
     `contribution` bounds its change. With `rank` the integers get no noise: a rank among them is drawn instead (see
     `rank_law`). If it has `values`, its bins count the rows of so many values; no integer gets noise, and one of the
     values is drawn (see `choice_law`).
@@ -281,7 +287,7 @@ class Computed:
     kind: Kind
 
 
-Output: TypeAlias = Noisy | Grouped | Constantly | Computed
+Output: TypeAlias = Noisy | Grouped | Determined | Constantly | Computed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,10 +304,12 @@ class Plan:
     """A query that tacit can answer privately.
 
     `sql` is the query, generated from the parsed tree without comments. `where` keeps the rows for which it is true. A
-    cell is one element of the product of the keys' values, in that order; without keys there is one cell. With `joins`,
+    cell is one element of the product of the `factors`, in that order; without keys there is one cell. With `joins`,
     each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
     The keys `within` make no cells, but only rows with one of their listed values count. `size` is the public number of
-    rows or units, if the plan uses it (see the module).
+    rows or units, if the plan uses it (see the module). `tuples` are listed combinations of keys; their places count
+    through `keys` and then `within`. If the rows are those of a subquery that groups by the unit, `units` is that
+    subquery, and `table` is the policy of its rows, under the name of its private table.
     """
 
     sql: str
@@ -319,10 +327,36 @@ class Plan:
     within: tuple[Key, ...] = ()
     size: int | None = None
     rest: bool = False
+    tuples: tuple[KeyTuples, ...] = ()
+    units: UnitTable | None = None
 
     def __repr__(self) -> str:
-        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last three."""
-        return _text(self, "within", "size", "rest")
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last five."""
+        return _text(self, "within", "size", "rest", "tuples", "units")
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the unit of a row; None if each row of the private table is a unit."""
+        return self.table.unit if self.units is None else self.units.unit_name
+
+    @property
+    def private_unit(self) -> str | None:
+        """The column of the private table that names the unit; None if each row of that table is a unit."""
+        return self.table.unit if self.units is None else list(self.units.levels)[-1].unit
+
+    @property
+    def all_joins(self) -> tuple[Join, ...]:
+        """The joins of the plan, and those inside subqueries that group by the unit."""
+        return self.joins if self.units is None else (*self.units.all_joins, *self.joins)
+
+    def __str__(self) -> str:
+        """Return the query, its table and its groups in words."""
+        unit = "row" if self.table.unit is None else self.table.unit
+        lines = [self.sql, f"Table {self.table.name}; unit: {unit}; neighbours: {self.table.neighbours}"]
+        keys = [f"{key.name} ({'found' if key.values is None else f'{len(key.values):,} values'})" for key in self.keys]
+        lines += [f"Groups: {', '.join(keys)}"] if keys else []
+        lines.append(f"Aggregates: {', '.join(each.sql for each in self.aggregates)}")
+        return "\n".join(map(visible, lines))
 
     @property
     def open(self) -> bool:
@@ -332,12 +366,27 @@ class Plan:
     @property
     def cells(self) -> int | None:
         """The number of released cells; None if the groups are discovered in the data."""
-        count = 1
-        for key in self.keys:
-            if key.values is None:
-                return None
-            count *= len(key.values)
-        return count
+        return None if self.open else prod(factor.size for factor in self.factors)
+
+    @property
+    def factors(self) -> tuple[KeyTuples, ...]:
+        """The listed keys as combinations; a cell is one element of their product. Discovered keys are left out."""
+        return tuple(factor for factor in self.restrictions if factor.places[-1] < len(self.keys))
+
+    @property
+    def restrictions(self) -> tuple[KeyTuples, ...]:
+        """The factors, and the same of the keys `within`, in the order of their first keys."""
+        joint = {place for factor in self.tuples for place in factor.places}
+        alone = [
+            KeyTuples(places=(place,), columns=(key.values,), default=key.default)
+            for place, key in enumerate((*self.keys, *self.within))
+            if key.values is not None and place not in joint
+        ]
+        return tuple(sorted((*alone, *self.tuples), key=lambda factor: factor.places[0]))
+
+    def listed_groups(self) -> Iterator[tuple[Value, ...]]:
+        """Return the keys of all listed cells, in the order of the cells."""
+        return listed_cells(self.factors)
 
     @property
     def listed(self) -> int:

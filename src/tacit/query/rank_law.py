@@ -68,7 +68,7 @@ from tacit.query.rank_scores import GROWTH, margin, rank_scores, widths
 from tacit.query.rank_target import RankTarget
 
 _ROOT = 2**64
-_CLEAR = 3
+_CLEAR, _TWO = 3, 2
 
 DrawnIntegers = tuple[int, ...]
 """The index of the drawn candidate, and of its half width if an interval is drawn."""
@@ -127,6 +127,11 @@ class RankLaw(NoiseLaw):
         sizes = len(widths(self.cells)) if self.target.miss is not None else 0
         return ceil(self.amount * Fraction(log(self.bins) + GROWTH * sizes + _CLEAR) / self.unit)
 
+    @property
+    def denominator(self) -> int:
+        """A common denominator of the ranks of all tables."""
+        return _TWO if self.target.end else self.target.share.denominator
+
     def rank(self, total: int) -> Fraction:
         """Return τ for a total of all rows, both in the integers of the measure."""
         if not self.target.end:
@@ -142,7 +147,8 @@ class RankLaw(NoiseLaw):
     def choose(self, counts: Sequence[int] | WideInts, bits: BitSource = SYSTEM) -> DrawnIntegers:
         """Draw a candidate for one group, from the exact counts of its bins."""
         rank = self.rank(sum(int(count) for count in counts))
-        scores = rank_scores(counts, self.target.parts, rank, self.amount, self.margin)
+        over = {"denominator": self.denominator, "unit": self.unit}
+        scores = rank_scores(counts, self.target.parts, rank, self.amount, self.margin, **over)
         penalties = scores.penalties()
         if self.target.flips:
             shown = np.flatnonzero(bernoulli_exp(penalties, scores.exact, bits))

@@ -50,8 +50,10 @@ Its half width is 9·s rows on average, and the error of the value is 1.2 times 
 
 **On real bits.** Ranks are whole numbers over one denominator. The penalties are floats from them: a number of rows is
 within a relative 2^-51, and t is below 45·s, so penalties up to 64·s are within 2^-44·s. `noise.choice` decides close
-cases with `exact`. The numbers of cells and of candidates are public, and so is the work for them: it is the same for
-all tables, except that integers beyond 62 bits take longer.
+cases with `exact`. The numbers of cells and of candidates are public, and so is the work for them. Ranks are whole
+numbers over a public denominator, that of q. Whether they are NumPy's integers of 64 bits or Python's, which take
+longer, is decided by that denominator alone: they are Python's unless a table of 2^40 rows would fit 64 bits. Only a
+table with more rows than that changes the decision.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ RATIO: Final = Fraction(5, 2)
 GROWTH: Final = Fraction(2, 5)
 """λ: the logarithm of the ratio of their weights."""
 
-_FITS, _SHARP = 2**61, 2**32
+_FITS, _SHARP, _MOST_ROWS = 2**61, 2**32, 2**40
 _ORDINARY = Fraction(1, 2**900), Fraction(2**900)
 
 
@@ -177,7 +179,14 @@ def _inner(low: Floats, high: Floats, width: int) -> Floats:
 
 
 def rank_scores(
-    counts: Sequence[int] | WideInts, parts: int, rank: Fraction, scale: Fraction, margin: Fraction | None
+    counts: Sequence[int] | WideInts,
+    parts: int,
+    rank: Fraction,
+    scale: Fraction,
+    margin: Fraction | None,
+    *,
+    denominator: int | None = None,
+    unit: int = 1,
 ) -> RankScores:
     """Return the penalties of a group's candidates.
 
@@ -187,11 +196,14 @@ def rank_scores(
         rank: τ, in the unit of the counts.
         scale: s, likewise.
         margin: t/s; None if no interval is drawn.
+        denominator: a public multiple of the denominators of all ranks that the query can have; by default, for
+            study, that of this rank.
+        unit: the count of one row.
     """
-    total = sum(int(count) for count in counts)
-    target = rank * parts
-    fits = 2 * (total + 1) * parts * target.denominator < _FITS
+    most, whole = _MOST_ROWS * unit, rank.denominator if denominator is None else denominator
+    is_large = sum(int(count) for count in counts) > most
+    fits = 2 * (most + 1) * parts * whole < _FITS and not is_large
     each = np.repeat(np.array(counts, dtype=np.int64 if fits else object), parts)
     edges = np.concatenate((np.zeros(1, dtype=each.dtype), np.cumsum(each)))
-    ranks = edges * target.denominator - target.numerator
-    return RankScores(ranks, 1 / (scale * parts * target.denominator), margin)
+    ranks = edges * whole - (rank * parts * whole).numerator
+    return RankScores(ranks, 1 / (scale * parts * whole), margin)

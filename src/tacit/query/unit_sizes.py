@@ -90,14 +90,18 @@ def size_plan(plan: Plan, measure: Measure | None = None) -> Plan:
     if measure is not None:
         sized = replace(measure, per="size", bins=BINS, fraction_bits=SHARE_BITS)
     bundle = Bundle(measures=(sized,), contribution=1 << sized.fraction_bits, nonnegative=True)
+    listed = [place for place, key in enumerate(plan.keys) if key.values is not None]
+    tuples = (replace(each, places=tuple(map(listed.index, each.places))) for each in plan.tuples)
     return Plan(
         sql=plan.sql,
         table=table,
         where=plan.where,
         keys=(),
-        within=tuple(key for key in plan.keys if key.values is not None),
+        within=tuple(plan.keys[place] for place in listed),
+        tuples=tuple(tuples),
         bundles=(bundle,),
         aggregates=(),
         outputs=(),
         joins=plan.joins,
+        units=plan.units,
     )

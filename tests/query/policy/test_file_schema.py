@@ -61,6 +61,9 @@ def test_every_example_is_accepted_at_its_place(  # noqa: C901 - a case for each
             folder.opened(f"{plain}[analysts.ann]\n{'rho = 1' if name == 'delta' else ''}\n{example}")
         case "tables.NAME" if "=" in example:
             folder.opened(without(without(BASE, name), "unit" if name == "each_row" else "") + example)
+        case "tables.NAME.keys.N":
+            other = "values" if name == "columns" else "columns"
+            folder.opened(f"{BASE}[[tables.x.keys]]\n{example}\n{KEYS[f'{where}.{other}'][1]}")
         case "tables.NAME.columns":
             folder.opened(f"{BASE}[tables.x.columns]\n{example}")
         case "tables.NAME.columns.NAME":

@@ -10,6 +10,7 @@ import sqlglot
 
 from tacit.errors import InvalidError, RefusedError, TacitError
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Ask, Computed, Constantly, Grouped, Noisy, Order, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.grammar import ALLOWED
@@ -69,7 +70,7 @@ def say(part: Expression | Output | None) -> str:
             return say_leaf(part)
 
 
-def say_leaf(part: Column | Noisy | Grouped | None) -> str:
+def say_leaf(part: Column | Noisy | Grouped | Determined | None) -> str:
     match part:
         case Column(name=name):
             return name
@@ -77,6 +78,8 @@ def say_leaf(part: Column | Noisy | Grouped | None) -> str:
             return f"#{place}"
         case Grouped(place=place):
             return f"key{place}"
+        case Determined(sql=sql):
+            return f"public {sql}"
         case None:
             return "-"
 

@@ -44,14 +44,16 @@ class DuckDBEngine(StatementEngine):
         views: Mapping[str, str] | None = None,
         *,
         skipping: Collection[str] = (),
+        files: Sequence[Path] = (),
     ) -> None:
         """Take over a connection that has the view `data`, or a view for each table.
 
-        The tables in `skipping` are CSV files: DuckDB skips some of their lines.
+        The tables in `skipping` are CSV files: DuckDB skips some of their lines. `files` are the Parquet and CSV files
+        that views read; other programs can change them.
         """
         by_table = {name: SOURCE} if views is None else views
         super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
-        self._connection, self._skipping = connection, frozenset(skipping)
+        self._connection, self._skipping, self._files = connection, frozenset(skipping), tuple(files)
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table; not of a CSV file, where it depends on their bytes."""
@@ -59,8 +61,22 @@ class DuckDBEngine(StatementEngine):
 
     @contextmanager
     def _reading(self) -> Iterator[RunStatement]:
-        """Yield the connection's runner; the data does not change while the connection is open."""
+        """Yield the connection's runner; raise at the end if a file was changed or replaced meanwhile.
+
+        DuckDB opens a Parquet or CSV file again for each statement. So all statements see one state if no file has
+        another identity, size or time of change at the end than at the start. Other sources do not change while the
+        connection is open: DuckDB locks its database files, Arrow and polars tables are immutable, and the program
+        that opened a pandas frame must not change it while it is queried.
+        """
+        before = self._stamps()
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
+        if self._stamps() != before:
+            raise RuntimeError("a file changed while it was read")
+
+    def _stamps(self) -> list[tuple[int, ...]]:
+        """Return what identifies the present contents of each file."""
+        stats = [file.stat() for file in self._files]
+        return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in stats]
 
     def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the chosen groups. All groups stay in the database, and only while this runs."""
@@ -162,7 +178,7 @@ def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> Du
         files += source_files
         skipping += [list(views)[-1]] if any(map(is_csv, source_files)) else []
     lock(connection, files, joins_public=any(source.public for source in sources.values()))
-    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping)
+    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping, files=files)
 
 
 def _show(

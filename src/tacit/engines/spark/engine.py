@@ -85,6 +85,11 @@ class SparkEngine(StatementEngine):
         if os.getpid() != self._process:
             raise SourceError(FORKED, hint="Open the source separately in each process.")
 
+    @property
+    def keeps_state(self) -> bool:
+        """False: Spark has no transactions, and a table may change between two statements."""
+        return False
+
     @contextmanager
     def _reading(self) -> Iterator[RunStatement]:
         """Yield the runner of a session; tables by name are looked up again in a new session."""

@@ -33,16 +33,14 @@ from sqlglot import exp
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import SQL, CommonTables, cast, column, infix, when, whole
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.key_lists import cell_of, key_joins, key_lists
 from tacit.engines.sql.measures import MeasureGrid, UnitLimits, scaled_down, unclamped
 from tacit.engines.sql.statement import (
     MeasureColumns,
-    cell_of,
     checked_rows,
     chooses_cells,
     keep_by_words,
     kept_rows,
-    key_joins,
-    key_lists,
     located_rows,
     reach_of,
     weighs,

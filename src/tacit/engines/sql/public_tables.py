@@ -1,4 +1,7 @@
-"""The policy of a public table, read from its rows: its size, and the keys, bounds and repetitions of its columns."""
+"""The policy of a public table, read from its rows: its size and rows, and the keys and bounds of its columns.
+
+All of it is read once, when the table is opened. A query uses these values even if the table has changed since.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tacit.engines.sql.layers import Layers
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Column, Kind, Value
-from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy import ColumnPolicy, PublicRows, TablePolicy
 from tacit.query.policy.column_values import read_keys
 
 ReadRows: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
@@ -21,6 +24,9 @@ ReadRows: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
 
 MOST_VALUES: Final = 10_000
 """The largest number of distinct values that a column may have for its values to be keys."""
+
+MOST_ROWS: Final = 100_000
+"""The largest number of distinct rows of a public table that tacit stores when it opens the table."""
 
 
 def public_policy(
@@ -61,7 +67,33 @@ def public_policy(
         columns=MappingProxyType(columns),
         public=True,
         size=size,
+        content=PublicRows(tuple(columns), ()) if size == 0 else _content(run, dialect, view, types, columns),
     )
+
+
+def _content(
+    run: ReadRows, dialect: Dialect, view: str, types: Mapping[str, str], columns: Mapping[str, ColumnPolicy]
+) -> PublicRows | None:
+    """Return the distinct rows over all columns with keys; None if there are no such columns, or too many rows."""
+    keys = [policy.named(name) for name, policy in columns.items() if policy.keys is not None]
+    if not keys:
+        return None
+    layers = Layers(dialect, types, keys)
+    items = ", ".join(f"{dialect.text(layers.value(key))} AS v{index}" for index, key in enumerate(keys))
+    selects = layers.selects(view)
+    tables = ", ".join(f"{layer} AS ({select})" for layer, select in selects)
+    rows = run(f"WITH {tables} SELECT DISTINCT {items} FROM {selects[-1][0]} LIMIT {MOST_ROWS + 1}")  # noqa: S608 - as above
+    if len(rows) > MOST_ROWS:
+        return None
+    kinds = [key.kind for key in keys]
+    distinct = {tuple(_readable(*each) for each in zip(row, kinds, strict=True)) for row in rows}
+    ordered = sorted(distinct, key=lambda row: [(value is None, value) for value in row])
+    return PublicRows(tuple(key.name for key in keys), tuple(ordered))
+
+
+def _readable(value: Value, kind: Kind) -> Value:
+    """Return a value in the form that keys have, if it can be a key."""
+    return next(iter(_key(value, kind)), value)
 
 
 def is_unique(run: ReadRows, dialect: Dialect, view: str, types: Mapping[str, str], key: Column) -> bool:

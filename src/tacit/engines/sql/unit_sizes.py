@@ -25,8 +25,9 @@ from tacit.engines.sql import measures
 from tacit.engines.sql.builder import SQL, call, cast, column, infix, when, whole
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.histogram import BinStatement
+from tacit.engines.sql.key_lists import key_lists
 from tacit.engines.sql.measures import Tally, largest, product_by, sum_of_values
-from tacit.engines.sql.statement import key_lists, located_rows, measure_columns, sums_by, with_clause
+from tacit.engines.sql.statement import located_rows, measure_columns, sums_by, with_clause
 from tacit.errors import InternalError
 from tacit.query.plan import Measure, Plan
 from tacit.query.unit_sizes import edges_of

@@ -50,7 +50,7 @@ from tacit.query.plan import Ask, Bundle, Plan
 from tacit.query.refusals import refused
 
 KeySet = tuple[int, ...]
-"""The indices of some of a plan's keys."""
+"""The indices of some of a plan's factors: keys, or keys whose combinations are listed."""
 
 _MOST_KEYS = 6
 _SHARES, _FAINT = 1000, 0.002
@@ -68,21 +68,21 @@ def subsets(keys: Sequence[int]) -> Iterator[KeySet]:
 def as_table_count(plan: Plan) -> Plan:
     """Return a plan of one count by listed keys as a plan of a consistent table, with the same bundle."""
     (aggregate,) = plan.aggregates
-    ask = Ask(function="table_count", sizes=tuple(len(key.listed) for key in plan.keys))
+    ask = Ask(function="table_count", sizes=tuple(factor.size for factor in plan.factors))
     return replace(plan, aggregates=(replace(aggregate, ask=ask),))
 
 
 def with_margins(plan: Plan, law: Law) -> Plan:
     """Return a plan of a consistent table that measures margins too, with the shares of least total error."""
     (count,) = plan.bundles
-    every = tuple(range(len(plan.keys)))
+    every = tuple(range(len(plan.factors)))
     if len(every) > _MOST_KEYS:
         raise refused(f"A table with all its margins can have at most {_MOST_KEYS} keys", "Use fewer keys.")
     if plan.halves:
         return plan
     margins = [keys for keys in subsets(every) if keys or not plan.adds_up or plan.rest]
     bundles = {keys: replace(count, over=None if keys == every else keys) for keys in margins}
-    sizes = [len(key.listed) for key in plan.keys]
+    sizes = [factor.size for factor in plan.factors]
     spans = tuple((keys, float(sensitivity(plan, bundle, law))) for keys, bundle in bundles.items())
     shares = best_shares(tuple(sizes), spans, law)
     kept = [replace(bundle, weight=shares[keys]) for keys, bundle in bundles.items() if keys in shares]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 from tacit.errors import InternalError
@@ -20,7 +21,7 @@ from tacit.query.aggregates.grid import unit_bundle
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind, Value
-from tacit.query.formatting import percent, plain
+from tacit.query.formatting import percent
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
@@ -121,10 +122,9 @@ def mode_error(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: Co
         confidence: the probability with which it holds, in one group.
         extent: the words for that probability.
     """
-    aggregate = plan.aggregates[index]
-    laws = [noise[place] for place in aggregate.bundles]
-    rows = Mode().error(aggregate.ask, (), laws, confidence, None)
-    return f"at most {plain(rows)} rows fewer than the most frequent of {len(_values(aggregate.ask)):,} values{extent}"
+    values = len(_values(plan.aggregates[index].ask))
+    rows = shortfall(plan, noise, index, confidence)
+    return f"at most {rows:,} rows fewer than the most frequent of {values:,} values{extent}"
 
 
 def mode_notes(plan: Plan, noise: Sequence[NoiseLaw], confidence: float, each: ConfidenceLevel) -> list[str]:
@@ -132,9 +132,17 @@ def mode_notes(plan: Plan, noise: Sequence[NoiseLaw], confidence: float, each: C
 
     `confidence` is that of the answer, and `each` that of one group.
     """
-    words = f" with {percent(confidence)} confidence"
-    return [
-        f"{name} has {mode_error(plan, noise, output.place, each, words)}; a category has no interval."
-        for name, output in plan.outputs
-        if isinstance(output, Noisy) and is_mode(plan, output)
+    places = [
+        (name, output.place) for name, output in plan.outputs if isinstance(output, Noisy) and is_mode(plan, output)
     ]
+    return [
+        f"With {percent(confidence)} confidence, the shown {name} has at most {shortfall(plan, noise, place, each):,} "
+        "rows fewer than the most frequent one. It is a category, so it has no interval."
+        for name, place in places
+    ]
+
+
+def shortfall(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel) -> int:
+    """Return by how many rows a drawn category may be short, rounded up to whole rows."""
+    aggregate = plan.aggregates[index]
+    return ceil(Mode().error(aggregate.ask, (), [noise[place] for place in aggregate.bundles], confidence, None))

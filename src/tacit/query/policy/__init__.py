@@ -87,6 +87,14 @@ class ColumnPolicy:
         return self.copies is not None and self.copies <= 1
 
 
+@dataclass(frozen=True, slots=True)
+class PublicRows:
+    """Distinct public rows over some columns: those of a public table, or the listed tuples of a private one."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePolicy:
     """The public facts about one table.
@@ -96,7 +104,9 @@ class TablePolicy:
     stands for no limit. `columns` has every column that a query can use, by its exact name, including the unit column.
     A `public` table belongs to no unit: it can be joined, its rows are not protected, and `size` is their number.
     Columns whose types cannot be used are in `unusable`, not in `columns`. The policy of a join is that of its first
-    table, with the columns of all tables.
+    table, with the columns of all tables. `content` has the rows of a public table as they were when it was opened,
+    over its columns with keys; None if there are too many. `key_tuples` are the listed combinations of several columns,
+    each column in one list at most.
     """
 
     name: str
@@ -109,10 +119,13 @@ class TablePolicy:
     size: int | None = field(default=None, repr=False)
     unusable: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     reach: int | None = None
+    content: PublicRows | None = field(default=None, repr=False, compare=False)
+    key_tuples: tuple[PublicRows, ...] = ()
 
     def __repr__(self) -> str:
         """Return the fields that a guarantee depends on. Ledgers hold hashes of this text, so old policies keep it."""
         names = ["name", "unit", "max_groups", "max_rows", "neighbours", "columns", *["reach"][self.reach is None :]]
+        names += ["key_tuples"] if self.key_tuples else []
         return f"TablePolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from tacit.query.policy.arguments import is_name
 from tacit.query.policy.column_values import KINDS, LARGEST_BOUND, read_bounds, read_days, read_keys, settle_kind
 from tacit.query.policy.declaration import TableDeclaration
 from tacit.query.policy.mistakes import DeclaredValueError, TableMistake, nearest
+from tacit.query.policy.tuple_keys import build_tuples, single_keys, tuple_mistakes, values_in_tuples
 
 _MOST_HINTS = 20
 _WITH_STAND_IN: tuple[Kind, ...] = ("integer", "real", "boolean")
@@ -74,13 +75,14 @@ def build(
         neighbours="change one" if declaration.neighbours == "change one" else "add/remove",
         columns=MappingProxyType(columns),
         unusable=frozenset(unusable),
+        key_tuples=build_tuples(declaration.keys, {name: column.kind for name, column in columns.items()}),
     )
 
 
 def version(policy: TablePolicy) -> str:
     """Return the SHA-256 of a policy's content, for receipts: the same for arguments and for a file.
 
-    A policy without a reach has the version that it had before there was one.
+    A policy without a reach or without key tuples has the version that it had before there were any.
     """
     columns = {
         name: {"kind": column.kind, "bounds": column.bounds, "keys": column.keys, "hidden": column.hidden}
@@ -90,7 +92,9 @@ def version(policy: TablePolicy) -> str:
         for name, column in policy.columns.items()
     }
     names = ["name", "unit", "max_groups", "max_rows", "neighbours", *["reach"][policy.reach is None :]]
-    return digest({name: getattr(policy, name) for name in names} | {"columns": columns})
+    tuples = [{"columns": each.columns, "values": each.rows} for each in policy.key_tuples]
+    more = {"key_tuples": tuples} if tuples else {}
+    return digest({name: getattr(policy, name) for name in names} | {"columns": columns} | more)
 
 
 def digest(content: object) -> str:
@@ -180,6 +184,7 @@ def _name_mistakes(
         value = getattr(declaration, argument)
         is_list = argument in ("hidden", "required", "mentioned")
         columns = _names(value) if is_list else {} if value is None else value
+        columns = single_keys(columns) if argument == "keys" and isinstance(columns, Mapping) else columns
         if not isinstance(columns, Mapping):
             shape = "a list of column names" if is_list else "a mapping from column names"
             yield TableMistake(argument, None, f"must be {shape}, not {show(value)}")
@@ -207,6 +212,8 @@ def _names(value: object) -> Mapping[str, None] | None:
 def _column_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) -> Iterator[TableMistake]:
     hidden = _names(declaration.hidden) or {}
     yield from _required_mistakes(declaration, schema)
+    declared = {name: _declared_column(name, declaration).kind(kind) for name, kind in schema.items()}
+    yield from tuple_mistakes(declaration.keys, declared)
     for name, kind in (_unknown_columns(declaration, schema) | dict(schema)).items():
         column = _declared_column(name, declaration)
         if column.type is not None and not (isinstance(column.type, str) and column.type in KINDS):
@@ -218,7 +225,8 @@ def _column_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) 
                 if value is not None:
                     yield TableMistake(argument, name, "is about a hidden column; remove this or hidden")
         else:
-            yield from _value_mistakes(name, column, column.kind(kind))
+            listed = column.keys if name in single_keys(declaration.keys) else None  # tuples are checked above
+            yield from _value_mistakes(name, column._replace(keys=listed), column.kind(kind))
 
 
 def _required_mistakes(declaration: TableDeclaration, schema: Mapping[str, Kind]) -> Iterator[TableMistake]:
@@ -288,7 +296,8 @@ class _DeclaredColumn(NamedTuple):
 
 def _declared_column(name: str, declaration: TableDeclaration) -> _DeclaredColumn:
     values = [getattr(declaration, argument) for argument in ("types", "bounds", "keys")]
-    return _DeclaredColumn(*(value.get(name) if isinstance(value, Mapping) else None for value in values))
+    column = _DeclaredColumn(*(value.get(name) if isinstance(value, Mapping) else None for value in values))
+    return column if column.keys is not None else column._replace(keys=values_in_tuples(name, declaration.keys))
 
 
 def _build_column(column: _DeclaredColumn, schema: Kind, *, hidden: bool) -> ColumnPolicy:

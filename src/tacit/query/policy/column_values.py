@@ -117,7 +117,7 @@ def read_keys(keys: object, kind: Kind, argument: str = "keys") -> tuple[Value, 
     misfits = [index for index, key in enumerate(listed) if key is not None and values[index] is None]
     if misfits:
         more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
-        first = f"{_kind_of_key(listed[misfits[0]])} at place {misfits[0] + 1}{more}"
+        first = f"{kind_of_key(listed[misfits[0]])} at place {misfits[0] + 1}{more}"
         reason = f"because the column is of kind {kind}"
         raise DeclaredValueError(argument, f"must be {_MEANING[kind]}, {reason}, not {first}")
     value, times = Counter(values).most_common(1)[0]
@@ -187,7 +187,16 @@ _FITS: dict[Kind, Callable[[object], Value]] = {
 }
 
 
-def _kind_of_key(key: object) -> str:
+def fit_key(key: object, kind: Kind) -> Value:
+    """Return a key as a value of a kind; None if it does not fit.
+
+    >>> fit_key(2, "real"), fit_key("2", "real")
+    (2.0, None)
+    """
+    return _FITS[kind](key)
+
+
+def kind_of_key(key: object) -> str:
     """Return a word for the type of a key, without its value."""
     names: list[tuple[type | tuple[type, ...], str]] = [
         (str, "a text"),

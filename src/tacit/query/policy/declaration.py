@@ -13,11 +13,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, Protocol
 
 from tacit.guarantees.filters import Budget
 from tacit.query.policy.mistakes import PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath
+
+ANYBODY: Final = "*"
+"""The name under which a policy writes the limit of each analyst who is not listed."""
 
 
 class Origin(Protocol):
@@ -49,7 +52,7 @@ class TableDeclaration:
         max_rows: the largest number of rows as which a unit counts in one group; 1 with ROW.
         reach: the largest number of rows as which a unit counts in one answer; ignored with ROW.
         bounds: the smallest and the largest value of number columns, the first and the last day of date columns.
-        keys: for columns to group by, their values in the order of the answer.
+        keys: for columns to group by, their values in the order of the answer; tuples of values for tuples of columns.
         hidden: the columns that a query must not use.
         required: the columns without missing values; a missing value is read as a public constant.
         types: kinds that replace those of the source's schema; values are cast safely.

@@ -23,7 +23,7 @@ from tacit.query.policy.build import digest
 from tacit.query.policy.column_values import read_bounds
 from tacit.query.policy.declaration import Policy, TableDeclaration
 from tacit.query.policy.file_checks import FileMistake, declare, file_mistakes, file_path, read_toml
-from tacit.query.policy.file_schema import BudgetModel, PolicyModel, TableModel, plain
+from tacit.query.policy.file_schema import AnalystModel, BudgetModel, PolicyModel, TableModel, plain
 from tacit.query.policy.locations import location_mistakes, resolve
 from tacit.query.policy.mistakes import Mistake, PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath, dotted_key, line_of
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
     )
 
 
-def _budget(budget: BudgetModel) -> Budget:
+def _budget(budget: BudgetModel | AnalystModel) -> Budget:
     """Return the guarantee of a budget that has epsilon or rho, not both."""
     delta = None if budget.delta is None else Exact(budget.delta)
     if budget.epsilon is not None:
@@ -121,7 +121,7 @@ def _content(policy: PolicyModel) -> dict[str, object]:
 
 def _table(table: TableModel) -> dict[str, object]:
     content = plain(table) | {"columns": _columns(table)}
-    return {name: value for name, value in content.items() if value is not None or name != "reach"}  # newer, as above
+    return {name: value for name, value in content.items() if value or name not in ("reach", "keys")}  # newer, as above
 
 
 def _columns(table: TableModel) -> dict[str, dict[str, object]]:

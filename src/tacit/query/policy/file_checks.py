@@ -20,6 +20,7 @@ from tacit.query.policy.file_schema import KEYS, PolicyModel, general_key, keys_
 from tacit.query.policy.locations import location_mistakes
 from tacit.query.policy.mistakes import Mistake, PolicyError, TableMistake, nearest
 from tacit.query.policy.toml_lines import KeyPath, locate
+from tacit.query.policy.tuple_keys import tuple_keys
 
 FileMistake: TypeAlias = tuple[KeyPath, str]
 """A mistake before its line is known: its keys in the file, and a sentence without subject."""
@@ -176,6 +177,7 @@ def _declaration_mistakes(
     known.update(path for path, _ in unit)
     declaration = declare(name, table, origin)
     columns = [*_subtables(table, "columns"), *([declaration.unit] if isinstance(declaration.unit, str) else [])]
+    columns += [str(column) for names in tuple_keys(declaration.keys) for column in names]
     schema: dict[str, Kind] = dict.fromkeys(columns, "text") or {"": "text"}
     for mistake in table_mistakes(declaration, schema):
         path = file_path(declaration, mistake)
@@ -212,7 +214,7 @@ def declare(
         max_rows=table.get("max_rows"),
         reach=table.get("reach"),
         bounds=by_column("bounds"),
-        keys={column: _with_null(keys) for column, keys in by_column("keys").items()},
+        keys={column: _with_null(keys) for column, keys in by_column("keys").items()} | _tuple_keys(table.get("keys")),
         hidden=tuple(column for column, values in columns.items() if values.get("hidden") is True),
         required=tuple(column for column, values in columns.items() if values.get("required") is True),
         types=by_column("type"),
@@ -220,6 +222,17 @@ def declare(
         neighbours=neighbours,
         timezone=timezone,
     )
+
+
+def _tuple_keys(keys: object) -> dict[tuple[object, ...], object]:
+    """Return the keys of several columns by these columns, as `tacit.open` takes them."""
+    found: dict[tuple[object, ...], object] = {}
+    for each in keys if isinstance(keys, list) else ():
+        columns, values = (each.get("columns"), each.get("values")) if isinstance(each, dict) else (None, None)
+        if isinstance(columns, list) and all(isinstance(column, str) for column in columns):
+            rows = [_with_null(row) for row in values] if isinstance(values, list) else values
+            found[tuple(columns)] = rows
+    return found
 
 
 def _with_null(keys: object) -> object:
@@ -232,4 +245,5 @@ def file_path(table: TableDeclaration, mistake: TableMistake) -> KeyPath:
     if mistake.column is not None:
         column = (*root, "columns", mistake.column)
         return column if mistake.entire else (*column, _FILE_KEYS.get(mistake.argument, mistake.argument))
-    return root if mistake.argument == "schema" else (*root, mistake.argument)
+    argument = mistake.argument.partition("[")[0]  # keys of several columns are at keys[columns]
+    return root if argument == "schema" else (*root, argument)

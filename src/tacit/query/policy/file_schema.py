@@ -31,6 +31,13 @@ def _amount(value: object) -> Fraction:
     return positive(value, "budget")
 
 
+def _limit(value: object) -> Fraction:
+    amount = to_fraction(value, "limit", "a finite number ≥ 0")
+    if amount < 0:
+        raise bad_value("limit", value, "a finite number ≥ 0")
+    return amount
+
+
 def _delta(value: object) -> Fraction:
     delta = to_fraction(value, "delta", _PROBABILITY)
     if not 0 <= delta < 1:
@@ -39,6 +46,7 @@ def _delta(value: object) -> Fraction:
 
 
 _Amount: TypeAlias = Annotated[Fraction, PlainValidator(_amount)]
+_Limit: TypeAlias = Annotated[Fraction, PlainValidator(_limit)]
 _Delta: TypeAlias = Annotated[Fraction, PlainValidator(_delta)]
 _NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 _Whole: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST_BOUND)]
@@ -56,6 +64,14 @@ class BudgetModel(_Model):
     rho: _Amount | None = Field(None, description="a finite number > 0", examples=["rho = 0.1"])
 
 
+class AnalystModel(_Model):
+    """The limit of an analyst; 0 refuses every query."""
+
+    epsilon: _Limit | None = Field(None, description="a finite number ≥ 0", examples=["epsilon = 1.0"])
+    delta: _Delta | None = Field(None, description=_PROBABILITY, examples=["delta = 1e-6"])
+    rho: _Limit | None = Field(None, description="a finite number ≥ 0", examples=["rho = 0.1"])
+
+
 class ColumnModel(_Model):
     """The declaration of a column."""
 
@@ -70,6 +86,18 @@ class ColumnModel(_Model):
     )
     hidden: bool = Field(default=False, description="true or false", examples=["hidden = true"])
     required: bool = Field(default=False, description="true or false", examples=["required = true"])
+
+
+class KeyTuplesModel(_Model):
+    """The declaration of keys of several columns together."""
+
+    columns: list[object] = Field(
+        description="a list of at least two columns, in quotes", examples=['columns = ["canton", "language"]']
+    )
+    values: list[object] = Field(
+        description="a list of distinct lists, each with a public value for each column",
+        examples=['values = [["ZH", "de"], ["GE", "fr"]]'],
+    )
 
 
 class TableModel(_Model):
@@ -95,6 +123,11 @@ class TableModel(_Model):
         default_factory=dict,
         description="a table of columns",
         examples=["[tables.visits.columns]"],
+    )
+    keys: list[KeyTuplesModel] = Field(
+        default_factory=list,
+        description="a list of tables with columns and values",
+        examples=['keys = [{ columns = ["canton", "language"], values = [["ZH", "de"], ["GE", "fr"]] }]'],
     )
 
 
@@ -138,9 +171,9 @@ class PolicyModel(_Model):
     data_version: _NonEmpty | None = Field(
         None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
     )
-    analysts: dict[str, BudgetModel] = Field(
+    analysts: dict[str, AnalystModel] = Field(
         default_factory=dict,
-        description="budgets of single analysts, under the budget of all",
+        description='budgets of single analysts, under the budget of all; "*" is each analyst who is not listed',
         examples=["[analysts.ann]"],
     )
     neighbours: Neighbours = Field(
@@ -164,9 +197,10 @@ class PolicyModel(_Model):
 _MODELS: Final[dict[str, type[_Model]]] = {
     "": PolicyModel,
     "budget.": BudgetModel,
-    "analysts.NAME.": BudgetModel,
+    "analysts.NAME.": AnalystModel,
     "tables.NAME.": TableModel,
     "tables.NAME.columns.NAME.": ColumnModel,
+    "tables.NAME.keys.N.": KeyTuplesModel,
     "public.NAME.": PublicModel,
     "public.NAME.columns.NAME.": PublicColumnModel,
 }
@@ -180,6 +214,8 @@ def plain(model: BaseModel) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return plain(value)
+    if isinstance(value, list):
+        return [_plain(inner) if isinstance(inner, BaseModel) else inner for inner in value]
     return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
@@ -207,10 +243,12 @@ KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(_describe_keys())
 
 
 def general_key(path: tuple[str | int, ...]) -> str:
-    """Return a path with NAME in place of the steward's names, as in `KEYS`.
+    """Return a path with NAME in place of the steward's names, and N in place of numbers, as in `KEYS`.
 
     >>> general_key(("tables", "visits", "columns", "cost", "bounds"))
     'tables.NAME.columns.NAME.bounds'
     """
-    names = (1, 3) if path[:1] in (("tables",), ("public",)) else ()
-    return ".".join("NAME" if index in names else str(part) for index, part in enumerate(path))
+    names = {"tables": (1, 3), "public": (1, 3), "analysts": (1,)}.get(str(path[0]) if path else "", ())
+    return ".".join(
+        "N" if isinstance(part, int) else "NAME" if index in names else str(part) for index, part in enumerate(path)
+    )

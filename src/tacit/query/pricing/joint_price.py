@@ -78,7 +78,14 @@ def guarantee_of(spent: Spent) -> JointGuarantee:
     return ApproxZCDP(rho=loss, delta=delta) if spent.delta else ZCDP(rho=loss)
 
 
-def joint_price(queries: Sequence[tuple[Plan, Price]], budget: Budget, delta: Fraction, worth: Fraction) -> JointPrice:
+def joint_price(
+    queries: Sequence[tuple[Plan, Price]],
+    budget: Budget,
+    delta: Fraction,
+    worth: Fraction,
+    *,
+    one_state: Sequence[bool] | None = None,
+) -> JointPrice:
     """Return the price of several queries as one.
 
     Args:
@@ -86,10 +93,14 @@ def joint_price(queries: Sequence[tuple[Plan, Price]], budget: Budget, delta: Fr
         budget: the budget, whose currency is used.
         delta: δ of the composition; with 0, ε adds up.
         worth: the largest part of the sum of all ε that the composition may cost; above it, ε adds up.
+        one_state: whether the engine of each query reads all of them in one state of the data; by default all do. A
+            query whose engine does not is never one of several about disjoint rows.
     """
     parts = [_part(plan, price, budget) for plan, price in queries]
+    steady = [True] * len(parts) if one_state is None else one_state
     apart = _JointCost(parts, (), budget)
-    plans = {index: plan for index, (plan, _) in enumerate(queries) if parts[index].entering is not None}
+    usable = [index for index, part in enumerate(parts) if steady[index] and part.entering is not None]
+    plans = {index: queries[index][0] for index in usable}
     found = disjoint_families(plans, [part.cost[0] for part in parts])
     families = tuple(family for family in found if _saves([parts[index] for index in family]))
     events, together = apart.cheapest(delta, worth)

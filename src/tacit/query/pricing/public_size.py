@@ -11,7 +11,8 @@ of the private tables of the ledger. So these numbers are the same in neighbouri
 **Whole.** A plan reads all rows, each once, if it has no WHERE (conditions inside subqueries and CTEs are part of it)
 and joins public tables by LEFT JOIN only. If each row is a unit, `join_clauses` admits only joins on a column of the
 public table that has no value twice, so a LEFT JOIN keeps each row exactly once. For units a LEFT JOIN keeps every
-unit. HAVING of the outer query chooses among released values, so it changes nothing.
+unit. HAVING of the outer query chooses among released values, so it changes nothing. A subquery that groups by the unit
+has a row for each unit if it has neither WHERE nor HAVING, and only such joins (`UnitTable.is_whole`).
 
 **Used for**, if each row is a unit: the aggregates of `sized_moments` without groups, and tables of counts that add up
 (`aggregates.margins`). A table of counts adds up if every row is in one of its cells:
@@ -19,6 +20,10 @@ unit. HAVING of the outer query chooses among released values, so it changes not
 * the query itself names all values of a key, such as a CASE with an ELSE, and lists them all; or
 * the key is a required column with keys. Rows with other values count under the first key, which is also the constant
   for NULL; or
+* the key is a column of a public table that a LEFT JOIN adds, or several keys are: rows without a match have NULL, and
+  rows with other values, which a public table can have only if it has changed, count there too; or
+* the keys are required columns whose tuples are listed: rows with other tuples count under the tuple of the constants
+  for NULL, if it is listed; or
 * a histogram or a crosstab has NULL among a key's values: rows with other values count there; or
 * a histogram or a crosstab shows one more row, with NULL as its keys, for the rows in no other cell.
 
@@ -30,7 +35,7 @@ counts as exactly one row; then also `count(*)`, `sum` and `avg`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.errors import InternalError
@@ -38,12 +43,16 @@ from tacit.query.aggregates.count import is_unit_count
 from tacit.query.aggregates.margins import as_table_count
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.sized_moments import sized
+from tacit.query.expressions import Value, columns
 from tacit.query.expressions.presence import is_always_present
+from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Aggregate, Ask, Bundle, Key, Measure, Plan
 from tacit.query.sql.key_values import own_column, possible_values
 
 _SUMS = frozenset({"sum", "avg"})
 _MOMENTS = _SUMS | frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp"})
+_QUANTILES = ("quantile", "quantile_disc", "min", "max")
+_OF_ALL_ROWS = _MOMENTS | frozenset({*_QUANTILES, *(f"drawn_{name}" for name in _QUANTILES)})
 _OF_A_SAMPLE = frozenset({"var_samp", "stddev_samp", "covar_samp"})
 _TABLE = "table_count"
 
@@ -56,8 +65,8 @@ def has_public_size(plan: Plan, *, alone: bool) -> bool:
         alone: whether its private table is the only one whose units the ledger protects.
     """
     left = all(join.kind == "left" and not join.private for join in plan.joins)
-    whole = plan.where is None and not plan.within and left
-    return plan.table.neighbours == "change one" and whole and (plan.table.unit is None or alone)
+    whole = plan.where is None and not plan.within and left and (plan.units is None or plan.units.is_whole)
+    return plan.table.neighbours == "change one" and whole and (plan.unit is None or alone)
 
 
 def uses_size(plan: Plan) -> bool:
@@ -82,6 +91,7 @@ def size_plan(plan: Plan) -> Plan:
         bundles=(bundle,),
         aggregates=(),
         outputs=(),
+        units=plan.units,
     )
 
 
@@ -124,6 +134,12 @@ def _counted(ask: Ask) -> Ask:
     return replace(ask, function="count", values=()) if ask.function in ("count", "count_units") else ask
 
 
+def could_be_free(plan: Plan) -> bool:
+    """Return whether a plan would have no noise if the public number of rows were used."""
+    counts = all(each.ask.function == "count" and _is_sized(each.ask, plan, 2) for each in plan.aggregates)
+    return counts and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
+
+
 def could_use_size(plan: Plan) -> list[Aggregate]:
     """Return the aggregates of all rows that would use the public size if their columns were required."""
     if plan.keys or plan.table.unit is not None:
@@ -131,19 +147,39 @@ def could_use_size(plan: Plan) -> list[Aggregate]:
     return [each for each in plan.aggregates if each.ask.function in _MOMENTS and not _is_sized(each.ask, plan, 2)]
 
 
+def unrequired_columns(plan: Plan, aggregates: Iterable[Aggregate]) -> list[str]:
+    """Return the columns of aggregates of all rows that would have to be required for them to have all rows.
+
+    It is empty if the number of rows is not public, or if there are groups.
+    """
+    if plan.keys or plan.table.unit is not None or not has_public_size(plan, alone=False):
+        return []
+    asked = [each for each in aggregates if each.ask.function in _OF_ALL_ROWS]
+    names = sorted({name for each in asked for value in each.ask.values for name in columns(value)})
+    return [name for name in names if not plan.table.columns[name].required]
+
+
+def public_rows(plan: Plan) -> bool:
+    """Return whether the rows of every aggregate are all rows of the table, whose number is public."""
+    rows = all(is_always_present(value) for each in plan.aggregates for value in each.ask.values)
+    return rows and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
+
+
 def _table(plan: Plan, size: int) -> Plan:
     """Return a count by listed keys as a table that adds up to the public size."""
-    keys = _completed(plan)
-    if keys is None:
+    completed = _completed(plan)
+    if completed is None:
         raise InternalError("the cells of the plan do not add up.")
-    rest = any(key is None for key in keys)
+    keys, tuples = completed
+    rest = any(each is None for each in (*keys, *tuples))
     listed = tuple(own if key is None else key for own, key in zip(plan.keys, keys, strict=True))
+    joint = tuple(own if each is None else each for own, each in zip(plan.tuples, tuples, strict=True))
     counted = plan if _is_table(plan) else as_table_count(plan)
     (aggregate,) = counted.aggregates
     function = _TABLE if _is_table(plan) else "sized_group_count"
     ask = replace(aggregate.ask, function=function, size=size, rest=rest)
     bundles, _ = arrange([ask], plan.table)
-    table = replace(counted, keys=listed, bundles=bundles, size=size, rest=rest)
+    table = replace(counted, keys=listed, tuples=joint, bundles=bundles, size=size, rest=rest)
     return replace(table, aggregates=(replace(aggregate, ask=ask, bundles=(0,)),))
 
 
@@ -152,8 +188,8 @@ def _is_table(plan: Plan) -> bool:
     return [aggregate.ask.function for aggregate in plan.aggregates] == [_TABLE]
 
 
-def _completed(plan: Plan) -> Sequence[Key | None] | None:
-    """Return the keys with their defaults, None for a key without one; None if the cells cannot add up.
+def _completed(plan: Plan) -> tuple[Sequence[Key | None], Sequence[KeyTuples | None]] | None:
+    """Return the keys and the tuples with their defaults, None for those without one; None if cells cannot add up.
 
     Only one count of all rows by listed keys is a table. A table of one cell is not: its count would be n, but then
     tables of one key and of several would differ.
@@ -163,9 +199,27 @@ def _completed(plan: Plan) -> Sequence[Key | None] | None:
         return None
     if not all(map(is_always_present, counts[0].values)):
         return None
-    keys = [_with_default(key, plan) for key in plan.keys]
-    missing = any(key is None for key in keys)
-    return None if (missing and not _is_table(plan)) or plan.listed + missing < 2 else keys  # noqa: PLR2004 - cells
+    joint = {place for each in plan.tuples for place in each.places}
+    keys = [key if place in joint else _with_default(key, plan) for place, key in enumerate(plan.keys)]
+    tuples = [_with_default_tuple(each, plan) for each in plan.tuples]
+    missing = any(each is None for each in (*keys, *tuples))
+    adds_up = (not missing or _is_table(plan)) and plan.listed + missing >= 2  # noqa: PLR2004 - cells
+    return (keys, tuples) if adds_up else None
+
+
+def _with_default_tuple(tuples: KeyTuples, plan: Plan) -> KeyTuples | None:
+    """Return tuples of keys under which all rows count; None if rows can have other tuples."""
+    rows = list(tuples.rows())
+    nulls: tuple[Value, ...] = (None,) * len(tuples.places)
+    if (tuples.complete or _is_table(plan)) and nulls in rows:
+        return replace(tuples, default=rows.index(nulls))
+    keys = [plan.keys[place] for place in tuples.places]
+    owners = [own_column(key.expression, plan.table) for key in keys]
+    policies = [plan.table.columns[owner.name] for owner in owners if owner is not None]
+    if len(policies) < len(keys) or not all(policy.required and policy.keys is not None for policy in policies):
+        return None
+    constants = tuple(policy.stand_in for policy in policies)
+    return replace(tuples, default=rows.index(constants)) if constants in rows else None
 
 
 def _with_default(key: Key, plan: Plan) -> Key | None:
@@ -180,6 +234,10 @@ def _with_default(key: Key, plan: Plan) -> Key | None:
     policy = None if column is None else plan.table.columns[column.name]
     if policy is not None and policy.required and policy.keys is not None and set(policy.keys) <= set(key.listed):
         return replace(key, default=key.listed.index(policy.stand_in))
+    if policy is not None and policy.keys is not None and set(policy.keys) <= set(key.listed):
+        left = {name for join in plan.joins if join.kind == "left" and not join.private for name, _ in join.columns}
+        if column is not None and column.name in left:
+            return replace(key, default=key.listed.index(None))
     if _is_table(plan) and None in key.listed:
         return replace(key, default=key.listed.index(None))
     return None

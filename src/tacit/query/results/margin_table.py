@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tacit.errors import ColumnNotFoundError, InvalidError
 from tacit.query.aggregates.margins import Fit, Fitted, margin_interval
 from tacit.query.expressions import Value
+from tacit.query.formatting import percent
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
 from tacit.query.results.cut_columns import ReleasedCell
@@ -27,6 +28,7 @@ def margin_table(
         confidence: of each interval.
     """
     over = _over(plan, cells, names)
+    factors = _factors(plan, over)
     fit = Fit.of(plan.aggregates[0].ask, plan.bundles, noise)
     sums: dict[tuple[bool, tuple[Value, ...]], list[float]] = {}
     for keys, released in cells:
@@ -35,7 +37,9 @@ def margin_table(
         margin_cell = sums.setdefault((rest, tuple(keys[index] for index in over)), [0, 0.0])
         margin_cell[0] += last.integers[0]
         margin_cell[1] += last.center if isinstance(last, Fitted) else 0.0
-    ends = [margin_interval(center, fit, () if rest else over, confidence) for (rest, _), (_, center) in sums.items()]
+    ends = [
+        margin_interval(center, fit, () if rest else factors, confidence) for (rest, _), (_, center) in sums.items()
+    ]
     if not over and fit.size is not None:  # all rows, with the rest
         ends = [(float(fit.size), float(fit.size))]
     by_key = zip(*(keys for _, keys in sums), strict=True) if over else ()
@@ -48,6 +52,7 @@ def margin_table(
         tuple(unique_names([*(plan.keys[index].name for index in over), "count", "count_low", "count_high"])),
         (*(plan.keys[index].expression.kind for index in over), "integer", "real", "real"),
         tuple(columns),
+        (f"count_low and count_high are the ends of the {percent(confidence)} interval of count.",),
     )
 
 
@@ -66,3 +71,17 @@ def _over(plan: Plan, cells: Sequence[ReleasedCell], names: Sequence[str]) -> tu
         if name not in keys:
             raise ColumnNotFoundError(str(name), keys, argument="margin")
     return tuple(index for index, name in enumerate(keys) if name in names)
+
+
+def _factors(plan: Plan, over: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the indices of the factors of a margin's keys, or raise InvalidError if it has a part of a factor."""
+    factors = [(index, set(factor.places)) for index, factor in enumerate(plan.factors)]
+    for _, places in factors:
+        if places & set(over) and not places <= set(over):
+            names = " and ".join(plan.keys[place].name for place in sorted(places))
+            raise InvalidError(
+                f"The combinations of {names} are listed together, so a margin has all of them or none.",
+                argument="margin",
+                hint=f"Name all of them: {names}.",
+            )
+    return tuple(index for index, places in factors if places <= set(over))

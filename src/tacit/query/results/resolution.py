@@ -52,8 +52,8 @@ def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntege
 
 
 def _margin(plan: Plan, over: tuple[int, ...], bins: int, integers: Sequence[int]) -> list[int]:
-    """Return the integers added up over all keys except `over`; the bins of a cell stay together."""
-    sizes = [len(key.listed) for key in plan.keys]
+    """Return the integers added up over all factors except `over`; the bins of a cell stay together."""
+    sizes = [factor.size for factor in plan.factors]
     sums: dict[tuple[int, ...], list[int]] = {cell: [0] * bins for cell in product(*(range(sizes[i]) for i in over))}
     for number, cell in enumerate(product(*map(range, sizes))):
         total = sums[tuple(cell[i] for i in over)]

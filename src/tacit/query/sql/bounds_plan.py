@@ -47,6 +47,7 @@ def bounds_plan(plan: Plan, value: str | Expression, *, sql: str | None = None) 
         table=table,
         where=_where(plan, expression),
         keys=(),
+        tuples=(),
         bundles=bundles_of(ask, table),
         aggregates=(Aggregate(ask=ask, bundles=(0,), sql=f"bounds({name})"),),
         outputs=(),

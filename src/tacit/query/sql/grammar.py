@@ -7,6 +7,10 @@ tacit refuses anything that is not listed, so a new clause of the parser is refu
     sum(x) FILTER (WHERE c)      sum(CASE WHEN c THEN x END)
     count(*) FILTER (WHERE c)    count(CASE WHEN c THEN 1 END)
     count_if(c)                  count(CASE WHEN c THEN 1 END)
+    count(DISTINCT x) FILTER …   count(DISTINCT CASE WHEN c THEN x END)
+
+The parser writes `any_value(x)` as `any_value(x) IGNORE NULLS`, which is its meaning; the second part is removed.
+DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too.
 
 A row that does not meet the condition gives NULL. Every aggregate skips NULL, as FILTER skips the row. The result is
 checked like any query.
@@ -64,7 +68,8 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ), _BINARY),
             ((exp.And, exp.Or, exp.Is), _BINARY),
             ((exp.Like, exp.ILike), "this expression negate"),
-            ((exp.In,), "this expressions"),
+            ((exp.In,), "this expressions query"),
+            ((exp.Exists,), "this"),
             ((exp.Between,), "this low high"),
             ((exp.Case,), "this ifs default"),
             ((exp.If,), "this true false"),
@@ -90,7 +95,7 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp), "this"),
             ((exp.CovarPop, exp.CovarSamp, exp.Corr), _BINARY),
             ((exp.Distinct,), "expressions"),
-            ((exp.Median, exp.Min, exp.Max, exp.Mode), "this"),
+            ((exp.Median, exp.Min, exp.Max, exp.Mode, exp.AnyValue, exp.LogicalOr, exp.LogicalAnd), "this"),
             ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
             ((exp.Quantile,), "this quantile"),
         )
@@ -261,6 +266,12 @@ def _arguments(node: exp.Expr) -> list[str]:
 
 def _without_filters(tree: exp.Expr) -> exp.Expr:
     """Return the tree with the conditions of FILTER and count_if moved into CASE; other nodes stay as they are."""
+    for select in _subqueries(tree):
+        if select.args.get("distinct") is not None and not _arguments(select.args["distinct"]):
+            select.set("distinct", None)
+    for wrapper in list(tree.find_all(exp.IgnoreNulls)):
+        if isinstance(wrapper.this, exp.AnyValue):
+            wrapper.replace(wrapper.this)
     for node in list(tree.find_all(exp.Filter, exp.CountIf)):
         rewritten = _rewrite_count_if(node) if isinstance(node, exp.CountIf) else _rewrite_filter(node)
         if rewritten is None:
@@ -272,6 +283,13 @@ def _without_filters(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def _subqueries(tree: exp.Expr) -> list[exp.Select]:
+    """Return the SELECTs inside IN and EXISTS, whose rows count as one if they are equal."""
+    inner = [node.this for node in tree.find_all(exp.Exists)]
+    inner += [node.args["query"].unnest() for node in tree.find_all(exp.In) if node.args.get("query") is not None]
+    return [select for select in inner if isinstance(select, exp.Select)]
+
+
 def _rewrite_count_if(node: exp.Expr) -> exp.Expr | None:
     condition = node.args.get("this")
     if condition is None or isinstance(condition, exp.Distinct):
@@ -279,15 +297,21 @@ def _rewrite_count_if(node: exp.Expr) -> exp.Expr | None:
     return exp.Count(this=_case(condition, exp.Literal.number(1)), big_int=True)
 
 
+_FILTERED = (exp.Count, exp.Sum, exp.Avg, exp.CountIf, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd)
+
+
 def _rewrite_filter(node: exp.Expr) -> exp.Expr | None:
-    """Return an aggregate of one value with its condition inside; None for others, such as DISTINCT or WITHIN GROUP."""
+    """Return an aggregate of one value with its condition inside; None for others, such as WITHIN GROUP."""
     aggregate, where = node.this, node.args.get("expression")
-    if not isinstance(where, exp.Where) or not isinstance(aggregate, (exp.Count, exp.Sum, exp.Avg, exp.CountIf)):
+    if not isinstance(where, exp.Where) or not isinstance(aggregate, _FILTERED):
         return None
     value = aggregate.args.get("this")
     if isinstance(aggregate, exp.CountIf):
         both = None if value is None else exp.CountIf(this=exp.and_(value.copy(), where.this.copy()))
         return None if both is None else _rewrite_count_if(both)
+    if isinstance(value, exp.Distinct) and isinstance(aggregate, exp.Count) and len(value.expressions) == 1:
+        distinct = exp.Distinct(expressions=[_case(where.this, value.expressions[0])])
+        return exp.Count(this=distinct, big_int=True) if value.args.get("on") is None else None
     if value is None or isinstance(value, (exp.Distinct, exp.Order)) or aggregate.args.get("expressions"):
         return None
     rewritten = aggregate.copy()

@@ -9,7 +9,7 @@ conditions on the joined table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,10 +18,10 @@ from sqlglot import exp
 from tacit.errors import show_name
 from tacit.query.expressions import Call, Column, Expression, columns
 from tacit.query.joins import Join, rename_columns
-from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.policy import ColumnPolicy, PublicRows, TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.names import resolve
-from tacit.query.sql.scope import Scope, VisibleColumn
+from tacit.query.sql.scope import Scope, VisibleColumn, conjuncts
 from tacit.query.sql.typed_expressions import TypedExpression, call, case, condition, conjunction, typed_column
 
 _ON = "Write FROM a JOIN b ON a.x = b.x, or LEFT JOIN."
@@ -100,6 +100,12 @@ def _check_sides(first: Scope, other: Scope, side: str) -> None:
 def _check_private(first: Scope, other: Scope) -> None:
     """Check that two private tables differ, have a unit column each, and have the same neighbours."""
     table, joined = first.table, other.table
+    if first.units is not None or other.units is not None:
+        raise refused(
+            "A subquery that groups by the unit cannot be joined with a private table",
+            "Join the private tables inside the subquery, before its GROUP BY. There max(x) selects a column that has "
+            "one value for each unit.",
+        )
     shared = _private_tables(first) & _private_tables(other)
     if shared:
         reason = f"A join of the private table {show_name(min(shared))} with itself is not supported"
@@ -123,12 +129,13 @@ def _check_one_row_per_unit(scope: Scope) -> None:
     """Check that a row which is a unit stays one row."""
     if scope.table.public or scope.table.unit is not None:
         return
+    source = show_name(scope.table.name) if scope.units is None else "the subquery"
     for join in scope.joins:
         keys = [key for _, key in join.pairs]
         if not any(isinstance(key, Column) and scope.table.columns[key.name].unique for key in keys):
             raise refused(
-                f"Each row of {show_name(scope.table.name)} is a unit, and the join with {show_name(join.table)} could "
-                "turn one row into several",
+                f"Each row of {source} is a unit, and the join with {show_name(join.table)} could turn one row into "
+                "several",
                 "Join on a column of the public table that has no value twice, without a cast.",
             )
 
@@ -156,10 +163,15 @@ class _JoinBuilder:
         if not other.public:
             self.table = replace(
                 self.table,
+                key_tuples=(*first.key_tuples, *(self._tuples(each) for each in other.key_tuples)),
                 max_groups=_smaller(first.max_groups, other.max_groups),
                 max_rows=_smaller(first.max_rows, other.max_rows),
                 reach=_smaller(first.reach, other.reach),
             )
+
+    def _tuples(self, tuples: PublicRows) -> PublicRows:
+        """Return listed tuples of the other side, with the names of the plan."""
+        return replace(tuples, columns=tuple(self.names[name] for name in tuples.columns))
 
     def _policy(self, policy: ColumnPolicy) -> ColumnPolicy:
         """Return a column's policy; after a LEFT join NULL is one of the keys of a public table."""
@@ -184,7 +196,7 @@ class _JoinBuilder:
         if node.args.get("using"):
             return dict(self._read_using(name, left, right, swapped=swapped) for name in node.args["using"])
         scope = _combine(left, right, self.table)
-        for part in _conjuncts(node.args["on"]):
+        for part in conjuncts(node.args["on"]):
             if isinstance(part, exp.EQ):
                 self._add_equality(scope.raw(part.this), scope.raw(part.expression))
             else:
@@ -258,9 +270,11 @@ class _JoinBuilder:
         self._check_conditions()
         view = _map_columns(self.other, lambda column: self._after_join(self._rename(column)))
         scope = _combine(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
+        scope = replace(scope, units=self.first.units, bounds=self.first.bounds)
         met = [*(_rename_term(term, self.names) for term in self.other.where), *self.conditions]
-        size = self.other.table.size
-        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies(), size=size)
+        table = self.other.table
+        base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies())
+        base = replace(base, size=table.size, content=table.content)
         if self.kind == "left":
             base, met = replace(base, where=conjunction(met)), []
         return replace(scope, where=(*self.first.where, *met), joins=(*self.first.joins, base, *self.tables[1:]))
@@ -391,14 +405,3 @@ def _reads_only(expression: Expression, names: set[str]) -> bool:
 def _smaller(a: int | None, b: int | None) -> int | None:
     """Return the smaller of two limits; None stands for no limit."""
     return min((limit for limit in (a, b) if limit is not None), default=None)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the parts of a chain of AND, in order."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop().unnest()
-        if isinstance(part, exp.And):
-            waiting.extend((part.expression, part.this))
-        else:
-            yield part

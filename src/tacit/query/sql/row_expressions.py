@@ -40,7 +40,8 @@ AGGREGATE_NAMES = {"mean": "avg", "count_star": "count"}
 """Aggregates that the parser knows by name alone, and tacit's names for them."""
 
 _CALL_NAMES = ("clamp", "weekday", "date_part", "datepart")
-_MOST_OPTIONS = 9_000
+MOST_OPTIONS = 9_000
+"""The largest number of values of one IN."""
 _MOST_DIGITS = 40
 _FALSE = constant(value=False, kind="boolean")
 _KINDS: dict[exp.DType, Kind] = {
@@ -193,12 +194,14 @@ def _between(node: exp.Expr, translate: Translate) -> TypedExpression:
 
 
 def _in(node: exp.Expr, translate: Translate) -> TypedExpression:
+    if node.args.get("query") is not None:
+        raise refused("IN (SELECT …) over released values is not supported", "Put the condition into WHERE.")
     value, options = translate(node.this), [translate(option) for option in node.expressions]
     if not options:
         raise refused("IN takes a list of values in parentheses")
-    if len(options) > _MOST_OPTIONS:
+    if len(options) > MOST_OPTIONS:
         hint = "List fewer, or use a range, LIKE or starts_with."
-        raise refused(f"IN has {len(options):,} values; the limit is {_MOST_OPTIONS:,}", hint)
+        raise refused(f"IN has {len(options):,} values; the limit is {MOST_OPTIONS:,}", hint)
     kind = common_kind([value, *options], "IN")
     value, options = coerce(value, kind), [coerce(option, kind) for option in options]
     if all(isinstance(option.expression, Constant) for option in options):

@@ -15,7 +15,7 @@ every measured value is clamped to its range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,15 +25,17 @@ from tacit.errors import show_name
 from tacit.query.expressions import Column, Expression, walk
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.limits import NO_BOUNDS, QueryBounds
 from tacit.query.refusals import refused, unknown_column, unknown_table
 from tacit.query.sql.names import resolve
 from tacit.query.sql.row_expressions import translate_expression
 from tacit.query.sql.typed_expressions import TypedExpression, call, case, constant
+from tacit.query.unit_tables import UnitTable
 
 _TYPES = "Ask the data's steward to store it as a number, text, boolean, date or timestamp."
 _CONDITIONS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.StartsWith),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Exists, exp.Between, exp.Like, exp.ILike, exp.StartsWith),
 )
 
 E = TypeVar("E", bound=Expression)
@@ -53,7 +55,9 @@ class Scope:
 
     `hidden` and `unusable` are names of columns that exist but cannot be queried. For a join, `joins` are the tables
     after the first, `sides` are the joined scopes in the order of the SQL text, and `twice` are the names that several
-    sides have; they need a qualifier.
+    sides have; they need a qualifier. `subqueries` translates IN (SELECT …) and EXISTS; it is None inside ON. `units`
+    is the subquery that groups by the unit, if the rows are its rows. `bounds` are those of the query, for the columns
+    of such subqueries.
     """
 
     table: TablePolicy
@@ -65,6 +69,15 @@ class Scope:
     joins: tuple[Join, ...] = ()
     sides: tuple[Scope, ...] = ()
     twice: frozenset[str] = field(default=frozenset())
+    subqueries: Callable[[exp.Expr, Scope], TypedExpression] | None = field(default=None, repr=False, compare=False)
+    units: UnitTable | None = None
+    bounds: QueryBounds = field(default_factory=lambda: NO_BOUNDS)
+
+    @property
+    def unit(self) -> Column | None:
+        """The column that names the unit of a row; None if each row of the private table is a unit."""
+        name = self.table.unit if self.units is None else self.units.unit_name
+        return None if name is None else self.table.columns[name].named(name)
 
     @property
     def parts(self) -> tuple[Scope, ...]:
@@ -125,7 +138,15 @@ class Scope:
 
     def raw(self, node: exp.Expr) -> TypedExpression:
         """Return a row expression over the raw columns."""
-        return translate_expression(node, lambda part: self.find(part).raw if isinstance(part, exp.Column) else None)
+        return translate_expression(node, self._raw_leaf)
+
+    def _raw_leaf(self, node: exp.Expr) -> TypedExpression | None:
+        """Return a column or a condition with a subquery; None for any other node."""
+        if isinstance(node, exp.Exists) or node.args.get("query") is not None:
+            if self.subqueries is None:
+                raise refused("IN (SELECT …) and EXISTS inside ON are not supported", "Put the condition into WHERE.")
+            return self.subqueries(node, self)
+        return self.find(node).raw if isinstance(node, exp.Column) else None
 
     def bounded(self, node: exp.Expr) -> TypedExpression:
         """Return a row expression over columns that are clamped to their bounds."""
@@ -170,3 +191,14 @@ def _casts_to_boolean(node: exp.Expr) -> bool:
 
 def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.EQ(this=exp.Paren(this=left.copy()), expression=exp.Paren(this=right.copy()))
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts of a chain of AND, in order."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop().unnest()
+        if isinstance(part, exp.And):
+            waiting.extend((part.expression, part.this))
+        else:
+            yield part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -14,13 +14,16 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
+from tacit.query.key_tuples import Determined
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
+from tacit.query.sql.key_values import own_column
 from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
+from tacit.query.sql.public_relations import determined
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
-from tacit.query.sql.typed_expressions import TypedExpression, as_number, typed_column
+from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, typed_column
 
 Aliases = Mapping[str, TypedExpression]
 """The columns of the answer by their aliases."""
@@ -57,10 +60,10 @@ class OutputBuilder:
 
     def _shows_rows(self, node: exp.Column) -> Exception:
         """Return the error for a column that is neither a key nor inside an aggregate."""
-        unit = self.scope.table.unit
+        unit = self.scope.unit
         column = self.scope.find(node).raw.expression
-        if unit is not None and column == self._unit_column(unit):
-            hint = f"count(DISTINCT {unit}) counts units."
+        if unit is not None and column == unit:
+            hint = f"count(DISTINCT {unit.name}) counts units."
             return refused(f"The unit column {show_name(node.name)} is never released", hint)
         return refused(
             f"The column {show_name(node.name)} is outside an aggregate and not in GROUP BY, which would release rows",
@@ -81,9 +84,36 @@ class OutputBuilder:
                 return self._released(Grouped(index, expression.kind))
         return None
 
-    def _released(self, output: Noisy | Grouped) -> TypedExpression:
+    def _public(self, node: exp.Expr) -> TypedExpression | None:
+        """Return an aggregate of equal public values that the keys determine; None if it must be measured.
+
+        In a group, a key has one value, and so has a public expression that the keys determine.
+        """
+        value = None if type(node) not in _OF_EQUAL_VALUES else node.this
+        if value is None or isinstance(value, (exp.Distinct, exp.Star)) or not _is_row_value(value):
+            return None
+        term = as_number(self.scope.raw(value), "avg" if isinstance(node, exp.Avg) else "any_value")
+        if term.kind not in ("integer", "real") and not isinstance(node, exp.AnyValue):
+            return None
+        key = self._key(value)
+        found = None if key is not None else determined(term.expression, self.keys, self.scope)
+        if found is not None:
+            sql = to_sql(node, lower=True)
+            output = Determined(
+                sql=sql, places=found.places, rows=found.rows, values=found.values, kind=term.expression.kind
+            )
+            key = self._released(output)
+        if key is None and isinstance(node, exp.AnyValue):
+            raise refused(
+                "any_value is supported only for keys and for columns of public tables that the keys determine",
+                "Group by the column, or use min, max or avg of it.",
+            )
+        return key if key is None or not isinstance(node, exp.Avg) else coerce(key, "real")
+
+    def _released(self, output: Noisy | Grouped | Determined) -> TypedExpression:
         """Return a released value as a column with a name that no table has."""
-        stand_in = Column(f"\0{type(output).__name__} {output.place}", output.kind)
+        place = output.sql if isinstance(output, Determined) else output.place
+        stand_in = Column(f"\0{type(output).__name__} {place}", output.kind)
         self._outputs[stand_in] = output
         return typed_column(stand_in, released=True)
 
@@ -113,6 +143,12 @@ class OutputBuilder:
         return self._measured(node, mode_ask(value.expression, values))
 
     def _aggregate(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate: a public value if the keys determine it, else one that is measured."""
+        public = self._public(node)
+        return self._private(node) if public is None else public
+
+    def _private(self, node: exp.Expr) -> TypedExpression:
+        """Return an aggregate that is measured."""
         if is_mode_call(node):
             return self._mode(node)
         quantile = _read_quantile(node)
@@ -140,14 +176,15 @@ class OutputBuilder:
 
     def _distinct(self, node: exp.Expr, function: str, argument: exp.Distinct) -> TypedExpression:
         """Return a count of units or of different values, which are compared raw, not clamped."""
-        unit = self.scope.table.unit
+        unit = self.scope.unit
         if function != "count":
             raise refused(f"DISTINCT inside {function} is not supported", "count(DISTINCT x) is.")
         if len(argument.expressions) != 1 or argument.args.get("on") is not None:
             raise refused("count(DISTINCT …) takes one value", "Join the texts: count(DISTINCT x || '-' || y).")
         value = self.scope.raw(argument.expressions[0])
-        if unit is not None and value.expression == self._unit_column(unit):
-            return self._measured(node, Ask(function="count_units"))
+        if unit is not None and value.expression == unit:
+            one_row = self.scope.table.unit is None  # of a subquery that groups by the unit
+            return self._measured(node, Ask(function="count" if one_row else "count_units"))
         self._check_value(function, value)
         return self._measured(node, Ask(function="count_distinct", values=(value.expression,)))
 
@@ -166,9 +203,6 @@ class OutputBuilder:
             node, Ask(function=function, values=tuple(value.expression for value in values), bounds=bounds)
         )
 
-    def _unit_column(self, unit: str) -> Column:
-        return self.scope.table.columns[unit].named(unit)
-
     def _check_value(self, function: str, value: TypedExpression) -> None:
         """Check that a value does not read the unit column, and that it is a number if the function needs one."""
         self._check_unit(value)
@@ -179,10 +213,10 @@ class OutputBuilder:
 
     def _check_unit(self, value: TypedExpression) -> None:
         """Check that a value does not read the unit column."""
-        unit = self.scope.table.unit
-        if unit in columns(value.expression):
-            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
-            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
+        unit = self.scope.unit
+        if unit is not None and unit.name in columns(value.expression):
+            hint = f"count(DISTINCT {unit.name}) counts units, count(*) rows; WHERE may name the unit column."
+            raise refused(f"The unit column {unit.name!r} cannot be aggregated", hint)
 
     def _bounds(self, function: str, value: TypedExpression) -> tuple[Fraction, Fraction]:
         """Return the proved range of an aggregated value; a RefusedError names the columns without bounds."""
@@ -192,11 +226,22 @@ class OutputBuilder:
         bare = [name for name, policy in policies if policy.bounds is None and policy.kind in ("integer", "real")]
         lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
         inputs = f"computed from {', '.join(name for name, _ in policies)}" if policies else "that is always NULL"
-        x = getattr(value.expression, "name", "x")
         raise refused(
             f"{function} needs bounds, and {lack if bare else f'the range of a value {inputs} cannot be proved'}",
-            f"Write {function}(clamp({x}, low, high)) with public bounds, give bounds (--bounds) to the query, or add "
-            "them to the policy. db.bounds (tacit bounds) finds them privately.",
+            self._bounds_hint(function, own_column(value.expression, self.scope.table), bare),
+        )
+
+    def _bounds_hint(self, function: str, column: Column | None, bare: Sequence[str]) -> str:
+        """Return how to give bounds; columns of a subquery that groups by the unit are not in the policy."""
+        x = "x" if column is None else column.name
+        clamped = f"Write {function}(clamp({x}, low, high)) with public bounds"
+        made = [] if self.scope.units is None else [name for name, _ in self.scope.units.columns if name in bare]
+        if made:
+            pair, chosen = f"bounds={{{made[0]!r}: (low, high)}}", f"bounds={{{made[0]!r}: 'auto'}}"
+            return f"{clamped}, or give {pair} (--bounds) to the query; with {chosen} the query chooses them privately."
+        return (
+            f"{clamped}, give bounds (--bounds) to the query, or add them to the policy. db.bounds (tacit bounds) "
+            "finds them privately."
         )
 
     def _measured(self, node: exp.Expr, ask: Ask) -> TypedExpression:
@@ -211,6 +256,12 @@ class OutputBuilder:
         bundles, indices = arrange(list(self.asks), self.scope.table, found=discovered)
         pairs = zip(self.asks.items(), indices, strict=True)
         return bundles, tuple(Aggregate(ask=ask, bundles=bundle, sql=sql) for (ask, sql), bundle in pairs)
+
+
+def _is_row_value(value: exp.Expr) -> bool:
+    """Return whether a node is computed from columns of one row."""
+    parts = list(value.walk())
+    return any(isinstance(part, exp.Column) for part in parts) and not any(map(is_aggregate, parts))
 
 
 def _check_not_nested(argument: exp.Expr) -> None:
@@ -238,6 +289,9 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.CovarSamp: "covar_samp",
     exp.Corr: "corr",
 }
+_OF_EQUAL_VALUES = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
+"""Aggregates that are v if every value is v."""
+
 _TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
 
@@ -360,6 +414,8 @@ def _as_real(output: Output) -> Output:
             return Noisy(place, "real")
         case Grouped(place=place):
             return Grouped(place, "real")
+        case Determined():
+            return replace(output, kind="real")
         case Constantly(value=value):
             return Constantly(value, "real")
         case Computed(function=function, arguments=arguments):
