@@ -103,7 +103,7 @@ def _events() -> Setting:
             rows.append(
                 {
                     "user_id": user,
-                    "at": datetime(2026, 1, 1) + timedelta(seconds=draw.randrange(365 * 86_400)),
+                    "seen": datetime(2026, 1, 1) + timedelta(seconds=draw.randrange(365 * 86_400)),
                     "event": event,
                     "country": draw.choice(countries),
                     "version": draw.choice(["1.0", "1.1", "2.0"]),
@@ -113,7 +113,7 @@ def _events() -> Setting:
             )
     kinds: dict[str, Kind] = {
         "user_id": "integer",
-        "at": "timestamp",
+        "seen": "timestamp",
         "event": "text",
         "country": "text",
         "version": "text",
@@ -128,7 +128,7 @@ def _events() -> Setting:
         "bounds": {
             "ms": (0, 2_000),
             "price": (0, 60),
-            "at": (date(2026, 1, 1), date(2027, 1, 1)),
+            "seen": (date(2026, 1, 1), date(2027, 1, 1)),
         },
     }
     return Setting(table="events", kinds=kinds, rows=rows, policy=policy)
