@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tacit as tc
+from tacit.engines.duckdb.sandbox import SandboxError
 from tacit.engines.source import declared_at
 from tacit.errors import (
     NOTHING_SPENT,
@@ -27,6 +28,7 @@ from tacit.errors import (
     NoLedgerError,
     NoSourceError,
     RefusedError,
+    RowNotFoundError,
     SizeChangedError,
     SourceError,
     TableNotFoundError,
@@ -34,6 +36,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
     UnreadableFileError,
+    UnusedKeyError,
     UnusedOptionError,
     bad_value,
 )
@@ -44,11 +47,13 @@ EXAMPLES: list[TacitError] = [
     bad_value("epsilon", -1, "a number > 0"),
     ColumnNotFoundError("cots", ["cost", "age"], argument="quasi"),
     ColumnValueError("age", "must hold numbers.", hint="Recode it."),
+    RowNotFoundError("The answer has 3 rows, so it has no row 5."),
     MissingPackageError("altair", "A chart", extra="plot"),
     TableNotFoundError("visit", ["visits", "staff"]),
     TableNotNamedError(["visits", "staff"]),
     TooMuchNoiseError("The noise does not fit into 64 bits.", argument="scale"),
     UnreadableFileError("survey.csv", "it is empty.", argument="source", hint="Write a line of column names."),
+    UnusedKeyError("town"),
     UnusedOptionError("--k", "with --draft"),
     NoSourceError("The file 'survy.csv' does not exist.", hint="Check its name."),
     RefusedError("The query selects rows."),
@@ -60,6 +65,7 @@ EXAMPLES: list[TacitError] = [
     CommitError("The ledger could not be written."),
     MissingDriverError("psycopg", "PostgreSQL", extra="postgres"),
     InternalError("a check failed."),
+    SandboxError("it took more than 10 seconds."),
     PolicyError("clinic.toml", [Mistake(3, "unit", "is required"), Mistake(None, "keys", "did you mean?")]),
     DeclaredValueError("bounds", "must be two finite numbers"),
 ]

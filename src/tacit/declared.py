@@ -21,7 +21,7 @@ from tacit.query.formatting import listed, spell
 from tacit.query.pricing.disjoint_parts import disjoint_families, is_part
 from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of
 from tacit.query.results.release import Release
-from tacit.quotes import ChoosingQuote, SessionQuote
+from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
 from tacit.safe_text import as_html, visible
 from tacit.session import Session, unspent
 
@@ -151,6 +151,12 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
 def _check_known(questions: Sequence[SessionQuote]) -> None:
     """Raise InvalidError if a query has an error and a reach that is chosen: its cost depends on that choice."""
     for number, quote in enumerate(questions, 1):
+        if isinstance(quote, DerivedQuote):
+            raise InvalidError(
+                f"Item {number} of questions computes with private aggregates, which a declared list cannot.",
+                argument="questions",
+                hint="Declare its private aggregates, and compute with their answers.",
+            )
         if not quote.plan.outputs:
             raise InvalidError(
                 f"Item {number} of questions is a report on limits or bounds.",

@@ -11,6 +11,7 @@
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
+    │   ├── UnusedKeyError           keys are listed for a column that the query does not group by
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
     ├── RefusedError             there is no private answer to the query
@@ -229,6 +230,15 @@ class UnreadableFileError(InvalidError):
         self.path = hidden(str(path))
         shown = self.path if len(self.path) <= _LONGEST_PATH else f"…{self.path[-_LONGEST_PATH:]}"
         super().__init__(f"Cannot read {shown!r}: {problem}", argument=argument, hint=hint)
+
+
+class UnusedKeyError(InvalidError):
+    """Keys are listed for a column that the query does not group by."""
+
+    def __init__(self, name: object) -> None:
+        """Write the message for the name of the keys."""
+        message = f"keys contains {show(name)}, which the query does not group by."
+        super().__init__(message, argument="keys", hint="Use the names of the query's GROUP BY items.")
 
 
 class UnusedOptionError(InvalidError):

@@ -15,10 +15,15 @@ from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
 from tacit.query.pricing.reach_choice import ReachChoice
+from tacit.query.results.cost_shares import CostShare
+from tacit.query.results.derived_release import method
 from tacit.query.results.error_text import extent
 from tacit.query.results.limits_report import units_error
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.size_note import unused_notes
+from tacit.query.sql.outer_columns import OuterColumns
+from tacit.query.sql.outer_query import OuterQuery
+from tacit.query.sql.row_work import RowWork
 
 if TYPE_CHECKING:
     from tacit.session import Session
@@ -185,6 +190,71 @@ class ChoosingQuote(SessionQuote):
             f"of {each.needed:,} units or more."
             for each in self.bounds_choices
         ]
+        return lines
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DerivedQuote(SessionQuote):
+    """A quote of a query that computes with private aggregates.
+
+    `inner` are the quotes of the aggregates, `outer` is the computation, `outline` says what is known about its
+    columns, and `names` are their names in a dry run.
+    """
+
+    inner: tuple[SessionQuote, ...]
+    outer: OuterQuery
+    outline: OuterColumns
+    names: tuple[str, ...]
+
+    @property
+    def error(self) -> dict[str, float]:
+        """The largest error of every column that is a copy of a released one, if that has a bound."""
+        errors: dict[str, float] = {}
+        quotes = dict(zip((each.table for each in self.outer.inner), self.inner, strict=True))
+        for place, name in enumerate(self.names):
+            derivation = self.outline.derivation(place, name, len(self.names))
+            for use, column in sorted(derivation.copies) if derivation is not None and not derivation.exact else ():
+                error = quotes[self.outline.uses[use]].error.get(column)
+                if error is not None and not self.outline.choice:
+                    errors[name] = error
+        return errors
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The noisy columns whose error is not known before."""
+        derived = [(name, self.outline.derivation(i, name, len(self.names))) for i, name in enumerate(self.names)]
+        return tuple(name for name, each in derived if name not in self.error and (each is None or not each.exact))
+
+    @property
+    def shares(self) -> tuple[CostShare, ...]:
+        """The parts of the cost of each private aggregate; each part is one of that aggregate's own cost."""
+        return tuple(share for each in self.inner for share in each.shares)
+
+    @property
+    def work(self) -> RowWork:
+        """The most work that one private row can cause in one of the aggregates."""
+        return max((each.work for each in self.inner), key=lambda work: work.steps)
+
+    def _sizes(self) -> list[str]:
+        return []
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """The columns of the computation, each with the origin of its interval."""
+        count, chosen = len(self.names), bool(self.outline.choice)
+        derived = [(name, self.outline.derivation(place, name, count)) for place, name in enumerate(self.names)]
+        return {name: method(derivation, chosen=chosen) for name, derivation in derived}
+
+    def _errors(self) -> list[tuple[str, str]]:
+        return list(self.methods.items())
+
+    def _explanations(self) -> list[str]:
+        """Return each private aggregate with its part of the cost, its errors and its limits."""
+        lines: list[str] = []
+        for each, quote in zip(self.outer.inner, self.inner, strict=True):
+            lines += [f"{each.label}: {quote.plan.sql}", f"    {quote._price_line()}"]  # noqa: SLF001 - of the same family
+            lines += [f"    {name}: {error}" for name, error in quote._errors()]  # noqa: SLF001 - as above
+            lines += [f"    {line}" for line in quote._explanations()]  # noqa: SLF001 - as above
         return lines
 
 

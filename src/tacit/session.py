@@ -19,10 +19,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
-from tacit import choosing, sizing
+from tacit import choosing, deriving, sizing
 from tacit.engines import Engine
+from tacit.engines.duckdb.sandbox import SharedSandbox
 from tacit.errors import (
     BudgetError,
+    InternalError,
     InvalidError,
     LedgerError,
     RefusedError,
@@ -39,8 +41,11 @@ from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, 
 from tacit.ledger.state import check_admission
 from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
-from tacit.query.expressions import Expression, Kind
+from tacit.query.aggregates.measure_sharing import without_sharing
+from tacit.query.aggregates.table_sum import with_all_margins
+from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.formatting import amounts, spell
+from tacit.query.noise_law import Law
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
@@ -60,9 +65,10 @@ from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.key_values import own_column
+from tacit.query.sql.outer_query import split
 from tacit.query.sql.parse import parse, subquery_kinds
 from tacit.query.unit_sizes import limited_by, shown_plan
-from tacit.quotes import ChoosingQuote, ReportQuote, SessionQuote, Settled, at_reach
+from tacit.quotes import ChoosingQuote, DerivedQuote, ReportQuote, SessionQuote, Settled, at_reach
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -105,7 +111,7 @@ class Session:
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
-        self.closed = False
+        self.closed, self.sandbox = False, SharedSandbox()
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -115,6 +121,7 @@ class Session:
     def close(self) -> None:
         """Close the sources; the ledger can still be read."""
         self.closed = True
+        self.sandbox.close()
         for _, engine in self._tables.values():
             engine.close()
 
@@ -123,6 +130,9 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read nothing private and spend nothing."""
         with unspent():
+            outer = split(question.query, self.tables) if question.form == "rows" else None
+            if outer is not None:
+                return deriving.quote(self, question, outer)
             if question.limits.automatic or question.limits.automatic_bounds:
                 return choosing.quote(self, question)
             return self.priced(self.sized_plan_of(question), question)
@@ -143,10 +153,13 @@ class Session:
         plan = self._parse(question)
         if question.form == "rows":
             return plan
+        gaussian = question.cost.rho is not None or self._is_zcdp
+        law: Law = "gaussian" if gaussian else "laplace"
+        if question.form == "margins":
+            return _with_margins(plan, law)
         _check_one_count(plan)
         plan = sizing.sized(self, as_table_count(plan))
-        gaussian = question.cost.rho is not None or self._is_zcdp
-        return with_margins(plan, "gaussian" if gaussian else "laplace") if question.form == "crosstab" else plan
+        return with_margins(plan, law) if question.form == "crosstab" else plan
 
     def bounds_quote(self, question: Question, text: str) -> SessionQuote:
         """Quote the private bounds of the value whose different values a query counts.
@@ -324,6 +337,8 @@ class Session:
         """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
         if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
             return choosing.answer_for_error(self, quote, request)
+        if isinstance(quote, DerivedQuote):
+            return deriving.answer(self, quote, request)
         with unspent():
             self.check_open()
             try:
@@ -333,7 +348,7 @@ class Session:
                     raise
                 raise self._too_dear(quote, refusal) from None
         if ticket.answer is not None:
-            return self._recorded(quote, ticket.answer, self._context(quote, ticket))
+            return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
         self.finish(ticket, ANSWERED, answer_codec.to_text(answer) if self.data_version or request else None)
         return answer
@@ -416,6 +431,23 @@ class Session:
             self.check_open()
             return self._charge(self._request(quote, key), [quote])
 
+    def charged_together(self, request: Request, quotes: Sequence[SessionQuote]) -> Ticket:
+        """Charge several quotes by one request, or return the recorded answer; errors say that nothing was spent."""
+        with unspent():
+            self.check_open()
+            return self._charge(request, quotes)
+
+    def released_together(self, quotes: Sequence[SessionQuote], ticket: Ticket) -> list[Release]:
+        """Read the data and add noise for several quotes that were charged."""
+        return self._release(quotes, ticket)
+
+    def public_rows(self, name: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
+        """Return the rows of a public table."""
+        policy, engine = self._tables[name]
+        if not policy.public:
+            raise InternalError("rows of a private table are never returned.")
+        return engine.public_rows(name, kinds)
+
     def engine_of(self, plan: Plan) -> Engine:
         """Return the engine of a plan's table."""
         return self._tables[plan.table.name][1]
@@ -443,7 +475,7 @@ class Session:
                 engines = [self.engine_of(quote.plan) for quote in quotes]
                 for engine in {id(engine): engine for engine in engines}.values() if len(quotes) > 1 else ():
                     states.enter_context(engine.one_state())
-                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+                return [self._released(quote, {**self.context(quote, ticket), **more}) for quote in quotes]
 
         return self.guarded(ticket, read)
 
@@ -484,11 +516,11 @@ class Session:
             analyst=self._analyst,
             digest=answer_codec.digest(quote.plan, quote.price, self.data_version, *_choices(quote)),
             key=key,
-            repeats=bool(self.data_version) and not self._has_public_join(quote.plan),
+            repeats=bool(self.data_version) and not self.has_public_join(quote.plan),
             sizes=sizing.sizes_of(self, [quote.plan]),
         )
 
-    def _has_public_join(self, plan: Plan) -> bool:
+    def has_public_join(self, plan: Plan) -> bool:
         """Return whether a plan joins public tables, which may change and are not part of the digest."""
         return any(self._tables[join.table][0].public for join in plan.all_joins)
 
@@ -500,7 +532,8 @@ class Session:
             reason = " ".join(filter(None, (error.message, error.hint)))
             warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
 
-    def _context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+    def context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+        """Return the facts for the receipt of an answer."""
         bounds = quote.question.limits.record() if isinstance(quote, SessionQuote) else {}
         return {
             **({"bounds_of_this_query": bounds} if bounds else {}),
@@ -576,6 +609,17 @@ def _counted_value(plan: Plan) -> Expression:
     if ask.function != "count_distinct":
         raise refused("The unit column cannot have bounds", "Name another column.")
     return own_column(ask.values[0], plan.table) or ask.values[0]
+
+
+def _with_margins(plan: Plan, law: Law) -> Plan:
+    """Return the plan of ROLLUP, CUBE or GROUPING SETS, whose keys must be public."""
+    unlisted = [key.name for key in plan.keys if key.values is None]
+    if unlisted:
+        reason = (
+            f"ROLLUP, CUBE and GROUPING SETS need public keys, but the values of {', '.join(unlisted)} are not public"
+        )
+        raise refused(reason, "List their values with keys=.")
+    return with_all_margins(without_sharing(plan), law)
 
 
 def _check_one_count(plan: Plan) -> None:

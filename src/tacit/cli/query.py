@@ -32,6 +32,7 @@ from tacit.query.policy.template import skeleton
 from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
 from tacit.query.results.cost_shares import shares_json
+from tacit.query.results.derived_release import FAILED, DerivedRelease
 from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import NOT_FOUND, cut_notes, not_counted
 from tacit.query.results.quote import Quote
@@ -41,7 +42,7 @@ from tacit.query.results.table import Table
 from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
-from tacit.quotes import ChoosingQuote, SessionQuote
+from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
 
@@ -81,6 +82,7 @@ class QueryOptions:
         """Charge the query and return its answer, whose warnings are printed with it."""
         with catch_warnings():
             filterwarnings("ignore", message=NOT_FOUND)
+            filterwarnings("ignore", message=FAILED)
             return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
@@ -182,6 +184,12 @@ def put_answer(answer: Release) -> None:
     """Print warnings, the answer, and below it its notes and the measured cut."""
     for warning in answer.warnings:
         put_warning(f"{WARNING}{warning}")
+    if isinstance(answer, DerivedRelease) and answer.result is None:
+        for label, each in answer.released.items():
+            put(f"{label}:")
+            _put_columns(each.columns(), each.confidence, each.notes)
+        sys.stdout.flush()
+        return
     _put_columns(answer.columns(), answer.confidence, answer.notes)
     if answer.plan.cap is not None:
         _put_columns(answer.cut_columns(), answer.confidence, cut_notes(answer.plan))
@@ -209,6 +217,16 @@ def answer_json(answer: Release) -> dict[str, object]:
         "not_counted": " ".join(not_counted(answer.plan)) or None,
         "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
         "receipt": answer.receipt,
+        **(_derived_json(answer) if isinstance(answer, DerivedRelease) else {}),
+    }
+
+
+def _derived_json(answer: DerivedRelease) -> dict[str, object]:
+    """Return what an answer that is computed from released tables has besides: these tables, and its intervals."""
+    return {
+        "intervals": {"hold": "together" if answer.outline.choice else "each"},
+        "without_interval": answer.without_interval,
+        "released": {label: _json_rows(each.intervals()) for label, each in answer.released.items()},
     }
 
 
@@ -233,6 +251,17 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "not_counted": None if isinstance(quote, ChoosingQuote) else " ".join(not_counted(quote.plan)) or None,
         "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
+        **(_derived_quote_json(quote) if isinstance(quote, DerivedQuote) else {}),
+    }
+
+
+def _derived_quote_json(quote: DerivedQuote) -> dict[str, object]:
+    """Return the private aggregates of a query that computes with them, and the columns of the computation."""
+    inner = zip(quote.outer.inner, quote.inner, strict=True)
+    return {
+        "intervals": {"hold": "together" if quote.outline.choice else "each"},
+        "columns": quote.methods,
+        "released": [{"name": each.label, **_quote_json(part)} for each, part in inner],
     }
 
 

@@ -63,7 +63,9 @@ def test_an_error_that_depends_on_the_size_of_a_group_says_so() -> None:
     assert "n: off by at most" in worst
     assert "confidence (the worst case" not in worst.split("n: off")[1]
     assumed = str(planned("SELECT avg(x) AS m FROM t", assume=1000))
-    assert "if there are 1,000 rows" in assumed
+    assert "if there are 1,000 rows with a value" in assumed
+    present = str(planned("SELECT avg(coalesce(x, 0)) AS m FROM t", assume=1000))
+    assert "if there are 1,000 rows\n" in f"{present}\n"
 
 
 def test_the_groups_and_what_is_left_out_are_said() -> None:

@@ -128,6 +128,18 @@ class StatementEngine(ABC):
 
         return self._read(read, NOT_OPENED, CHECK_OPENING)
 
+    def public_rows(self, table: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
+        """Return all rows of a public table, with these columns as these kinds; NaN is NULL."""
+        types, dialect = self._tables[table], self.dialect
+        items = []
+        for index, (name, kind) in enumerate(kinds.items()):
+            value = dialect.read(column(name), types[name], kind)
+            value = dialect.without_nan(value) if dialect.may_be_nan(types[name], kind) else value
+            items.append(f"{dialect.text(value)} AS c{index}")
+        sql = f"SELECT {', '.join(items) or '1'} FROM {self._views[table]}"  # noqa: S608 - built here
+        rows = self._read(lambda run: run(sql, {}), NOT_READ)
+        return [tuple(row)[: len(kinds)] for row in rows]
+
     def check(self, plan: Plan) -> None:
         """Refuse a plan whose integers would not fit, without reading data."""
         if plan.open:

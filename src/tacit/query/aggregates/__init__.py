@@ -15,6 +15,7 @@ from tacit.query.aggregates.quantile import Quantile
 from tacit.query.aggregates.sized_moments import SizedCount, SizedMean, SizedSpread
 from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
+from tacit.query.aggregates.table_sum import TableSum
 from tacit.query.aggregates.value_bounds import ValueBounds
 from tacit.query.aggregates.variance import Variance
 from tacit.query.expressions import Value
@@ -55,6 +56,7 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "stddev_samp": Variance(sample=True, root=True),
         "sum": Sum(),
         "table_count": TableCount(),
+        "table_sum": TableSum(),
         "var_pop": Variance(sample=False, root=False),
         "var_samp": Variance(sample=True, root=False),
     }

@@ -9,6 +9,7 @@ from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.drawn_quantile import DrawnQuantile
 from tacit.query.aggregates.mode import is_mode, mode_error
 from tacit.query.aggregates.quantile import Quantile
+from tacit.query.expressions.presence import is_always_present
 from tacit.query.formatting import listed, percent, plain
 from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import choosing_clauses
@@ -100,7 +101,14 @@ def _condition(quote: Quote, output: Output) -> str:
     units = f"{quote.assume:,} {unit}{'' if quote.assume == 1 else 's'}"
     if any(_quantile(quote.plan, index) is not None for index in aggregates_in(output)):
         return f" if {units}{' of a group' if quote.plan.keys else ''} are spread evenly over the bounds{worst}"
-    return f" if {'a group has' if quote.plan.keys else 'there are'} {units}{worst}"
+    values = " with a value" if _may_be_missing(quote.plan, output) else ""
+    return f" if {'a group has' if quote.plan.keys else 'there are'} {units}{values}{worst}"
+
+
+def _may_be_missing(plan: Plan, output: Output) -> bool:
+    """Return whether rows may have no value for an aggregate: fewer values have a larger error."""
+    asks = [plan.aggregates[index].ask for index in aggregates_in(output)]
+    return any(not is_always_present(value) for ask in asks for value in ask.values)
 
 
 def _has_root(plan: Plan, output: Output) -> bool:

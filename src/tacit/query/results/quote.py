@@ -37,7 +37,7 @@ NO_LIMITS = Limits()
 TENTH = Fraction(1, 10)
 """The part of a query's cost that chooses limits or measures what a reach cuts, unless it sets another share."""
 
-QueryForm: TypeAlias = Literal["rows", "table", "crosstab"]
+QueryForm: TypeAlias = Literal["rows", "table", "crosstab", "margins"]
 _MOST_OUTPUTS = 6
 _NEAR = 10
 _LISTED_CHOICE = "Errors and intervals are therefore for all groups at once."
@@ -53,8 +53,9 @@ class Question:
 
     `share` is the part of the cost that chooses limits, if some are to be chosen. `measure_cut` is the number of rows a
     unit up to which the rows that the reach cuts are measured, with the same share. With the form "table" the query is
-    one count, released as a table that adds up; with "crosstab" also its margins are measured. Without `intervals` a
-    quantile that is drawn has no interval, and a smaller error.
+    one count, released as a table that adds up; with "crosstab" also its margins are measured. With "margins" the query
+    has counts and sums, and the margins of each are measured. Without `intervals` a quantile that is drawn has no
+    interval, and a smaller error.
     """
 
     query: str

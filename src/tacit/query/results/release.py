@@ -25,7 +25,7 @@ from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
 from tacit.query.histograms import Histograms, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Ask, Bundle, Order, Output, Plan
+from tacit.query.plan import Aggregate, Ask, Bundle, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
@@ -226,28 +226,39 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
 
 
 def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
-    """Return the cells of a consistent table, from the noisy integers of its margins."""
-    (aggregate,) = plan.aggregates
-    fit = Fit.of(aggregate.ask, plan.bundles, price.noise)
-    table = fit.table(noisy)
+    """Return the cells of consistent tables, one for each aggregate, from the noisy integers of their margins."""
+    columns = [_fitted_cells(plan, price, aggregate, noisy) for aggregate in plan.aggregates]
+    last = {aggregate.bundles[-1]: column for aggregate, column in zip(plan.aggregates, columns, strict=True)}
+    groups = [*plan.listed_groups(), *([(None,) * len(plan.keys)] if plan.rest else [])]
+    cells: list[Cell] = []
+    for index, keys in enumerate(groups):
+        released = [
+            last[place][index] if place in last else Released(bundle, (), law)
+            for place, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
+        ]
+        cells.append(Cell(keys, tuple(released), estimates(plan, released)))
+    return cells
+
+
+def _fitted_cells(plan: Plan, price: Price, aggregate: Aggregate, noisy: Sequence[Sequence[int]]) -> list[Fitted]:
+    """Return the cells of one fitted table in order, and the rest last if there is one."""
+    noise = [price.noise[index] for index in aggregate.bundles]
+    fit = Fit.of(aggregate.ask, [plan.bundles[index] for index in aggregate.bundles], noise)
+    table = fit.table([noisy[index] for index in aggregate.bundles])
     whole = _whole(plan, aggregate.ask, table)
-    others = [Released(*part) for part in zip(plan.bundles[:-1], [()] * len(plan.bundles), price.noise, strict=False)]
-
-    def cell(keys: tuple[Value, ...], count: int, center: float, *, rest: bool = False) -> Cell:
-        last = Fitted(plan.bundles[-1], (count,), price.noise[-1], center, rest)
-        return Cell(keys, (*others, last), (count,))
-
-    cells = [
-        cell(*each) for each in zip(plan.listed_groups(), whole.ravel().tolist(), table.ravel().tolist(), strict=True)
-    ]
+    bundle, law = plan.bundles[aggregate.bundles[-1]], noise[-1]
+    pairs = zip(whole.ravel().tolist(), table.ravel().tolist(), strict=True)
+    cells = [Fitted(bundle, (count,), law, center) for count, center in pairs]
     if plan.rest and plan.size is not None:
-        more = (plan.size - int(whole.sum()), plan.size - float(table.sum()))
-        cells.append(cell((None,) * len(plan.keys), *more, rest=True))
+        rest = plan.size - int(whole.sum()), plan.size - float(table.sum())
+        cells.append(Fitted(bundle, (rest[0],), law, rest[1], rest=True))
     return cells
 
 
 def _whole(plan: Plan, ask: Ask, table: Floats) -> Ints:
     """Return a fitted table in whole numbers; with the rest, if there is one, they add up to the public size."""
+    if ask.function == "table_sum":
+        return np.rint(table).astype(np.int64)
     if plan.size is None:
         return whole_table(table)
     if ask.function == "sized_group_count":

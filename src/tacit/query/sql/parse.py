@@ -7,7 +7,7 @@ from math import prod
 
 from sqlglot import exp
 
-from tacit.errors import InvalidError, RefusedError, show, show_name
+from tacit.errors import InvalidError, RefusedError, UnusedKeyError, show_name
 from tacit.query.expressions import Expression, Kind, Value, columns
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Order, Plan
@@ -151,8 +151,7 @@ def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> tuple[list[K
     modes = set(map(_squeeze, mode_names(select)))
     for name in key_lists:
         if name not in used and _squeeze(name) not in modes:
-            message = f"keys contains {show(name)}, which the query does not group by."
-            raise InvalidError(message, argument="keys", hint="Use the names of the query's GROUP BY items.")
+            raise UnusedKeyError(name)
     keys = [
         Key(name=name, expression=expression, values=_key_values(expression, name, scope, listed))
         for expression, (name, listed) in items.items()
