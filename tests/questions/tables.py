@@ -146,7 +146,7 @@ def _visits() -> Setting:
                     "day": day,
                     "discharge": day + timedelta(days=draw.randrange(0, 15)),
                     "ward": draw.choice(["eyes", "heart", "lungs", "skin"]),
-                    "diagnosis": draw.choice(["I21", "J10", "L40"]),
+                    "diagnosis": draw.choices(["I21", "J10", "L40"], weights=[5, 3, 2])[0],
                     "cost": float(draw.randrange(50, 3_000)),
                     "emergency": draw.random() < 0.3,  # noqa: PLR2004 - three of ten
                 }
