@@ -128,7 +128,7 @@ def _events() -> Setting:
         "bounds": {
             "ms": (0, 2_000),
             "price": (0, 60),
-            "seen": (date(2026, 1, 1), date(2027, 1, 1)),
+            "seen": (datetime(2026, 1, 1), datetime(2026, 12, 31, 23, 59, 59)),
         },
     }
     return Setting(table="events", kinds=kinds, rows=rows, policy=policy)
