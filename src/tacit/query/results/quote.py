@@ -11,9 +11,9 @@ from tacit.errors import TooMuchNoiseError, bad_value
 from tacit.guarantees.exact import Exact, fraction_between, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.aggregates.categories import category_error, is_category
 from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
 from tacit.query.aggregates.measure_sharing import at_once
-from tacit.query.aggregates.mode import is_mode, mode_error
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, percent, plain, spell
@@ -112,7 +112,7 @@ class Quote:
     @property
     def unknown(self) -> tuple[str, ...]:
         """The outputs whose error is not known before, such as ratios; the answer has their intervals."""
-        noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_mode(self.plan, output)]
+        noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_category(self.plan, output)]
         return tuple(name for name in noisy if name not in self.error)
 
     @property
@@ -134,7 +134,7 @@ class Quote:
 
     def _error(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output; None if it has no noise, or no bound (see `output_errors`)."""
-        if not is_noisy(output) or is_mode(self.plan, output):
+        if not is_noisy(output) or is_category(self.plan, output):
             return None
         needed = aggregates_in(output)
         each = confidence_each(self.confidence_in_group, sum(map(self._has_noise, needed)))
@@ -266,7 +266,9 @@ class Quote:
         }
         texts |= {name: f"the error is not known before{self._remedy(name)}" for name in self.unknown}
         texts |= {name: "exact and public" for name, output in self.plan.outputs if is_public(output)}
-        texts |= {name: self._mode_text(output) for name, output in self.plan.outputs if is_mode(self.plan, output)}
+        texts |= {
+            name: self._category_text(output) for name, output in self.plan.outputs if is_category(self.plan, output)
+        }
         return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
 
     def _remedy(self, name: str) -> str:
@@ -276,12 +278,12 @@ class Quote:
         remedy = " (give the units of a group, assume=… or --assume, for the error in such a group)" if known else ""
         return remedy if lacks_interval(self.plan, output) else f"{remedy}; the answer will have an interval"
 
-    def _mode_text(self, output: Output) -> str:
-        """Return the error of a drawn category in words."""
+    def _category_text(self, output: Output) -> str:
+        """Return the error of a category or a truth value in words."""
         if not isinstance(output, Noisy):
-            return "computed from a drawn category, without an interval"
+            return "computed from a category, without an interval"
         extent = self._extent(percent(self.confidence))
-        return mode_error(self.plan, self.price.noise, output.place, self.confidence_in_group, extent)
+        return category_error(self.plan, self.price.noise, output.place, self.confidence_in_group, extent)
 
     def _groups(self) -> list[str]:
         """Return which groups there are, and which rows are in no group."""
