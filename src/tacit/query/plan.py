@@ -150,7 +150,7 @@ class Bundle:
     def __repr__(self) -> str:
         """Return all fields as older versions did, because ledgers hold hashes of this text.
 
-        There `contribution` was named `reach`, and there was no `total`, no `combined`, no `rank`, no `values` and no `least`.
+        There `contribution` was named `reach`, and there was no `total`, `combined`, `rank`, `values` or `least`.
         """
         fields = {
             "measures": self.measures,

@@ -51,7 +51,7 @@ _SMALL = 1e-3
 _FEW = 2
 _ROUNDS = 2
 _DOUBLINGS = 200
-_FARTHEST = 1e200
+_FARTHEST = 1e100
 
 SIMULATED = 0.05
 """The least β for which the test of `Contrast` is used alone."""

@@ -16,7 +16,7 @@ def compared_total(node: exp.Expr, function: str) -> exp.Expr:
     key, direction = to_sql(node.this, lower=True), "DESC" if function == "arg_max" else "ASC"
     if isinstance(total, exp.AggFunc):
         value = to_sql(total, lower=True)
-        hint = f"Write SELECT {key}, {value} AS v FROM … GROUP BY {key} ORDER BY v {direction} LIMIT 1."
+        hint = f"Write SELECT {key}, {value} AS v FROM … GROUP BY {key} ORDER BY v {direction} LIMIT 1."  # noqa: S608 - a hint
         raise refused(f"{function} compares counts and sums, not {total.sql_name().lower()}", hint)
     value = to_sql(total, lower=True)
     raise refused(

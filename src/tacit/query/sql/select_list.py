@@ -222,12 +222,16 @@ class OutputBuilder:
         function, argument = _function(node)
         if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
             return self._existence(node, function)
+        return (
+            self._two_values(node, function) if isinstance(node, _TWO_VALUES) else self._one(node, function, argument)
+        )
+
+    def _one(self, node: exp.Expr, function: str, argument: exp.Expr | None) -> TypedExpression:
+        """Return an aggregate of one value, or of all rows."""
         if argument is not None:
             _check_not_nested(argument)
         if isinstance(argument, exp.Distinct):
             return self._distinct(node, function, argument)
-        if isinstance(node, _TWO_VALUES):
-            return self._two_values(node, function)
         value = None if argument is None else as_number(self.scope.bounded(argument), function)
         if value is not None:
             self._check_value(function, value)
