@@ -13,7 +13,8 @@ from report import Part, Verdict, table
 from rounds import short
 
 import tacit as tc
-from tacit.database import Database, Options
+from tacit.database import Database
+from tacit.query_options import Options
 
 SIZES = {"region": 8, "sex": 2, "age": 5}
 ROWS, SEED, RELEASES = 50_000, 5, 20

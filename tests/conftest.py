@@ -1,6 +1,7 @@
 """Settings of all tests, and the marker `sampled`.
 
-No Hypothesis example has a deadline: the load of the machine must not fail a test.
+No Hypothesis example has a deadline: the load of the machine must not fail a test. `tools/plant_faults.py` takes the
+profile `planted`, which does not make a failing example smaller.
 
 `sampled(n)`: about every n-th case of a test runs under `make test`, the others under `make test-long`.
 
@@ -20,9 +21,10 @@ from collections import Counter, defaultdict
 from collections.abc import Generator
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("tacit", deadline=None)
+settings.register_profile("planted", deadline=None, phases=[Phase.explicit, Phase.generate], database=None)
 settings.load_profile("tacit")
 
 ON_SPARK = ("test_engines_agree.py", "test_database_engines.py")

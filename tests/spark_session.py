@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 """Options for a Java that lives for minutes on few cores: a quick compiler, and no threads that collect garbage."""
 
+ROOMY_JAVA = "-Xms1g -Xmn400m -XX:ReservedCodeCacheSize=192m"
+"""Room for the caches of Spark's parser and for compiled code, which many statements fill; a full heap is searched
+again and again."""
+
+SMALL = {
+    "spark.buffer.pageSize": "1m",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.ui.retainedExecutions": "1",
+}
+"""Settings for small tables: blocks of memory are small, and nothing is stored for a page that nobody opens."""
+
 
 @cache
 def spark() -> SparkSession:
@@ -35,14 +46,15 @@ def spark() -> SparkSession:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} {LIGHT_JAVA} -Xms1g",
+        **SMALL,
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} {LIGHT_JAVA} {ROOMY_JAVA}",
     }
     builder = SparkSession.builder.master(where or "local[2]").appName("tacit")
     for name, value in settings.items():

@@ -62,8 +62,9 @@ def test_a_sum_without_bounds_is_answered_and_costs_its_epsilon() -> None:
 )
 def test_every_currency(budget: Any, cost: dict[str, Any]) -> None:  # noqa: ANN401 - several classes
     with visits(budget) as db:
-        answer = db.sql("SELECT ward, avg(cost) AS a FROM visits GROUP BY ward", reach="auto", **AUTO, **cost)
-        assert [a for _, a in answer.rows()] == pytest.approx([20, 90], abs=3)
+        query = "SELECT ward, avg(cost) AS a, count(*) AS n FROM visits GROUP BY ward"
+        answer = db.sql(query, reach="auto", **AUTO, **cost)
+        assert [a for _, a, _ in answer.rows()] == pytest.approx([20, 90], abs=3)
         spent = db.ledger.spent
         assert spent.delta == Fraction(cost.get("delta", 0)).limit_denominator(10**9)
         assert float(spent.loss) == pytest.approx(cost.get("epsilon", cost.get("rho")), rel=1e-12)

@@ -17,7 +17,8 @@ from cli_runs import run as tacit
 from hostile_text import acting
 from tacit.database import Database
 from tacit.errors import InvalidError
-from tacit.query.results.limits_note import keys_note, limits_note, not_counted
+from tacit.query.results.group_note import keys_note
+from tacit.query.results.limits_note import limits_note, not_counted
 
 VISITS = pd.DataFrame(
     {
@@ -186,7 +187,7 @@ def test_it_is_shown_wherever_the_answer_is() -> None:
         answer = db.sql(sql, epsilon=LARGE, measure_cut=1000, share=0.25)
     measured = (
         "Columns that end in not_counted estimate what rows 21 to 1,000 of each person would add. Those that end in "
-        "up_to_1000 are the answer with them. This takes 0.25 of the cost."
+        "up_to_1000 are the answer with them. This takes 25 % of the cost. Each has separate noise"
     )
     others = "The cut of mean cannot be measured: only a count or a sum of rows can be corrected."
     for text in (str(answer), answer._repr_html_()):
@@ -368,7 +369,7 @@ def test_the_command_line_measures_the_cut(tmp_path: Path) -> None:
     done = tacit(tmp_path, "query", *options, "--yes")
     assert done.returncode == 0
     assert "Each person counts as at most 20 rows" in done.stdout
-    assert "This takes 0.1 of the cost." in " ".join(done.stdout.split())
+    assert "This takes 10 % of the cost." in " ".join(done.stdout.split())
     answer = json.loads(tacit(tmp_path, "query", *options, "--yes", "--json").stdout)
     assert answer["not_counted"] == planned["not_counted"]
     assert [row["n_up_to_300"] for row in answer["cut"]["rows"]] == [270, 170]

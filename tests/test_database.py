@@ -71,6 +71,10 @@ class Engine:
     def ready(self) -> None:
         self.seen.append("ready")
 
+    @property
+    def keeps_state(self) -> bool:
+        return True
+
     def measure(self, plan: Plan) -> Sequence[Sequence[int]]:
         self.seen.append("read")
         if self.fails is not None:

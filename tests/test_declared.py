@@ -15,6 +15,7 @@ from tacit.database import Database
 from tacit.declared import Declared
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.composition import compose
+from tacit.guarantees.events import to_json
 from tacit.guarantees.filters import Budget
 from tacit.query.plan import Plan
 from tacit.query.results.quote import Quote
@@ -44,6 +45,7 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     assert receipt["declared_plan"] == {
         "questions": 40,
         "promise": {"epsilon": float(declared.together.loss), "delta": 1e-6},
+        "charged": [to_json(event) for event in declared.events],
     }
     with pytest.raises(BudgetError):
         declared.ask()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -70,16 +72,29 @@ def test_disjoint_questions_cost_the_dearest_and_are_charged_once() -> None:
         assert db.ledger.spent.loss == 1
         assert len(answers) == 4
         assert answers[1].cost == tc.PureDP(epsilon=0.25)
-        assert answers[0].receipt["declared_plan"] == {
-            "questions": 4,
-            "promise": {"epsilon": 1.0, "delta": 0.0},
-            "disjoint": [[1, 2, 3, 4]],
-        }
+        about: Any = answers[0].receipt["declared_plan"]
+        assert (about["questions"], about["disjoint"]) == (4, [[1, 2, 3, 4]])
+        assert about["promise"] == {"epsilon": 1.0, "delta": 0.0}
+        assert about["queries"][1].endswith("WHERE x = 1")
+        assert [json.loads(event)["epsilon"] for event in about["charged"]] == ["1"]
+        assert "WHERE x &gt; 1" in plan._repr_html_()
         assert str(plan) == (
-            "4 questions as one declared plan cost ε = 1, δ = 0; one by one ε = 1.875, δ = 0. That saves 47% of ε. "
-            "All are asked together, or none. No row is in two of the questions 1, 2, 3 and 4; if their rows could "
+            "4 queries as one declared plan cost ε = 1, δ = 0; one by one ε = 1.875, δ = 0. That saves 47% of ε. "
+            "All are asked together, or none. No row is in two of the queries 1, 2, 3 and 4; if their rows could "
             "overlap, the plan would cost ε = 1.875, δ = 0."
         )
+
+
+def test_a_plan_that_saves_nothing_says_why() -> None:
+    with opened() as db:
+        assert str(declared(db, {"x <= 1": 1, "x >= 1": 1})).endswith("of two queries: they may overlap.")
+        whole = [db.plan("SELECT count(*) AS n FROM data", epsilon=1), *declared(db, {"x = 0": 1}).questions]
+        assert "Query 1 is about all rows" in str(tc.declare(whole, delta=0))
+        assert "saves 0%" in str(declared(db, {"x = 0": 1}))
+    with opened(neighbours="change one") as db:
+        assert "A changed row can move from one query's rows" in str(declared(db, {"x = 0": 1, "x = 1": 1}))
+    with opened(unit="g") as db:
+        assert "The rows of one g can be in several of the queries" in str(declared(db, {"x = 0": 1, "x = 1": 1}))
 
 
 def test_under_change_one_a_row_can_leave_one_part_and_enter_another() -> None:
@@ -111,7 +126,7 @@ def test_the_dearest_questions_are_put_together_first() -> None:
         assert (plan.disjoint, plan.together.loss) == (((1, 2),), Fraction(5, 4))
         several = declared(db, {"x = 0": 1, "x = 1": 1, "g = 'a'": 0.5, "g = 'b'": 0.5, "v > 0": 0.25})
         assert (several.disjoint, several.together.loss) == (((0, 1), (2, 3)), Fraction(7, 4))
-        assert "questions 1 and 2; 3 and 4;" in str(several)
+        assert "queries 1 and 2; 3 and 4;" in str(several)
 
 
 def test_units_of_several_rows_are_in_every_part() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tacit as tc
+from tacit.engines.duckdb.sandbox import SandboxError
 from tacit.engines.source import declared_at
 from tacit.errors import (
     NOTHING_SPENT,
@@ -34,6 +35,7 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
     UnreadableFileError,
+    UnusedKeyError,
     UnusedOptionError,
     bad_value,
 )
@@ -49,6 +51,7 @@ EXAMPLES: list[TacitError] = [
     TableNotNamedError(["visits", "staff"]),
     TooMuchNoiseError("The noise does not fit into 64 bits.", argument="scale"),
     UnreadableFileError("survey.csv", "it is empty.", argument="source", hint="Write a line of column names."),
+    UnusedKeyError("town"),
     UnusedOptionError("--k", "with --draft"),
     NoSourceError("The file 'survy.csv' does not exist.", hint="Check its name."),
     RefusedError("The query selects rows."),
@@ -60,6 +63,7 @@ EXAMPLES: list[TacitError] = [
     CommitError("The ledger could not be written."),
     MissingDriverError("psycopg", "PostgreSQL", extra="postgres"),
     InternalError("a check failed."),
+    SandboxError("it took more than 10 seconds."),
     PolicyError("clinic.toml", [Mistake(3, "unit", "is required"), Mistake(None, "keys", "did you mean?")]),
     DeclaredValueError("bounds", "must be two finite numbers"),
 ]

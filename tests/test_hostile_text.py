@@ -99,7 +99,7 @@ def test_found_keys_are_shown_alike() -> None:
 def test_a_margin_and_a_table_are_shown_alike(database: Database) -> None:
     table = database.crosstab("k", epsilon=1).margin("k")
     assert not acting(str(table))
-    assert len(str(table).splitlines()) == 1 + len(KEYS)
+    assert len(str(table).splitlines()) == 1 + len(KEYS) + 1  # headings, and a note on the interval
     assert not acting(table._repr_html_(), lines=False)
 
 

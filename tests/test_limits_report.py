@@ -241,7 +241,7 @@ def test_a_report_can_be_printed_drawn_and_written() -> None:
         record = json.loads(json.dumps(report.to_dict(), allow_nan=False))
         assert record["reach"] == report.reach
         names = ["reach", "why", "remark", "limited", "suggest", "policy", "caution", "confidence"]
-        assert list(record) == [*names, "table", "groups", "receipt"]
+        assert list(record) == [*names, "cut_is_at_least", "table", "groups", "receipt"]
         assert report.plot().to_dict()["title"]["text"] == "Error against the reach"
         assert report.why in str(report)
         assert report.caution in str(report)
@@ -292,15 +292,38 @@ def test_a_query_that_counts_each_unit_once_needs_no_limit() -> None:
 
 
 @pytest.mark.parametrize(
+    "aggregates", ["avg(cost)", "median(cost)", "max(cost)", "stddev_pop(cost)", "avg(cost), min(cost)"]
+)
+def test_averages_and_quantiles_alone_need_no_choice_of_the_reach(aggregates: str) -> None:
+    query = f"SELECT {aggregates} FROM year"  # noqa: S608 - fixed text
+    with opened(YEAR.assign(cost=1.0), bounds={"cost": (0, 5)}) as db:
+        for ask in (db.limits, lambda query, epsilon: db.plan(query, epsilon=epsilon, reach="auto")):
+            with pytest.raises(InvalidError, match="its noise is least at reach = 1") as caught:
+                ask(query, epsilon=1)
+            assert "Give a number from 1 to 10" in str(caught.value)
+            assert caught.value.unspent
+
+
+def test_a_cut_is_a_lower_bound_if_units_may_have_more_rows_than_the_cap() -> None:
+    with opened() as db:
+        report = db.limits(epsilon=1)
+    assert report.to_dict()["cut_is_at_least"] is True
+    rows = report.table.dicts()
+    first = str(report).splitlines()[3].split("at least ")
+    assert len(first) == 3  # the mean cut, and both
+    assert rows[0]["cut"] is not None
+    assert "rows beyond the cap are not in it" in str(report)
+
+
+@pytest.mark.parametrize(
     ("aggregates", "remark"),
     [
         ("count(*)", None),
         ("sum(cost)", "The noise of sum(cost) is in rows of the largest absolute value that the bounds allow."),
-        ("avg(cost)", "avg(cost) is computed from weighted rows: noise and cut are in rows, not in its own unit"),
-        ("median(cost)", "is computed from weighted rows: noise and cut are in rows"),
         ("count(DISTINCT name)", "count(DISTINCT name) counts different values."),
         ("avg(cost) AS a, count(*) AS n", "The reach is recommended for count(*)."),
         ("sum(cost) AS s, avg(cost) AS a", "The reach is recommended for sum(cost). The noise of"),
+        ("avg(cost) AS a, sum(cost) AS s", "The reach is recommended for sum(cost). The noise of"),
     ],
 )
 def test_a_report_says_what_its_errors_are_of(aggregates: str, remark: str | None) -> None:

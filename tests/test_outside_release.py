@@ -140,6 +140,27 @@ def test_anything_else_is_not_charged(wrong: Any) -> None:  # noqa: ANN401 - any
 
 
 @pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (tc.Laplace, "not the class Laplace. Write tc.Laplace(sensitivity=…, epsilon=…)."),
+        (tc.PureDP, "not the class PureDP. Write tc.PureDP(epsilon=…)."),
+        (int, "not the class int. Charge a value of a class of tacit."),
+        ([tc.PureDP(epsilon=1)] * 3, "Charge each one separately."),
+        (tc.compose([tc.PureDP(epsilon=1)] * 2), "Charge each one separately."),
+    ],
+)
+def test_a_hint_says_what_to_charge_instead(wrong: Any, hint: str) -> None:  # noqa: ANN401 - anything
+    with opened(PURE) as db, pytest.raises(InvalidError) as caught:
+        db.charge(wrong, note="a note")
+    assert hint in str(caught.value)
+
+
+def test_a_note_of_two_lines_is_refused_as_such() -> None:
+    with opened(PURE) as db, pytest.raises(InvalidError, match="one line of up to 200 characters"):
+        db.charge(tc.PureDP(epsilon=0.5), note="two\nlines")
+
+
+@pytest.mark.parametrize(
     ("budget", "mechanism"),
     [
         (PURE, tc.ZCDP(rho=0.5)),
@@ -166,7 +187,7 @@ def test_a_release_under_the_other_relation_is_not_charged(neighbours: Neighbour
     right, wrong = (picks, flips) if neighbours == "add/remove" else (flips, picks)
     with opened(PURE, neighbours=neighbours) as db:
         assert db.charge(right, note="right").receipt["neighbours"] == neighbours
-        with pytest.raises(InvalidError, match="holds under neighbours"):
+        with pytest.raises(InvalidError, match=rf"holds under .* only, but this policy protects {neighbours!r}"):
             db.charge(wrong, note="wrong")
         assert float(db.ledger.spent.loss) == 0.5
 
@@ -183,7 +204,7 @@ def test_a_note_is_a_line_that_can_be_printed(note: Any) -> None:  # noqa: ANN40
 def test_a_charge_that_does_not_fit_or_comes_too_late_is_refused(tmp_path: Path) -> None:
     db = opened(PURE, tmp_path / "spent.ledger", analyst="ann")
     db.charge(tc.PureDP(epsilon=2.5), note="first")
-    with pytest.raises(BudgetError, match=r"only 0\.5 is left"):
+    with pytest.raises(BudgetError, match=r"This release costs epsilon = 0\.6 but only 0\.5 is left"):
         db.charge(tc.PureDP(epsilon=0.6), note="second")
     db.close()
     with pytest.raises(RefusedError, match="closed"):
@@ -201,6 +222,8 @@ def test_a_charge_is_durable_and_has_a_receipt_that_verifies(tmp_path: Path) -> 
     assert receipt["note"] == "mean of a scan"
     assert [json.loads(text)["event"] for text in receipt["events"]] == ["ApproxRelease"]
     assert str(charged) == "mean of a scan: charged ε = 0.5, δ = 1e-06"
+    assert repr(charged) == f"<OutsideRelease: {charged}>"
+    assert charged._repr_html_() == f"<p>{charged}</p>"
     with opened(APPROX, place) as again:
         assert float(again.ledger.spent.loss) == 0.5
         assert tc.ledger.verify(again.ledger, [receipt]).holds  # type: ignore[arg-type]  # a ledger in a file
@@ -221,7 +244,10 @@ def test_the_command_line_lists_and_verifies_it(tmp_path: Path) -> None:
     )
     with tc.open(policy) as db:
         (tmp_path / "receipt.json").write_text(json.dumps(db.charge(tc.PureDP(epsilon=0.5), note="a drug").receipt))
-    assert "Outside SQL: a drug" in run(tmp_path, "ledger", str(policy)).stdout
+    shown = run(tmp_path, "ledger", str(policy)).stdout
+    assert "Outside SQL: a drug" in shown
+    assert "charged" in shown
+    assert "answered" not in shown
     verified = run(tmp_path, "ledger", str(policy), "verify", "--receipt", str(tmp_path / "receipt.json"))
     assert "records are valid" in verified.stdout
 

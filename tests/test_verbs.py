@@ -97,7 +97,7 @@ BAD_BINS = [[], [1], [2, 1], [1, 1], [0, float("nan")], [0, float("inf")], "ab",
 @pytest.mark.parametrize("bins", BAD_BINS)
 def test_bins_must_be_increasing_finite_edges(db: Database, bins: object) -> None:
     with pytest.raises(InvalidError, match="bins"):
-        db.histogram("income", bins=bins, epsilon=1)  # type: ignore[arg-type]
+        db.histogram("income", bins=bins, epsilon=1)  # type: ignore[call-overload]
     assert not db.ledger.entries()
 
 

@@ -37,6 +37,7 @@ from tacit.version import VERSION
 if TYPE_CHECKING:
     from tacit import anonymity, ledger, local
     from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
+    from tacit.column_functions import count, histogram, mean, quantile, sum  # noqa: A004 - as below
     from tacit.declared import declare
     from tacit.guarantees import events, filters
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
@@ -77,15 +78,20 @@ __all__ = [
     "calibrate",
     "compare_noise",
     "compose",
+    "count",
     "declare",
     "events",
     "filters",
+    "histogram",
     "ledger",
     "local",
+    "mean",
     "open",
     "parallel",
+    "quantile",
     "sensitivity",
     "split",
+    "sum",
 ]
 
 
@@ -101,6 +107,7 @@ _HOMES = {
     "LDiversity": "tacit.anonymity",
     "NTCloseness": "tacit.anonymity",
     "TCloseness": "tacit.anonymity",
+    **dict.fromkeys(("count", "histogram", "mean", "quantile", "sum"), "tacit.column_functions"),
     "declare": "tacit.declared",
     "open": "tacit.opening",
 }

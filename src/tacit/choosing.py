@@ -35,7 +35,7 @@ from tacit.query.policy.limits import column_kind
 from tacit.query.pricing.bounds_choice import WIDEST, BoundsChoice, NumberPair, bounds_choice
 from tacit.query.pricing.price import Cost, Price, price, whole_event
 from tacit.query.pricing.public_size import with_public_size
-from tacit.query.pricing.reach_choice import ReachChoice, answerable, epsilon_of_rho, reach_choice
+from tacit.query.pricing.reach_choice import ReachChoice, answerable, check_has_totals, epsilon_of_rho, reach_choice
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release
 from tacit.query.unit_sizes import limited_by
@@ -60,6 +60,8 @@ def quote(session: Session, question: Question) -> SessionQuote:
     plan = plan if chooses_reach else session.sized_plan_of(probe)
     if not chooses_reach and not columns:
         return session.priced(plan, question)
+    if chooses_reach:
+        check_has_totals(plan)
     _check_used(plan, columns)
     session.check_currency(question.cost)
     if question.cost.error is not None:
@@ -90,7 +92,7 @@ def quote(session: Session, question: Question) -> SessionQuote:
 def _quote_for_error(
     session: Session, plan: Plan, probe: Question, question: Question, *, chooses_reach: bool
 ) -> ChoosingQuote:
-    """Quote the choice of the reach alone. It costs `share` of what the answer costs at a reach of 10."""
+    """Quote the choice of the reach alone. It costs `share` of what the answer costs at a reach of 50."""
     if question.limits.automatic_bounds or not chooses_reach:
         raise InvalidError(
             "Bounds cannot be chosen for a query with an error: the error would be of bounds that are not known.",
@@ -217,7 +219,8 @@ def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:
 
 def _widest(session: Session, question: Question) -> dict[str, NumberPair]:
     """Return the widest bounds of the columns whose bounds are chosen."""
-    kinds = {column: column_kind(session.tables, column) for column in question.limits.automatic_bounds}
+    others, columns = session.subquery_kinds(question), question.limits.automatic_bounds
+    kinds = {column: others[column] if column in others else column_kind(session.tables, column) for column in columns}
     return {column: WIDEST.get(kind, (0, 1)) for column, kind in kinds.items()}
 
 

@@ -16,10 +16,13 @@ from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
 from tacit.guarantees.exact import Number, to_fraction
 from tacit.guarantees.filters import Spent, limit
+from tacit.notebook import ShownAsLines
 from tacit.query.formatting import listed, spell
+from tacit.query.pricing.disjoint_parts import disjoint_families, is_part
 from tacit.query.pricing.joint_price import JointGuarantee, JointPrice, guarantee_of
 from tacit.query.results.release import Release
-from tacit.quotes import ChoosingQuote, SessionQuote
+from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
+from tacit.safe_text import as_html, visible
 from tacit.session import Session, unspent
 
 _WORTH = Fraction(9, 10)
@@ -27,7 +30,7 @@ _WORTH = Fraction(9, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(ShownAsLines):
     """Queries that are charged together or not at all, and their cost as one plan.
 
     The price is computed from the queries and δ whenever such an object is created, also by `dataclasses.replace`. And
@@ -85,10 +88,31 @@ class Declared:
         """Return the cost, how much the plan saves, and which queries are about disjoint rows."""
         symbol = "ε" if self.apart.currency == "basic" else "ρ"
         return (
-            f"{len(self.questions)} questions as one declared plan cost {spell(self.cost)}; one by one "
+            f"{len(self.questions)} queries as one declared plan cost {spell(self.cost)}; one by one "
             f"{spell(guarantee_of(self.apart))}. That saves {self.saves:.0%} of {symbol}. All are asked together, or "
-            f"none.{self._disjoint_rows()}"
+            f"none.{self._disjoint_rows()}{self._reason()}"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the same as `print` shows, with the queries, as HTML for notebooks."""
+        queries = "".join(f"<li><pre>{as_html(quote.plan.sql)}</pre></li>" for quote in self.questions)
+        return f"<p>{as_html(str(self))}</p><ol>{queries}</ol>"
+
+    def _reason(self) -> str:
+        """Return why the plan saves nothing; an empty text if it saves something, or if it has one query."""
+        if self.saves > 0 or len(self.questions) == 1:
+            return ""
+        plans = [quote.plan for quote in self.questions]
+        units = [plan.table.unit for plan in plans if plan.table.unit is not None]
+        whole = [f"{number}" for number, plan in enumerate(plans, 1) if not is_part(plan)]
+        if units:
+            return f" The rows of one {visible(units[0])} can be in several of the queries, so their costs add up."
+        if whole:
+            which = f"Query {whole[0]} is" if len(whole) == 1 else f"Queries {listed(whole)} are"
+            return f" {which} about all rows, so the rows of the queries overlap."
+        if disjoint_families(dict(enumerate(plans)), [Fraction(0)] * len(plans)):
+            return " A changed row can move from one query's rows to another's, and then both answers change."
+        return " There is no proof that no row satisfies the conditions of two queries: they may overlap."
 
     def _disjoint_rows(self) -> str:
         """Return which queries are about disjoint rows, and what they would cost otherwise."""
@@ -96,7 +120,7 @@ class Declared:
             return ""
         families = "; ".join(listed([f"{index + 1}" for index in family]) for family in self.disjoint)
         return (
-            f" No row is in two of the questions {families}; if their rows could overlap, the plan would cost "
+            f" No row is in two of the queries {families}; if their rows could overlap, the plan would cost "
             f"{spell(guarantee_of(self.price.overlapping))}."
         )
 
@@ -121,14 +145,18 @@ def declare(questions: object, *, delta: Number | None = None) -> Declared:
             )
         if delta is not None:
             return Declared(quotes, to_fraction(delta, "delta", "a number from 0 to below 1"), Fraction(1), session)
-        spent = session.ledger.spent  # first, because reading it updates the budget
-        rest = limit(session.ledger.budget).delta - spent.delta
-        return Declared(quotes, max(rest, Fraction(0)), _WORTH, session)
+        return Declared(quotes, limit(session.left).delta, _WORTH, session)
 
 
 def _check_known(questions: Sequence[SessionQuote]) -> None:
     """Raise InvalidError if a query has an error and a reach that is chosen: its cost depends on that choice."""
     for number, quote in enumerate(questions, 1):
+        if isinstance(quote, DerivedQuote):
+            raise InvalidError(
+                f"Item {number} of questions computes with private aggregates, which a declared list cannot.",
+                argument="questions",
+                hint="Declare its private aggregates, and compute with their answers.",
+            )
         if not quote.plan.outputs:
             raise InvalidError(
                 f"Item {number} of questions is a report on limits or bounds.",

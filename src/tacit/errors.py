@@ -6,10 +6,12 @@
     │   ├── ColumnValueError         a column has values that cannot be used here
     │   ├── MissingPackageError      an optional package is not installed
     │   │   └── MissingDriverError       the package that reads a source is not installed; also a SourceError
+    │   ├── RowNotFoundError         an answer has no row of that number; also an IndexError
     │   ├── TableNotFoundError       a source has no table of that name
     │   ├── TableNotNamedError       a source has several tables, and none is named
     │   ├── TooMuchNoiseError        the noise does not fit into 64 bits
     │   ├── UnreadableFileError      a file does not exist or cannot be parsed
+    │   ├── UnusedKeyError           keys are listed for a column that the query does not group by
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
     ├── RefusedError             there is no private answer to the query
@@ -169,6 +171,10 @@ class MissingPackageError(InvalidError):
         super().__init__(f"{purpose} requires {package}, which is not installed.", hint=f"Run: {command}")
 
 
+class RowNotFoundError(InvalidError, IndexError):
+    """An answer has no row of that number. Python's protocol for sequences expects an IndexError."""
+
+
 class TableNotFoundError(InvalidError):
     """A source has no table of that name."""
 
@@ -224,6 +230,15 @@ class UnreadableFileError(InvalidError):
         self.path = hidden(str(path))
         shown = self.path if len(self.path) <= _LONGEST_PATH else f"…{self.path[-_LONGEST_PATH:]}"
         super().__init__(f"Cannot read {shown!r}: {problem}", argument=argument, hint=hint)
+
+
+class UnusedKeyError(InvalidError):
+    """Keys are listed for a column that the query does not group by."""
+
+    def __init__(self, name: object) -> None:
+        """Write the message for the name of the keys."""
+        message = f"keys contains {show(name)}, which the query does not group by."
+        super().__init__(message, argument="keys", hint="Use the names of the query's GROUP BY items.")
 
 
 class UnusedOptionError(InvalidError):
@@ -351,6 +366,8 @@ def show(value: object) -> str:
         return f"{hidden(value)[:_LONGEST]!r} (text)"
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(end, _SCALARS) for end in value):  # noqa: PLR2004 - a pair
         return f"({', '.join(map(show, value))})"
+    if isinstance(value, type):
+        return f"the class {value.__name__[:_LONGEST]}"
     if value is None or isinstance(value, _SCALARS):
         try:
             text = repr(value)

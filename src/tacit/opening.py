@@ -3,11 +3,12 @@
 The arguments of `tc.open` and a policy file become one `Policy`. Each source is opened once. Its schema turns the
 declaration of a table into its `TablePolicy`.
 
-A source is a path of Parquet or CSV files or a glob of them; a DuckDB file; a pandas, polars or Arrow table; a
-PostgreSQL URL and a table; a Spark DataFrame, a SparkSession and a table, `spark:table`, or a Spark Connect URL
-(`sc://host`) and a table. A public table of a database is found by its name in SQL, or by a pair of source and table:
-`public={"regions": (url, "geo.regions")}`. Public tables are read whole. Their values are public keys, and their
-smallest and largest values are bounds.
+A source is a path of Parquet or CSV files or a glob of them; a DuckDB file; a pandas, polars or Arrow table; a polars
+LazyFrame, which is collected when it is opened; a mapping of columns; a PostgreSQL URL and a table; a Spark DataFrame,
+a SparkSession and a table, `spark:table`, or a Spark Connect URL (`sc://host`) and a table. A public table of a
+database is found by its name in SQL, or by a pair of source and table:
+`public={"regions": (url, "geo.regions")}`. Public
+tables are read whole. Their values are public keys, and their smallest and largest values are bounds.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from tacit.guarantees.values import GaussianDP, RenyiDP
 from tacit.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.policies import Promise, check_population
+from tacit.ledger.records import UNLISTED
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import TablePolicy, _Row
 from tacit.query.policy.arguments import check_names, declare, read_arguments
 from tacit.query.policy.build import build, version
-from tacit.query.policy.declaration import Policy, TableDeclaration
+from tacit.query.policy.declaration import ANYBODY, Policy, TableDeclaration
 from tacit.query.policy.file import load
 from tacit.query.policy.locations import scheme
 
@@ -79,8 +81,9 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     """Open private data under a policy, which is in these arguments or in a policy file.
 
     Args:
-        source: a policy file (.toml), data files or a glob, a DuckDB file, a data frame, a PostgreSQL or Spark source;
-            `${NAME}` in a path or URL is replaced by an environment variable, whose value no message shows.
+        source: a policy file (.toml), data files or a glob, a DuckDB file, a data frame, a mapping of columns, or a
+            PostgreSQL or Spark source; `${NAME}` in a path or URL is replaced by an environment variable, whose value
+            no message shows.
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: the largest number of groups of one answer in which a unit counts.
         max_rows: the largest number of rows as which a unit counts in one group.
@@ -102,7 +105,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
         name: the table's name in SQL; by default its name in the source.
         table: the table's name in a DuckDB file, in PostgreSQL or in Spark; needed if there are several.
         analyst: the name of the analyst, for the ledger.
-        analysts: budgets of single analysts, under the budget for all.
+        analysts: budgets of single analysts, under the budget for all. "*" stands for each analyst who is not listed.
+            A budget of 0, such as `tc.PureDP(epsilon=0)`, refuses every query of that analyst.
         data_version: a name for this version of the data; the ledger answers a repeated query under it at no cost.
         accept: whether to accept bounds, a budget or an analyst's limit that changed since the last charge.
     """
@@ -230,7 +234,7 @@ def _open_ledger(
         raise bad_value("budget", budget, "a PureDP, an ApproxDP or a ZCDP")
     limit(budget)
     if ledger is None:
-        return MemoryLedger(budget, neighbours, policy.analysts)
+        return MemoryLedger(budget, neighbours, _accounts(policy.analysts))
     if isinstance(ledger, (str, PathLike)):
         from tacit.ledger.open_ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
@@ -239,7 +243,7 @@ def _open_ledger(
             budget,
             neighbours,
             policies={table.name: _promise(table) for table in tables},
-            analysts=policy.analysts,
+            analysts=_accounts(policy.analysts),
             version=policy.data_version or None,
             accept=accept,
         )
@@ -258,6 +262,11 @@ def _open_ledger(
             hint="Pass them when you open that ledger.",
         )
     return ledger
+
+
+def _accounts(analysts: Mapping[str, Budget]) -> dict[str, Budget]:
+    """Return the limits of analysts by the accounts of the ledger; "*" stands for each analyst who is not listed."""
+    return {UNLISTED if name == ANYBODY else name: own_limit for name, own_limit in analysts.items()}
 
 
 def _promise(policy: TablePolicy) -> Promise:

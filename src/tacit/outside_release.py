@@ -15,14 +15,15 @@ other one. An event that the budget's currency cannot price is charged by the gu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import signature
 from typing import TypeAlias, get_args
 
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.arithmetic import HasGuarantee
-from tacit.guarantees.composition import HasEvent
+from tacit.guarantees.composition import Composition, HasEvent
 from tacit.guarantees.events import (
     ApproxRelease,
     Event,
@@ -37,8 +38,9 @@ from tacit.guarantees.filters import Budget, limit
 from tacit.guarantees.filters import price as event_price
 from tacit.guarantees.prices import PRICED_EVENTS, PRICES
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP
-from tacit.ledger import ANSWERED, Request, check_name
+from tacit.ledger import ANSWERED, OUTSIDE, Request, check_name
 from tacit.ledger.records import budget_like
+from tacit.notebook import ShownAsLines
 from tacit.query.formatting import amounts, spell
 from tacit.query.pricing.price import whole_event
 from tacit.safe_text import visible
@@ -47,10 +49,12 @@ from tacit.session import Session, unspent
 Chargeable: TypeAlias = HasGuarantee | HasEvent | Event | Guarantee | ApproxZCDP
 
 SCHEMA = 1
+_LONGEST = 200
+_MOVES = {"add/remove": "comes or goes", "change one": "changes"}
 
 
-@dataclass(frozen=True, slots=True)
-class OutsideRelease:
+@dataclass(frozen=True, slots=True, repr=False)
+class OutsideRelease(ShownAsLines):
     """A charge for a release outside SQL: its note, its events, its cost, and its receipt."""
 
     note: str
@@ -74,6 +78,10 @@ class OutsideRelease:
         """Return the note and the cost."""
         return visible(f"{self.note}: charged {spell(self.cost)}")
 
+    def __repr__(self) -> str:
+        """Return the same in brackets."""
+        return f"<OutsideRelease: {self}>"
+
 
 def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease:
     """Charge a release that is computed outside SQL; see `Database.charge`."""
@@ -82,8 +90,10 @@ def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease
         session.check_open()
         events = _events(mechanism, ledger.budget)
         text = _checked_note(note)
+        _check_relation(mechanism, events, ledger.spent.neighbours)
+        session.check_events(events, "release")
         prices = [event_price(ledger.budget, event) for event in events]
-        ticket = ledger.charge(Request(question=f"Outside SQL: {text}", events=events, analyst=session.analyst))
+        ticket = ledger.charge(Request(question=f"{OUTSIDE}{text}", events=events, analyst=session.analyst))
     session.finish(ticket, ANSWERED)
     loss, delta = (sum((getattr(price, part) for price in prices), Fraction(0)) for part in ("loss", "delta"))
     context = {
@@ -95,6 +105,8 @@ def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease
 
 
 def _checked_note(note: object) -> str:
+    if isinstance(note, str) and not (note.isprintable() and len(note) <= _LONGEST):
+        raise InvalidError(f"note must be one line of up to {_LONGEST} characters.", argument="note")
     text = check_name(note, "note")
     if not text:
         raise InvalidError(
@@ -107,12 +119,7 @@ def _events(mechanism: object, budget: Budget) -> tuple[Event, ...]:
     """Return the events to charge, or raise InvalidError."""
     events = _event_of(mechanism)
     if events is None:
-        raise bad_value(
-            "mechanism",
-            mechanism,
-            "a mechanism, a guarantee or an event",
-            hint="For a release of another program, charge its guarantee, such as tc.PureDP(epsilon=0.5).",
-        )
+        raise bad_value("mechanism", mechanism, "a mechanism, a guarantee or an event", hint=_hint(mechanism))
     most = limit(budget)
     own = getattr(mechanism, "guarantee", None)
     tried = [events, *([_under_relation(_event_of(own), events)] if isinstance(own, get_args(Guarantee)) else [])]
@@ -124,6 +131,29 @@ def _events(mechanism: object, budget: Budget) -> tuple[Event, ...]:
         argument="mechanism",
         hint=f"It prices {PRICED_EVENTS[most.currency]}.",
     )
+
+
+def _hint(mechanism: object) -> str:
+    """Return what to charge instead of something that is not a mechanism, a guarantee or an event."""
+    if isinstance(mechanism, type):
+        parameters = signature(mechanism).parameters if mechanism.__module__.startswith("tacit") else {}
+        names = [f"{name}=…" for name in ("sensitivity", "epsilon") if name in parameters]
+        return f"Write tc.{mechanism.__name__}({', '.join(names)})." if names else "Charge a value of a class of tacit."
+    if isinstance(mechanism, (list, tuple, set, Composition)):
+        return "Charge each one separately."
+    return "For a release of another program, charge its guarantee, such as tc.PureDP(epsilon=0.5)."
+
+
+def _check_relation(mechanism: object, events: Sequence[Event], protected: Neighbours | None) -> None:
+    """Raise InvalidError if an event holds under another neighbour relation than the policy protects."""
+    for event in events:
+        relation = getattr(event, "neighbours", None)
+        if protected is not None and relation not in (None, protected):
+            raise InvalidError(
+                f"{type(mechanism).__name__} holds under {relation!r} only, but this policy protects {protected!r}.",
+                argument="mechanism",
+                hint=f"Charge a release whose sensitivity is for a unit that {_MOVES[protected]}.",
+            )
 
 
 def _under_relation(events: tuple[Event, ...] | None, original: tuple[Event, ...]) -> tuple[Event, ...]:

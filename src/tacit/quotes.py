@@ -10,19 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
-from tacit.query.formatting import exact, listed, percent, plain, spell
+from tacit.query.formatting import exact, listed, percent, plain
 from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
 from tacit.query.pricing.reach_choice import ReachChoice
+from tacit.query.results.cost_shares import CostShare
+from tacit.query.results.derived_release import method
+from tacit.query.results.error_text import extent
 from tacit.query.results.limits_report import units_error
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.size_note import unused_notes
+from tacit.query.sql.outer_columns import OuterColumns
+from tacit.query.sql.outer_query import OuterQuery
+from tacit.query.sql.row_work import RowWork
 
 if TYPE_CHECKING:
     from tacit.session import Session
 
-USUAL_REACH = 10
+USUAL_REACH = 50
 """The reach at which the cost of a choice for an error is computed."""
 
 _TOTALS = ("count", "count_units", "count_distinct", "sum", "table_count")
@@ -40,6 +46,11 @@ class SessionQuote(Quote):
         """The cost of the question; if it gives errors instead, the cost that was found for them."""
         cost = self.question.cost
         return cost if cost.error is None else super(SessionQuote, self).offered
+
+    def _query(self) -> str:
+        """Return the query as it was written if it has FILTER, which a plan writes as CASE; else the plan's SQL."""
+        written = " ".join(self.question.query.split())
+        return written if "filter" in written.casefold() else self.plan.sql
 
     def _sizes(self) -> list[str]:
         """Return which public number of rows or units is used, or could be."""
@@ -121,12 +132,12 @@ class ChoosingQuote(SessionQuote):
         if self.question.cost.error is not None:
             asked = self.question.cost.error
             errors = asked if isinstance(asked, Mapping) else dict.fromkeys(self.unknown, asked)
-            texts = {name: f"off by at most {plain(float(error))}" for name, error in errors.items()}
+            beyond = "by noise; the cut of the reach comes on top"
+            texts = {name: f"off by at most {plain(float(error))} {beyond}" for name, error in errors.items()}
             return [(name, texts.get(name, "the answer will have an interval")) for name in self.unknown]
-        share = percent(self.confidence)
         at_one = super(ChoosingQuote, self).error
         return [
-            (name, f"off by at most {plain(at_one[name])} times the reach{self._extent(share)}")
+            (name, f"off by at most {plain(at_one[name])} times the reach{extent(self.plan, self.confidence)}")
             if name in at_one and self._is_total(name)
             else (name, "the error is not known before; the answer will have an interval")
             for name in self.unknown
@@ -136,15 +147,17 @@ class ChoosingQuote(SessionQuote):
         """Return the cost of the query; if an error is given, that of the choice, which is charged first."""
         if self.question.cost.error is None:
             return super(ChoosingQuote, self)._price_line()
-        return f"costs {spell(self.cost)} for the choice of the reach, and after it what the answer needs. {self.why}"
+        part = f"{'ρ' if isinstance(self.cost, ZCDP) else 'ε'} = {float(self.price.chosen or 0):.3g}"
+        return (
+            f"costs {part} to choose the reach; then the answer costs what its reach needs{self._example()}. {self.why}"
+        )
 
-    def _cost_after(self) -> str:
-        """Return what the answer costs after the choice, if an error is given."""
+    def _example(self) -> str:
+        """Return what the answer would cost after the choice, if it costs ε, which grows with the reach."""
         if isinstance(self.price.guarantee, ZCDP):
-            return "The answer is charged after it, by as much as the error needs at that reach."
+            return ""
         each = float((self.price.chosen or 0) / self.question.share) / USUAL_REACH
-        example = f"such as {48 * each:.3g} at reach 48"
-        return f"The answer is charged after it: about ε = {each:.3g} times the reach, {example}."
+        return f", for example {48 * each:.2g} at reach 48"
 
     def _is_total(self, name: str) -> bool:
         """Return whether an output is a count or a sum whose noise is a multiple of the reach."""
@@ -157,7 +170,7 @@ class ChoosingQuote(SessionQuote):
         """Return what is chosen, and at which cost."""
         chosen = float(self.price.chosen or 0)
         part = f"{'ρ' if isinstance(self.price.guarantee, ZCDP) else 'ε'} = {chosen:.4g}"
-        rest = "The rest answers." if self.question.cost.error is None else self._cost_after()
+        rest = "The rest answers." if self.question.cost.error is None else "The answer is charged after it."
         columns = [repr(each.column) for each in self.bounds_choices]
         names = [
             *(["the reach"] if self.choice is not None else []),
@@ -166,16 +179,82 @@ class ChoosingQuote(SessionQuote):
         subject = listed(names)
         lines = [f"{subject[0].upper()}{subject[1:]} {'are' if columns else 'is'} chosen privately for {part}. {rest}"]
         if self.choice is not None:
-            whole, more = ("rows as", "with more rows") if self.choice.by_rows else ("groups in", "in more groups")
+            whole, more = ("rows as", "have more rows") if self.choice.by_rows else ("groups in", "be in more groups")
             lines.append(
                 f"The reach is the number of {whole} which each unit (column {self.plan.table.unit!r}) counts at most. "
-                f"The choice cannot tell fewer than about {self.choice.resolution:,} units {more} from none."
+                f"Up to about {self.choice.resolution:,} units may {more} than the chosen reach without being noticed. "
+                "With a larger share= (--share) fewer do."
             )
         lines += [
             f"Bounds of {each.column!r} are found if one of {each.plan.bundles[0].width:,} fixed bins holds all values "
             f"of {each.needed:,} units or more."
             for each in self.bounds_choices
         ]
+        return lines
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DerivedQuote(SessionQuote):
+    """A quote of a query that computes with private aggregates.
+
+    `inner` are the quotes of the aggregates, `outer` is the computation, `outline` says what is known about its
+    columns, and `names` are their names in a dry run.
+    """
+
+    inner: tuple[SessionQuote, ...]
+    outer: OuterQuery
+    outline: OuterColumns
+    names: tuple[str, ...]
+
+    @property
+    def error(self) -> dict[str, float]:
+        """The largest error of every column that is a copy of a released one, if that has a bound."""
+        errors: dict[str, float] = {}
+        quotes = dict(zip((each.table for each in self.outer.inner), self.inner, strict=True))
+        for place, name in enumerate(self.names):
+            derivation = self.outline.derivation(place, name, len(self.names))
+            for use, column in sorted(derivation.copies) if derivation is not None and not derivation.exact else ():
+                error = quotes[self.outline.uses[use]].error.get(column)
+                if error is not None and not self.outline.choice:
+                    errors[name] = error
+        return errors
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The noisy columns whose error is not known before."""
+        derived = [(name, self.outline.derivation(i, name, len(self.names))) for i, name in enumerate(self.names)]
+        return tuple(name for name, each in derived if name not in self.error and (each is None or not each.exact))
+
+    @property
+    def shares(self) -> tuple[CostShare, ...]:
+        """The parts of the cost of each private aggregate; each part is one of that aggregate's own cost."""
+        return tuple(share for each in self.inner for share in each.shares)
+
+    @property
+    def work(self) -> RowWork:
+        """The most work that one private row can cause in one of the aggregates."""
+        return max((each.work for each in self.inner), key=lambda work: work.steps)
+
+    def _sizes(self) -> list[str]:
+        return []
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """The columns of the computation, each with the origin of its interval."""
+        count, chosen = len(self.names), bool(self.outline.choice)
+        derived = [(name, self.outline.derivation(place, name, count)) for place, name in enumerate(self.names)]
+        return {name: method(derivation, chosen=chosen) for name, derivation in derived}
+
+    def _errors(self) -> list[tuple[str, str]]:
+        return list(self.methods.items())
+
+    def _explanations(self) -> list[str]:
+        """Return each private aggregate with its part of the cost, its errors and its limits."""
+        lines: list[str] = []
+        for each, quote in zip(self.outer.inner, self.inner, strict=True):
+            lines += [f"{each.label}: {quote.plan.sql}", f"    {quote._price_line()}"]  # noqa: SLF001 - of the same family
+            lines += [f"    {name}: {error}" for name, error in quote._errors()]  # noqa: SLF001 - as above
+            lines += [f"    {line}" for line in quote._explanations()]  # noqa: SLF001 - as above
         return lines
 
 

@@ -10,7 +10,7 @@ Rendering uses these functions; values that programs receive stay exact.
 | one line of terminal text, a table cell, an error message | `visible` |
 | several lines whose line breaks are tacit's own | `visible_lines` |
 | columns of terminal text | `aligned`, `width` |
-| HTML | `as_html` |
+| HTML | `as_html`, `html_table`, `html_lines` |
 | JSON | `as_json` |
 | CSV for spreadsheets | `spreadsheet_cell` |
 | names and labels in charts | `chart_label` |
@@ -21,7 +21,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import TypeVar
 from unicodedata import category, east_asian_width
@@ -101,6 +101,27 @@ def as_html(text: str) -> str:
     '&lt;b&gt;\\u202e'
     """
     return html.escape(visible(text))
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of text as HTML; without headings it has rows alone.
+
+    >>> html_table(["n"], [["<3"]])
+    '<table><thead><tr><th>n</th></tr></thead><tbody><tr><td>&lt;3</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{as_html(heading)}</th>" for heading in headings)
+    top = f"<thead><tr>{head}</tr></thead>" if headings else ""
+    body = "".join("<tr>" + "".join(f"<td>{as_html(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table>{top}<tbody>{body}</tbody></table>"
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """Return lines of text as paragraphs of HTML.
+
+    >>> html_lines(["a & b", "c"])
+    '<p>a &amp; b</p><p>c</p>'
+    """
+    return "".join(f"<p>{as_html(line)}</p>" for line in lines)
 
 
 def as_json(value: object, *, ascii_only: bool = True) -> str:

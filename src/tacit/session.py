@@ -15,13 +15,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
-from tacit import choosing, sizing
+from tacit import choosing, deriving, sizing
 from tacit.engines import Engine
+from tacit.engines.duckdb.sandbox import SharedSandbox
 from tacit.errors import (
     BudgetError,
+    InternalError,
     InvalidError,
     LedgerError,
     RefusedError,
@@ -30,22 +33,28 @@ from tacit.errors import (
     TacitError,
     TooMuchNoiseError,
 )
+from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
-from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name
+from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
+from tacit.ledger.state import check_admission
 from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
-from tacit.query.expressions import Expression
+from tacit.query.aggregates.measure_sharing import without_sharing
+from tacit.query.aggregates.table_sum import with_all_margins
+from tacit.query.expressions import Expression, Kind, Value
 from tacit.query.formatting import amounts, spell
+from tacit.query.noise_law import Law
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
-from tacit.query.policy.limits import Limits
+from tacit.query.policy.limits import Limits, column_names
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
+from tacit.query.pricing.public_size import could_be_free
 from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
-from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, check_has_totals, noise_a_row
 from tacit.query.pricing.solve import read_errors, solve
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
@@ -53,11 +62,13 @@ from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.key_values import own_column
-from tacit.query.sql.parse import parse
+from tacit.query.sql.outer_query import split
+from tacit.query.sql.parse import parse, subquery_kinds
 from tacit.query.unit_sizes import limited_by, shown_plan
-from tacit.quotes import ChoosingQuote, ReportQuote, SessionQuote, Settled, at_reach
+from tacit.quotes import ChoosingQuote, DerivedQuote, ReportQuote, SessionQuote, Settled, at_reach
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -100,7 +111,7 @@ class Session:
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
-        self.closed = False
+        self.closed, self.sandbox = False, SharedSandbox()
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -110,6 +121,7 @@ class Session:
     def close(self) -> None:
         """Close the sources; the ledger can still be read."""
         self.closed = True
+        self.sandbox.close()
         for _, engine in self._tables.values():
             engine.close()
 
@@ -118,6 +130,9 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read nothing private and spend nothing."""
         with unspent():
+            outer = split(question.query, self.tables) if question.form == "rows" else None
+            if outer is not None:
+                return deriving.quote(self, question, outer)
             if question.limits.automatic or question.limits.automatic_bounds:
                 return choosing.quote(self, question)
             return self.priced(self.sized_plan_of(question), question)
@@ -138,10 +153,13 @@ class Session:
         plan = self._parse(question)
         if question.form == "rows":
             return plan
+        gaussian = question.cost.rho is not None or self._is_zcdp
+        law: Law = "gaussian" if gaussian else "laplace"
+        if question.form == "margins":
+            return _with_margins(plan, law)
         _check_one_count(plan)
         plan = sizing.sized(self, as_table_count(plan))
-        gaussian = question.cost.rho is not None or self._is_zcdp
-        return with_margins(plan, "gaussian" if gaussian else "laplace") if question.form == "crosstab" else plan
+        return with_margins(plan, law) if question.form == "crosstab" else plan
 
     def bounds_quote(self, question: Question, text: str) -> SessionQuote:
         """Quote the private bounds of the value whose different values a query counts.
@@ -157,8 +175,10 @@ class Session:
             return self.priced(plan, question)
 
     def _parse(self, question: Question) -> Plan:
-        plan = parse(question.query, question.limits.apply_all(self.tables), keys=question.keys)
-        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.joins))}) > 1:
+        limits = question.limits
+        tables = limits.apply_all(self.tables, self.subquery_kinds(question))
+        plan = parse(question.query, tables, keys=question.keys, bounds=limits.column_bounds)
+        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.all_joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",
                 "Copy the public table to the engine of the private one.",
@@ -169,12 +189,22 @@ class Session:
         self._tables[plan.table.name][1].check(plan)
         return plan
 
+    def subquery_kinds(self, question: Question) -> Mapping[str, Kind]:
+        """Return the kinds of the columns of a query's subqueries, if its bounds name a column that no table has."""
+        limits = question.limits
+        if not limits.names_others(self.tables):
+            return {}
+        known = {name: pair for name, pair in limits.column_bounds.items() if name not in limits.automatic_bounds}
+        own = {name: pair for name, pair in known.items() if name in column_names(self.tables)}
+        return subquery_kinds(question.query, replace(limits, bounds=own).apply_all(self.tables), known)
+
     def priced(self, plan: Plan, question: Question) -> SessionQuote:
         """Price a plan by the offered cost, or by the largest error."""
         cost, confidence, assume = question.cost, question.confidence, question.assume
         if is_free(plan):
             return SessionQuote(plan, self._free(plan, cost), confidence, assume, self, question)
-        self.check_currency(cost)
+        self._check_cost(plan, cost)
+        assume = sizing.rows_of_all(self, plan) if assume is None else assume
         try:
             if cost.error is None:
                 terms = price(plan, cost)
@@ -183,13 +213,32 @@ class Session:
                 columns = quantile_columns(plan)
                 others = [with_draws(plan, columns, self._draws(question))] if columns else []
                 plan, terms = solve(
-                    plan, cost, confidence=confidence, assume=assume, by_rho=self._is_zcdp, others=others
+                    plan,
+                    cost,
+                    confidence=confidence,
+                    assume=assume,
+                    by_rho=self._is_zcdp,
+                    others=others,
+                    counted=partial(self._reads_every_row, plan),
                 )
         except TooMuchNoiseError as error:
             if plan.cap is not None:
                 error.add_hint("Or use a smaller measure_cut.")
             raise
         return SessionQuote(plan, terms, confidence, assume, self, question)
+
+    def _reads_every_row(self, plan: Plan) -> bool:
+        """Return whether the engine of a plan reads all rows of its table, whatever their values."""
+        return self.engine_of(plan).reads_every_row(plan.table.name)
+
+    def _check_cost(self, plan: Plan, cost: Cost) -> None:
+        """Check the cost of a plan; if it is missing, say why a plan of a public size is not free."""
+        try:
+            self.check_currency(cost)
+        except InvalidError as error:
+            if could_be_free(plan) and not self._reads_every_row(plan):
+                error.add_hint(NOT_COUNTED)
+            raise
 
     def _free(self, plan: Plan, cost: Cost) -> Price:
         """Return the price of a plan without noise; a cost or an error may be given, and must be valid."""
@@ -219,6 +268,7 @@ class Session:
                     argument="question",
                     hint="No limit is needed.",
                 )
+            check_has_totals(plan)
             self.check_currency(question.cost)
             sizes = shown_plan(plan)
             terms = price(sizes, question.cost)
@@ -272,11 +322,14 @@ class Session:
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
         with unspent():
-            admit_all(self.ledger.spent, self.ledger.budget, quote.price.events)
-            analyst_limit = self.ledger.limit_of(self._analyst)
-            if analyst_limit is not None:
-                spent = self.ledger.spent_by(self._analyst)
-                admit_all(spent, analyst_limit, quote.price.events, "query, for this analyst,")
+            self.check_events(quote.price.events, "query")
+
+    def check_events(self, events: Sequence[Event], what: str) -> None:
+        """Raise BudgetError if events cost more than is left now; `what` names them in its message."""
+        own_limit = self.ledger.limit_of(self._analyst)
+        check_admission(self._analyst, own_limit)
+        nothing = replace(self.ledger.spent, loss=Fraction(0), delta=Fraction(0))
+        admit_all(nothing, self.left, events, what if own_limit is None else f"{what}, for this analyst,")
 
     # --- charges and releases -------------------------------------------------------------------------------------
 
@@ -284,6 +337,8 @@ class Session:
         """Charge a quote, read the data and add noise, in this order; or return the recorded answer."""
         if isinstance(quote, ChoosingQuote) and quote.question.cost.error is not None:
             return choosing.answer_for_error(self, quote, request)
+        if isinstance(quote, DerivedQuote):
+            return deriving.answer(self, quote, request)
         with unspent():
             self.check_open()
             try:
@@ -293,7 +348,7 @@ class Session:
                     raise
                 raise self._too_dear(quote, refusal) from None
         if ticket.answer is not None:
-            return self._recorded(quote, ticket.answer, self._context(quote, ticket))
+            return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
         self.finish(ticket, ANSWERED, answer_codec.to_text(answer) if self.data_version or request else None)
         return answer
@@ -339,17 +394,26 @@ class Session:
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
                 raise self._joint_shortage(joint.together, len(again)) or refusal from None
-        disjoint = {"disjoint": [[index + 1 for index in family] for family in joint.families]}
+        disjoint = {
+            "queries": [quote.plan.sql for quote in again],
+            "disjoint": [[index + 1 for index in family] for family in joint.families],
+        }
         more = {
             "declared_plan": {
                 "questions": len(again),
                 "promise": amounts(joint.guarantee),
+                "charged": [to_json(event) for event in joint.events],
                 **(disjoint if joint.families else {}),
             }
         }
         answers = self._release(again, ticket, more)
         self.finish(ticket, ANSWERED)
         return answers
+
+    @property
+    def left(self) -> Budget:
+        """The amount that this analyst has left, of the budget and of the analyst's limit."""
+        return history.left(self.ledger, self._analyst)
 
     @property
     def analyst(self) -> str:
@@ -367,12 +431,30 @@ class Session:
             self.check_open()
             return self._charge(self._request(quote, key), [quote])
 
+    def charged_together(self, request: Request, quotes: Sequence[SessionQuote]) -> Ticket:
+        """Charge several quotes by one request, or return the recorded answer; errors say that nothing was spent."""
+        with unspent():
+            self.check_open()
+            return self._charge(request, quotes)
+
+    def released_together(self, quotes: Sequence[SessionQuote], ticket: Ticket) -> list[Release]:
+        """Read the data and add noise for several quotes that were charged."""
+        return self._release(quotes, ticket)
+
+    def public_rows(self, name: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
+        """Return the rows of a public table."""
+        policy, engine = self._tables[name]
+        if not policy.public:
+            raise InternalError("rows of a private table are never returned.")
+        return engine.public_rows(name, kinds)
+
     def engine_of(self, plan: Plan) -> Engine:
         """Return the engine of a plan's table."""
         return self._tables[plan.table.name][1]
 
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
+        check_admission(self._analyst, self.ledger.limit_of(self._analyst))
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             return recorded
@@ -393,7 +475,7 @@ class Session:
                 engines = [self.engine_of(quote.plan) for quote in quotes]
                 for engine in {id(engine): engine for engine in engines}.values() if len(quotes) > 1 else ():
                     states.enter_context(engine.one_state())
-                return [self._released(quote, {**self._context(quote, ticket), **more}) for quote in quotes]
+                return [self._released(quote, {**self.context(quote, ticket), **more}) for quote in quotes]
 
         return self.guarded(ticket, read)
 
@@ -434,13 +516,13 @@ class Session:
             analyst=self._analyst,
             digest=answer_codec.digest(quote.plan, quote.price, self.data_version, *_choices(quote)),
             key=key,
-            repeats=bool(self.data_version) and not self._has_public_join(quote.plan),
+            repeats=bool(self.data_version) and not self.has_public_join(quote.plan),
             sizes=sizing.sizes_of(self, [quote.plan]),
         )
 
-    def _has_public_join(self, plan: Plan) -> bool:
+    def has_public_join(self, plan: Plan) -> bool:
         """Return whether a plan joins public tables, which may change and are not part of the digest."""
-        return any(self._tables[join.table][0].public for join in plan.joins)
+        return any(self._tables[join.table][0].public for join in plan.all_joins)
 
     def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
@@ -450,7 +532,8 @@ class Session:
             reason = " ".join(filter(None, (error.message, error.hint)))
             warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
 
-    def _context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+    def context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
+        """Return the facts for the receipt of an answer."""
         bounds = quote.question.limits.record() if isinstance(quote, SessionQuote) else {}
         return {
             **({"bounds_of_this_query": bounds} if bounds else {}),
@@ -472,8 +555,7 @@ class Session:
 
     def _too_dear(self, quote: Quote, refusal: BudgetError) -> BudgetError:
         """Return the error for an `error=` that costs too much, with the errors that the rest of the budget buys."""
-        spent, most = self.ledger.spent, limit(self.ledger.budget)
-        rest = most.loss - spent.loss
+        rest = limit(self.left).loss
         if rest <= 0 or isinstance(self.ledger.budget, ApproxZCDP):
             return refusal
         delta = quote.cost.delta if isinstance(quote.cost, ApproxDP) else None
@@ -490,29 +572,24 @@ class Session:
         """
         if count == 1:
             return None
-        ledger, analyst = self.ledger, self._analyst
-        totals: list[tuple[Spent, Budget | None, str]] = [
-            (ledger.spent, ledger.budget, ""),
-            (ledger.spent_by(analyst), ledger.limit_of(analyst), " for you"),
-        ]
-        for spent, budget, whose in totals:
-            parts = [] if budget is None else _shortages(cost, spent, limit(budget))
-            if parts:
-                return BudgetError(
-                    f"These {count} queries cost {' and '.join(parts)}{whose}.",
-                    hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
-                )
-        return None
+        parts = _shortages(cost, limit(self.left))
+        if not parts:
+            return None
+        whose = "" if self.ledger.limit_of(self._analyst) is None else " for you"
+        return BudgetError(
+            f"These {count} queries cost {' and '.join(parts)}{whose}.",
+            hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
+        )
 
 
-def _shortages(cost: Spent, spent: Spent, most: Spent) -> list[str]:
+def _shortages(cost: Spent, left: Spent) -> list[str]:
     """Return each amount that exceeds what is left of it."""
     symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
-    left = {part: max(getattr(most, part) - getattr(spent, part), Fraction(0)) for part in symbols}
     return [
-        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only {_digits(left[part], ROUND_FLOOR)} is left"
+        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only "
+        f"{_digits(getattr(left, part), ROUND_FLOOR)} is left"
         for part, symbol in symbols.items()
-        if getattr(cost, part) > left[part]
+        if getattr(cost, part) > getattr(left, part)
     ]
 
 
@@ -532,6 +609,17 @@ def _counted_value(plan: Plan) -> Expression:
     if ask.function != "count_distinct":
         raise refused("The unit column cannot have bounds", "Name another column.")
     return own_column(ask.values[0], plan.table) or ask.values[0]
+
+
+def _with_margins(plan: Plan, law: Law) -> Plan:
+    """Return the plan of ROLLUP, CUBE or GROUPING SETS, whose keys must be public."""
+    unlisted = [key.name for key in plan.keys if key.values is None]
+    if unlisted:
+        reason = (
+            f"ROLLUP, CUBE and GROUPING SETS need public keys, but the values of {', '.join(unlisted)} are not public"
+        )
+        raise refused(reason, "List their values with keys=.")
+    return with_all_margins(without_sharing(plan), law)
 
 
 def _check_one_count(plan: Plan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
 
@@ -12,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tacit.errors import InvalidError, bad_value, show, show_name
+from tacit.guarantees.exact import whole
 from tacit.query.expressions import Value
 from tacit.query.policy import TablePolicy
 
@@ -93,6 +95,61 @@ def quantiles(column: str, q: float | Sequence[float], target: VerbTarget) -> st
     return target.select(outputs)
 
 
+def top(column: str, n: object, target: VerbTarget) -> str:
+    """Return the SELECT of the most frequent values of a column, by which the target groups."""
+    number = whole(n)
+    if number is None or number < 1:
+        raise bad_value("n", n, "a whole number ≥ 1")
+    name, _ = target.column(column, column)
+    count_name = "count_" if name.casefold() == "count" else "count"
+    return f"{target.select([_COUNT])} ORDER BY {_quoted(count_name)} DESC LIMIT {number}"
+
+
+def describe(
+    columns: Sequence[str], target: VerbTarget, chosen: Sequence[str]
+) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Return the SELECT that describes columns, and the statistics that it has of each.
+
+    The name of an output is the column's name and that of the statistic, with a blank between. No statistic's name has
+    a blank, so different outputs have different names.
+
+    Args:
+        columns: columns, or expressions in SQL; without names, every column of numbers with bounds.
+        target: the rows.
+        chosen: the columns whose bounds the query chooses.
+    """
+    policies = target.tables[target.table_name].columns
+    bounded = [name for name, policy in policies.items() if policy.bounds is not None and not policy.hidden]
+    names = list(dict.fromkeys(columns)) if columns else [*bounded, *(name for name in chosen if name not in bounded)]
+    if not names:
+        raise InvalidError(
+            "No column has bounds, so nothing can be described by default.",
+            argument="columns",
+            hint="Name columns, or give bounds=.",
+        )
+    outputs: list[tuple[str, str]] = []
+    described: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        _, value = target.column(name, name)
+        is_number = name not in policies or name in bounded or name in chosen
+        described[name] = (*_SHARES, *(_NUMBERS if is_number else ()))
+        outputs += [(f"{name} {each}", {**_SHARES, **_NUMBERS}[each].format(value)) for each in described[name]]
+    return target.select(outputs), described
+
+
+_SHARES = {"count": "COUNT({0})", "missing": "1 - COUNT({0}) / COUNT(*)"}
+_NUMBERS = {
+    "mean": "AVG({0})",
+    "std": "STDDEV_SAMP({0})",
+    "min": "MIN({0})",
+    "25%": "QUANTILE_CONT({0}, 0.25)",
+    "50%": "QUANTILE_CONT({0}, 0.5)",
+    "75%": "QUANTILE_CONT({0}, 0.75)",
+    "max": "MAX({0})",
+}
+"""The statistics of `describe` in SQL."""
+
+
 def histogram(column: str, bins: int | Sequence[float], target: VerbTarget) -> tuple[str, dict[str, Sequence[Value]]]:
     """Return the SELECT that counts a column's values in bins, and the labels of the bins as listed keys."""
     name, value = target.column(column, "bin")
@@ -126,14 +183,25 @@ def _edges(column: str, bins: object, target: VerbTarget) -> list[float]:
             )
         if bins < 1:
             raise bad_value("bins", bins, "edges, or a number of bins ≥ 1")
-        width = (bounds[1] - bounds[0]) / bins
-        return [float(bounds[0] + index * width) for index in range(bins + 1)]
+        return _even_edges(bounds[0], bounds[1], bins)
     edges = list(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else []
     finite = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) and isfinite(edge) for edge in edges)
     if len(edges) < 2 or not finite or any(a >= b for a, b in pairwise(edges)):  # noqa: PLR2004 - a bin has two
         value = f"[{', '.join(map(show, edges[:12]))}]" if edges else show(bins)
         raise InvalidError(f"bins must be at least two finite edges in increasing order, not {value}.", argument="bins")
     return edges
+
+
+def _even_edges(low: Fraction, high: Fraction, bins: int) -> list[float]:
+    """Return edges of bins of nearly equal width; those between the bounds have six digits, so that labels are short.
+
+    >>> _even_edges(Fraction(0), Fraction(400_000), 3)
+    [0.0, 133333.0, 266667.0, 400000.0]
+    """
+    width = (high - low) / bins
+    exact = [float(low + index * width) for index in range(bins + 1)]
+    short = [exact[0], *(float(f"{edge:.6g}") for edge in exact[1:-1]), exact[-1]]
+    return short if all(a < b for a, b in pairwise(short)) else exact
 
 
 def _labels(edges: Sequence[float]) -> list[str]:

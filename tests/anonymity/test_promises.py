@@ -123,7 +123,7 @@ def a_level_does(rows: list[Row], good: Test, limit: int) -> bool:
     return False
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("model", "good", "values", "persons"), CASES, ids=lambda one: "" if callable(one) else str(one)[:40]
 )

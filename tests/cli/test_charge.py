@@ -96,7 +96,8 @@ def test_a_charge_needs_consent(
     types(monkeypatch, typed)
     assert command(access) == code
     shown = capsys.readouterr()
-    assert shown.err.count(NEW) == 1
+    assert shown.err.count(NEW) == bool(cost)
+    assert shown.err.count("The ledger does not exist yet") == 1
     assert "costs ε = 0.1" in shown.err
     assert "Left: ε = 1 of ε = 1." in shown.err
     assert ("Nothing was spent." in shown.err) == (cost == 0)

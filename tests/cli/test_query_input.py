@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runs import run as tacit
-from tacit.cli.answer_files import _csv, _markdown
+from tacit.cli.answer_files import _markdown
 from tacit.cli.demo import write_survey
 from tacit.query.results.table import Table
 
@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_charge(folder: Path
 
 def test_files_keep_null_apart_from_an_empty_text_and_markup_apart_from_text() -> None:
     table = Table(("a|b", "n"), ("text", "real"), ((None, "", 'x,"y"', "*z*"), (1.5, None, 0.0, -2.0)))
-    assert _csv(table) == 'a|b,n\r\n,1.5\r\n"",\r\n"x,""y""",0\r\n*z*,-2\r\n'
+    assert table.to_csv() == 'a|b,n\n,1.5\n"",\n"x,""y""",0\n*z*,-2\n'
     assert _markdown(table, ["A note."]).splitlines() == [
         *("| a\\|b | n |", "| --- | ---: |", "| NULL | 1.5 |", "|  | NULL |", '| x,"y" | 0 |', "| \\*z\\* | -2 |"),
         *("", "A note."),

@@ -161,6 +161,32 @@ SOURCES: list[Source] = [
 ]
 
 
+_UNIT_COLUMNS = (
+    "max(g) AS g, min(note) AS note, bool_or(b) AS b, clamp(sum(n), -4, 4) AS n, max(p) AS p, min(m) AS m, "
+    "max(w) AS w, avg(x) AS x, max(far) AS far, max(z) AS z, max(d) AS d"
+)
+_OTHER_COLUMNS = (
+    "min(g) AS g, max(note) AS note, max(CAST(b AS INTEGER)) > 0 AS b, min(n) AS n, clamp(count(*), 0, 5) AS p, "
+    "clamp(-count(DISTINCT note), -6, -1) AS m, clamp(sum(x), -2.5, 10) AS x, "
+    "CAST(clamp(sum(w) / 4096 + sum(n), -(2 ** 40), 2 ** 40) AS BIGINT) AS w, "
+    "avg(far) AS far, min(z) FILTER (WHERE {condition}) AS z, min(d) FILTER (WHERE b) AS d"
+)
+_REST = "min(n) AS n, max(p) AS p, min(m) AS m, max(w) AS w, max(x) AS x, min(far) AS far, max(z) AS z"
+UNIT_SOURCES: list[Source] = [
+    Source(f"(SELECT u, {_UNIT_COLUMNS} FROM t GROUP BY u) AS s"),
+    Source(f"(SELECT u, {_UNIT_COLUMNS} FROM t WHERE {{where}} GROUP BY u HAVING max(n) > 0 OR count(*) > 1) AS s"),
+    Source("(SELECT u, g, " + _UNIT_COLUMNS.removeprefix("max(g) AS g, ") + " FROM t GROUP BY u, g) AS s"),
+    Source(f"(SELECT u, g, note, b, d, {_REST} FROM t GROUP BY u, g, note, b, d) AS s"),
+    Source(f"(SELECT u, {_OTHER_COLUMNS} FROM t GROUP BY u) AS s"),
+    Source("c", before=f"WITH c AS (SELECT {_UNIT_COLUMNS}, u FROM t GROUP BY u) "),
+    Source(
+        f"(SELECT u, max(g) AS g, max(note) AS note, bool_and(b) AS b, min(d) AS d, {_REST} FROM "
+        f"(SELECT u, g, note, b, d, {_REST} FROM t WHERE {{where}} GROUP BY u, g, note, b, d) GROUP BY u) AS s"
+    ),
+]
+"""Subqueries that group by the unit, with the columns of the table."""
+
+
 @dataclass(frozen=True)
 class Grouping:
     """An expression to group by, and the keys that the caller lists if the policy does not."""
@@ -273,12 +299,19 @@ def _groupings(draw: st.DrawFn, *, found: bool) -> list[Grouping]:
 
 
 @st.composite
-def questions(draw: st.DrawFn, unit: UnitKind, of: Collection[str], *, found: bool = False) -> Question:
+def questions(
+    draw: st.DrawFn,
+    unit: UnitKind,
+    of: Collection[str],
+    *,
+    found: bool = False,
+    sources: Sequence[Source] = SOURCES,
+) -> Question:
     """Draw a query with some aggregates, up to three keys, and some of all other clauses.
 
     If `found`, groups are discovered in the data, and at least one key has no public values.
     """
-    source = draw(st.sampled_from(SOURCES))
+    source = draw(st.sampled_from(sources))
     more = {"where": ["{condition}", UNIT_CONDITIONS[unit]]}
     fill_row = partial(filled, draw, more=more)
     before, origin = fill_row(source.before), fill_row(source.origin)
@@ -341,6 +374,7 @@ def trials(
     relations: Sequence[Neighbours] = ("add/remove", "change one"),
     found: bool = False,
     limits: st.SearchStrategy[Limits] = BOX,
+    sources: Sequence[Source] = SOURCES,
 ) -> Trial:
     """Draw a query, a table, and some neighbours of the table under the relation of its policy."""
     unit = draw(st.sampled_from(units))
@@ -350,7 +384,7 @@ def trials(
     rows = draw(some_rows(values, [8, 12, 4, 1]))
     neighbour = _other_row if unit == "row" else _other_unit
     others = [draw(neighbour(rows, unit, relation)) for _ in range(most)]
-    return Trial(unit, table, draw(questions(unit, of, found=found)), rows, _different(rows, others))
+    return Trial(unit, table, draw(questions(unit, of, found=found, sources=sources)), rows, _different(rows, others))
 
 
 def _different(rows: Sequence[Row], others: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:

@@ -161,6 +161,13 @@ def test_a_units_rows_beyond_max_rows_are_scaled_down_and_truncated_toward_zero(
     assert answer(engine, plan(table(rows=2), fine), data) == [[16 * 2 * 16 // 3]]
 
 
+def test_a_units_rows_beyond_max_rows_are_scaled_down_in_every_bin(engine: Opener) -> None:
+    data = [row(a=a) for a in (1, 1, 2)] + [row(u=2, a=a) for a in (4, 5)]
+    asked = plan(table(rows=2), Measure(value=SEVENTHS, fraction_bits=4, bins=7))
+    # 2·2/3 and 1·2/3 of 16; the other unit has as many rows as it may
+    assert answer(engine, asked, data) == [[0, 21, 10, 0, 16, 16, 0]]
+
+
 def test_nulls_and_nans_count_for_nothing_and_infinities_are_clamped(engine: Opener) -> None:
     data = [row(u=u, x=x) for u, x in enumerate([None, nan, inf, -inf, 1e308, 0.5])]
     halves = Measure(value=X, step=Fraction(1, 2), low=-4, high=8)
@@ -172,14 +179,18 @@ CLAMPED_REALS = [None, nan, inf, -inf, -1e308, 0.0, 0.24999, 0.25, 0.75, 9.7499,
 CLAMPED_WHOLE = [None, -(2**63), -3, -2, -1, 0, 1, 8, 9, 10, 11, 2**63 - 1]
 
 
-@pytest.mark.parametrize("low", [0, 1, -3], ids=["equal ends", "narrow grid", "wide grid"])
-def test_a_column_clamped_to_its_bounds_has_the_steps_of_the_clamped_values(engine: Opener, low: int) -> None:
-    """The statement leaves out the clamp if the grid has the same ends; it must not if the grid is wider."""
+@pytest.mark.parametrize(
+    ("low", "more"), [(0, 0), (1, -1), (-3, 0), (0, 3)], ids=["equal ends", "narrow grid", "wide below", "wide above"]
+)
+def test_a_column_clamped_to_its_bounds_has_the_steps_of_the_clamped_values(
+    engine: Opener, low: int, more: int
+) -> None:
+    """The statement leaves out the clamp if the grid has the same ends; it must not if the grid is wider at one end."""
     halves = call("clamp", "real", X, Constant(0.0, "real"), Constant(10.0, "real"))
     whole = call("clamp", "integer", A, Constant(0, "integer"), Constant(9, "integer"))
     asked = [
-        Measure(value=halves, step=Fraction(1, 2), low=low, high=20 - low),
-        Measure(value=whole, low=low, high=9 - low),
+        Measure(value=halves, step=Fraction(1, 2), low=low, high=20 + more),
+        Measure(value=whole, low=low, high=9 + more),
     ]
     data = [row(u=u, x=x, a=None) for u, x in enumerate(CLAMPED_REALS)]
     data += [row(u=100 + u, x=None, a=a) for u, a in enumerate(CLAMPED_WHOLE)]

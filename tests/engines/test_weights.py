@@ -1,4 +1,4 @@
-"""Statements with a reach read their source once, and group nothing by unit and cell."""
+"""Statements with a reach read one state of their source, and group nothing by unit and cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from contract.plans import NAME, SEVENTHS, A, X, key, plan, present, table
 from spark_session import spark
 from tacit.engines.duckdb.dialect import DUCKDB
-from tacit.engines.postgres.dialect import POSTGRES
+from tacit.engines.postgres.dialect import POSTGRES, REREADING_POSTGRES
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.engine import open_spark
 from tacit.engines.sql.dialect import Dialect
@@ -50,6 +50,24 @@ def test_the_source_is_read_once(name: str, measures: tuple[Measure, ...], group
     for twice in (each for each in names if len(re.findall(rf"(?:FROM|JOIN) {each}\b", sql)) > 1):
         assert name != "spark"
         assert f"{twice} AS MATERIALIZED (" in sql
+
+
+def test_postgres_reads_again_only_rows_that_cost_little() -> None:
+    types = DIALECTS["postgres"][1]
+    cheap = plan(table(groups=None, rows=None, reach=5), *CUT, keys=[key(NAME, "a", "b", "c")])
+    sql = weighted_statement(cheap, types, REREADING_POSTGRES).sql
+    assert "located AS NOT MATERIALIZED (" in sql
+    halves = re.findall(r"FROM located(?: WHERE (HASHINT8EXTENDED\(CAST\(u AS BIGINT\), 0\) (?:>=|<) 0)\))?", sql)
+    first, second = (f"HASHINT8EXTENDED(CAST(u AS BIGINT), 0) {sign} 0" for sign in (">=", "<"))
+    assert halves == ["", first, first, second, second]
+    assert "GROUP BY u, cell" not in sql
+    for dear in (
+        plan(table(groups=2, rows=None, reach=5), *SUMS, keys=[key(NAME, "a", "b", "c")]),
+        plan(table(groups=None, rows=None, reach=5), *SUMS, keys=KEYS),  # a key is computed in several layers
+    ):
+        sql = weighted_statement(dear, types, REREADING_POSTGRES).sql
+        assert " AS MATERIALIZED (" in sql
+        assert "NOT MATERIALIZED" not in sql
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -73,11 +73,40 @@ def test_concentrated_and_renyi_guarantees_have_their_own_rules() -> None:
     total = tc.compose([(tc.ZCDP(rho=0.05), 2)])
     assert total.epsilon(delta=1e-6, rule="zcdp").upper == pytest.approx(2.1419389, rel=1e-6)
     assert total.epsilon(delta=1e-6, rule="renyi").upper >= total.epsilon(delta=1e-6, rule="zcdp").upper * (1 - 1e-9)
-    for rule in ("tight", "pld"):
-        with pytest.raises(InvalidError, match=f"{rule}.*'zcdp' or 'renyi'") as caught:
-            total.epsilon(delta=1e-6, rule=rule)
-        assert caught.value.argument == "rule"
+    with pytest.raises(InvalidError, match=r"pld.*'zcdp' or 'renyi'") as caught:
+        total.epsilon(delta=1e-6, rule="pld")
+    assert caught.value.argument == "rule"
     assert tc.compose([tc.RenyiDP(alpha=8, epsilon=0.1)]).epsilon(delta=1e-6, rule="renyi").upper < inf
+
+
+def test_the_default_rule_uses_the_least_closed_rule_for_guarantees_without_a_law() -> None:
+    concentrated = tc.compose([tc.ZCDP(rho=0.1)])
+    assert concentrated.epsilon(delta=1e-6) == concentrated.epsilon(delta=1e-6, rule="zcdp")
+    assert concentrated.delta(epsilon=1) == concentrated.delta(epsilon=1, rule="zcdp")
+    mixed = tc.compose([tc.RenyiDP(alpha=8, epsilon=0.5), tc.Laplace(sensitivity=1, epsilon=0.1)])
+    assert mixed.epsilon(delta=1e-6) == mixed.epsilon(delta=1e-6, rule="renyi")
+    assert mixed.delta(epsilon=2) == mixed.delta(epsilon=2, rule="renyi")
+    noisy = tc.compose([tc.ZCDP(rho=0.1), tc.Gaussian(sensitivity=1, rho=0.1), tc.PureDP(epsilon=0.01)])
+    least = min(noisy.epsilon(delta=1e-6, rule=rule).upper for rule in ("zcdp", "renyi"))
+    assert noisy.epsilon(delta=1e-6) == tc.Bounds(0.0, least)
+
+
+def test_the_delta_of_a_renyi_guarantee_inverts_its_epsilon() -> None:
+    total = tc.compose([(tc.RenyiDP(alpha=8, epsilon=0.1), 3)])
+    epsilon = total.epsilon(delta=1e-6).upper
+    assert total.delta(epsilon=epsilon).upper == pytest.approx(1e-6, rel=1e-9)
+    assert total.delta(epsilon=0).upper <= 1
+
+
+def test_guarantees_that_no_rule_prices_together_are_refused_with_a_way_out() -> None:
+    profile = tc.PrivacyProfile([(0.5, 0.01), (1.0, 0.0)])
+    for other in (tc.ZCDP(rho=0.1), tc.RenyiDP(alpha=2, epsilon=0.1)):
+        total = tc.compose([other, profile])
+        with pytest.raises(InvalidError, match="No rule can price") as caught:
+            total.epsilon(delta=1e-6)
+        assert caught.value.argument == "items"
+        with pytest.raises(InvalidError, match="No rule can price"):
+            total.delta(epsilon=1)
 
 
 @pytest.mark.parametrize("bad", [3, "x", None, (tc.PureDP(epsilon=1), -1), (tc.PureDP(epsilon=1), 1.5), (1,), (3, 2)])

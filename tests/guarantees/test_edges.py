@@ -203,7 +203,6 @@ def test_relations_do_not_mix_not_even_by_a_sample() -> None:
 @pytest.mark.parametrize(
     ("item", "rule", "delta", "named"),
     [
-        (tc.ZCDP(rho=0.1), "tight", 1e-6, "'zcdp' or 'renyi'"),
         (tc.ZCDP(rho=0.1), "pld", 1e-6, "'zcdp' or 'renyi'"),
         (tc.RenyiDP(alpha=2, epsilon=0.1), "zcdp", 1e-6, "'renyi'"),
         (tc.GaussianDP(mu=1), "basic", 1e-6, "Rule 'basic' cannot price"),

@@ -33,7 +33,7 @@ def test_the_first_size_of_a_version_is_recorded_and_another_is_refused_unspent(
     ledger.charge(ask(sizes=(size(5133),)))
     assert ledger.size_of("v1", "visits") == ledger.size_of("v1", " VISITS") == 5133
     spent = ledger.spent
-    with pytest.raises(RefusedError, match="Table 'Visits' has 5,134 rows or units, but it had 5,133") as refused:
+    with pytest.raises(RefusedError, match="Table 'Visits' has 5,134 rows, but it had 5,133") as refused:
         ledger.charge(ask(sizes=(size(5134, "Visits"),)))
     assert "Nothing was spent." in str(refused.value)
     assert ledger.spent == spent
@@ -45,7 +45,7 @@ def test_the_first_size_of_a_version_is_recorded_and_another_is_refused_unspent(
 
 
 def test_two_sizes_of_one_table_in_one_charge_are_refused(ledger: Ledger) -> None:
-    with pytest.raises(RefusedError, match="has 8 rows or units, but it had 7"):
+    with pytest.raises(RefusedError, match="has 8 rows, but it had 7"):
         ledger.charge(ask(sizes=(size(7), size(8))))
     assert ledger.size_of("v1", "visits") is None
     assert not ledger.entries()

@@ -79,7 +79,7 @@ def misses(d: int, epsilon: float, n: int, beta: float) -> tuple[float, float]:
     return float(worst[0]), float(worst[1])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("beta", LEVELS)
 @pytest.mark.parametrize(("d", "epsilon"), ORACLES)
 def test_no_split_of_the_people_makes_an_interval_miss_more_often_than_it_says(

@@ -49,7 +49,13 @@ def worst_ratio(oracle: Protocol) -> Fraction:
     laws = [law(oracle, value) for value in range(oracle.domain_size)]
     for one in laws:
         assert sum(one.values()) == 1
-    return max(a[record] / b[record] for a, b in permutations(laws, 2) for record in a)
+        assert one.keys() == laws[0].keys()
+    return max(_most_by_least([one[record] for one in laws]) for record in laws[0])
+
+
+def _most_by_least(chances: list[Fraction]) -> Fraction:
+    """Return the largest ratio of two of several chances."""
+    return max(chances) / min(chances)
 
 
 @every_oracle

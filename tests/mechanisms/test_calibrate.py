@@ -97,20 +97,24 @@ def test_the_noise_fits_and_two_percent_less_does_not(
     assert not fits(found.uses, budget, Fraction(98, 100))
 
 
-@settings(max_examples=12, deadline=None)
-@given(
-    st.sampled_from([tc.Laplace, tc.Gaussian]),
-    st.integers(1, 200),
-    st.floats(0.05, 8),
-    st.floats(1e-9, 0.1),
-)
-def test_any_count_and_budget_fits(kind: Kind, uses: int, epsilon: float, delta: float) -> None:
-    budget = tc.ApproxDP(epsilon=epsilon, delta=delta)
-    found = tc.calibrate(kind, sensitivity=1, uses=uses, budget=budget)
-    assert found.better >= 1
-    assert found.spent.upper <= epsilon
-    assert fits(found.uses, budget)
-    assert not fits(found.uses, budget, Fraction(98, 100))
+@pytest.mark.parametrize("examples", [4, pytest.param(12, marks=pytest.mark.long)])
+def test_any_count_and_budget_fits(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        st.sampled_from([tc.Laplace, tc.Gaussian]),
+        st.integers(1, 200),
+        st.floats(0.05, 8),
+        st.floats(1e-9, 0.1),
+    )
+    def check(kind: Kind, uses: int, epsilon: float, delta: float) -> None:
+        budget = tc.ApproxDP(epsilon=epsilon, delta=delta)
+        found = tc.calibrate(kind, sensitivity=1, uses=uses, budget=budget)
+        assert found.better >= 1
+        assert found.spent.upper <= epsilon
+        assert fits(found.uses, budget)
+        assert not fits(found.uses, budget, Fraction(98, 100))
+
+    check()
 
 
 @pytest.mark.parametrize("k", [10, 30, 300, 10_000])

@@ -29,6 +29,7 @@ from tacit.anonymity.tables import CodedColumn, CodedTable, read
 from tacit.arrays import Ints
 from tacit.errors import InvalidError, bad_value, show
 from tacit.guarantees.exact import to_fraction
+from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 AttackKind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
@@ -47,7 +48,7 @@ class Victim:
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(ShownAsLines):
     """The result of an attack; `print` shows it.
 
     Attributes:

@@ -24,6 +24,7 @@ from tacit.anonymity.table_files import exists, to_path
 from tacit.anonymity.tables import Texts, encode
 from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, UnreadableFileError, bad_value
+from tacit.notebook import ShownAsLines
 
 ALL, TALLEST = "*", 1_000
 _MOST_SHOWN = 5
@@ -38,7 +39,7 @@ class HierarchyRule(Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Hierarchy:
+class Hierarchy(ShownAsLines):
     """A table of labels: row v is a raw value, and column l its label at level l; None is missing.
 
     >>> h = Hierarchy((("Flu", "lung", "*"), ("Bronchitis", "lung", "*"), ("Ulcer", "stomach", "*")))

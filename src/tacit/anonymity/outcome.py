@@ -30,6 +30,7 @@ from tacit.anonymity.tables import CodedColumn, CodedTable, encode, from_coded_c
 from tacit.anonymity.write_table import for_spreadsheet, to_frame, write
 from tacit.arrays import Ints
 from tacit.errors import InternalError, InvalidError, bad_value
+from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Anonymized:
+class Anonymized(ShownAsLines):
     """A published table with its report, its loss and the proof of the search; `print` shows them.
 
     Attributes:

@@ -26,6 +26,7 @@ from typing import Literal, TypeAlias, cast
 from tacit.anonymity.hierarchies import HierarchyRule
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.exact import to_fraction
+from tacit.notebook import ShownAsFields
 
 DiversityKind: TypeAlias = Literal["distinct", "entropy", "recursive"]
 Distance: TypeAlias = Literal["equal", "ordered", "hierarchical"]
@@ -46,7 +47,7 @@ def share_of(value: object, argument: str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(ShownAsFields):
     """Every class has at least k rows, or rows of k persons (Samarati and Sweeney 1998).
 
     >>> KAnonymity(5)
@@ -61,7 +62,7 @@ class KAnonymity:
 
 
 @dataclass(frozen=True, slots=True)
-class LDiversity:
+class LDiversity(ShownAsFields):
     """Every class has at least l well-represented sensitive values (Machanavajjhala et al. 2006).
 
     >>> LDiversity(3, kind="entropy").level
@@ -94,7 +95,7 @@ class LDiversity:
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness:
+class TCloseness(ShownAsFields):
     """Every class is at most t from the whole table (Li, Li and Venkatasubramanian 2007).
 
     >>> TCloseness(0.2).bound
@@ -120,7 +121,7 @@ class TCloseness:
 
 
 @dataclass(frozen=True, slots=True)
-class NTCloseness:
+class NTCloseness(ShownAsFields):
     """Every class is at most t from a natural superset of at least n rows (Li, Li and Venkatasubramanian 2010).
 
     >>> NTCloseness(1000, 0.2).bound

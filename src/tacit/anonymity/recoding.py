@@ -23,6 +23,7 @@ from tacit.anonymity.table_files import to_path
 from tacit.anonymity.tables import CodedTable, Texts
 from tacit.arrays import Bools, Codes, Floats, Ints
 from tacit.errors import InvalidError, UnreadableFileError
+from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 _CELLS = 20_000_000
@@ -155,7 +156,7 @@ def _smallest_groups(tree: Hierarchy, order: Codes, low: Codes, high: Codes) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Recoding:
+class Recoding(ShownAsLines):
     """Covers of all columns; `boxes` lists the combinations that are published, unless every column has one level."""
 
     covers: tuple[Cover, ...]

@@ -29,6 +29,7 @@ from tacit.anonymity.roles import check_roles, column_names
 from tacit.anonymity.tables import CodedColumn, CodedTable, read
 from tacit.arrays import Bools, Floats, Ints
 from tacit.errors import InvalidError, bad_value
+from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Diversity:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class Report(ShownAsLines):
     """The result of `check`; `print` shows it.
 
     Attributes:

@@ -22,13 +22,14 @@ from tacit.anonymity.search import METHODS, SearchMethod, anonymize
 from tacit.anonymity.tables import CodedTable, read
 from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, bad_value
+from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     import altair as alt
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(ShownAsFields):
     """The share of unseen rows whose class is predicted correctly.
 
     Attributes:
@@ -43,7 +44,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(ShownAsFields):
     """The loss of every method at every k."""
 
     ks: tuple[int, ...]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tacit.cli import output_files
 from tacit.errors import MissingPackageError, bad_value
-from tacit.query.expressions import Value
 from tacit.query.results.release import Release
 from tacit.query.results.table import Table, format_value
 from tacit.safe_text import as_json, visible
@@ -48,22 +47,8 @@ def write(answer: Release, out: str, json: Callable[[], Mapping[str, object]]) -
         case ".md":
             output_files.write_text(out, _markdown(table, answer.notes))
         case _:
-            output_files.write_text(out, _csv(table))
+            output_files.write_text(out, table.to_csv())
     return f"Wrote the answer to {visible(out)}."
-
-
-def _csv(table: Table) -> str:
-    """Return a table as CSV; NULL is an empty field, and an empty text is a pair of quotes."""
-    lines = [table.names, *table.rows()]
-    return "".join(",".join(map(_field, line)) + "\r\n" for line in lines)
-
-
-def _field(value: Value) -> str:
-    if value is None:
-        return ""
-    text = format_value(value)
-    quoted = isinstance(value, str) and (not text or any(character in text for character in ',"\r\n'))
-    return '"' + text.replace('"', '""') + '"' if quoted else text
 
 
 def _markdown(table: Table, notes: list[str]) -> str:

@@ -38,7 +38,8 @@ class BoundsOptions:
 
     def release(self, db: Database) -> PrivateBounds:
         """Charge and find the bounds."""
-        return db.bounds(self.column, **self._arguments(), request=self.request)
+        found: PrivateBounds = db.bounds(self.column, **self._arguments(), request=self.request)
+        return found
 
     def _arguments(self) -> dict[str, Any]:
         names = ("epsilon", "rho", "where", "table", "confidence")

@@ -24,6 +24,10 @@ from tacit.query.results.quote import Quote
 from tacit.safe_text import visible
 from tacit.session import unspent
 
+NO_LEDGER = (
+    "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
+    "its spending is not counted here."
+)
 T = TypeVar("T")
 
 
@@ -69,6 +73,8 @@ def charged(
 ) -> int:
     """Print the plan, ask for consent, charge, and show what was released; return the exit code.
 
+    A ledger that does not exist yet is created after that, so a query that is refused creates none.
+
     Args:
         access: the policy, the ledger and the analyst.
         plan: prices the query; it spends nothing.
@@ -77,22 +83,32 @@ def charged(
         json: whether stdout and stderr hold JSON alone.
         yes: whether the user has consented already. Without a terminal, nobody is asked.
     """
-    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
+    planned, exists = access.open_to_plan(json=json)
+    with planned:
         with unspent():
-            _check_ledger(db)
-        quote = plan(db)
+            _check_ledger(planned, exists=exists)
+        quote = plan(planned)
         if not yes and sys.stdin.isatty():
-            consent = _ask(quote, db, access.analyst)
+            consent = _ask(quote, planned, access.analyst, exists=exists)
             if not consent:
                 say(NOTHING_SPENT)
                 return STOPPED if consent is None else 0
-        try:
-            with working("Reading the data …"):
-                answer = release(db)
-        except KeyboardInterrupt:
-            say("Interrupted. If the query was already charged, the charge stays.")
-            return STOPPED
-        show(answer, db)
+        if exists:
+            return _release(planned, release, show)
+        planned.check(quote)  # a query that costs more than the whole budget creates no ledger
+    with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
+        return _release(db, release, show)
+
+
+def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, Database], None]) -> int:
+    """Charge, and show what was released; return the exit code."""
+    try:
+        with working("Reading the data …"):
+            answer = release(db)
+    except KeyboardInterrupt:
+        say("Interrupted. If the query was already charged, the charge stays.")
+        return STOPPED
+    show(answer, db)
     return 0
 
 
@@ -109,9 +125,9 @@ def ledger_json(db: Database, *, repeated: bool) -> dict[str, object]:
     return {"left": amounts(db.left), "repeated": repeated, "ledger_begun": bool(new_ledger_note(db.ledger))}
 
 
-def _check_ledger(db: Database) -> None:
-    """Raise RefusedError if the ledger ends with this command."""
-    if is_temporary(db):
+def _check_ledger(db: Database, *, exists: bool) -> None:
+    """Raise RefusedError if the policy has no ledger, so that it would end with this command."""
+    if exists and is_temporary(db):
         raise RefusedError(
             "The policy has no ledger, so every call of the command line would start with the whole budget.",
             hint='Add a line such as ledger = "policy.ledger" above the first table of the policy.',
@@ -130,30 +146,32 @@ def describe_left(db: Database, analyst: str, *, planned: bool = False) -> str:
     """
     if is_temporary(db) and not planned:
         return f'The budget is {spell(db.ledger.budget)}; tacit query needs a ledger = "…" in the policy to record it.'
-    total = f"{spell(db.left)} of {spell(db.ledger.budget)}."
+    total = f"{spell(history.left(db.ledger))} of {spell(db.ledger.budget)}."
     limit = db.ledger.limit_of(analyst)
     if limit is None:
         return f"Left: {total}"
-    rest = history.left_of(limit, db.ledger.spent_by(analyst))
-    return f"Left for {analyst or '–'}: {spell(rest)} of {spell(limit)}. Left in all: {total}"
+    return f"Left for {analyst or '–'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
 
 
 def shortage_of(db: Database, quote: Quote) -> str | None:
-    """Return why the budget that is left is too small, or None if it suffices."""
+    """Return why the query will be refused: the budget is too small, or the analyst is not admitted; or None."""
     try:
         db.check(quote)
-    except BudgetError as error:
-        return f"{error.message} {error.hint}" if error.hint else error.message
+    except (BudgetError, RefusedError) as error:
+        reason = "The budget does not suffice: " if isinstance(error, BudgetError) else ""
+        return f"{reason}{error.message} {error.hint}" if error.hint else f"{reason}{error.message}"
     return None
 
 
-def _ask(quote: Quote, db: Database, analyst: str) -> bool | None:
+def _ask(quote: Quote, db: Database, analyst: str, *, exists: bool) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
-    say(describe_left(db, analyst))
+    if not exists:
+        say(NO_LEDGER)
+    say(describe_left(db, analyst, planned=not exists))
     shortage = shortage_of(db, quote)
     if shortage is not None:
-        say(f"The budget does not suffice: {shortage}")
+        say(shortage)
     try:
         return stderr_console().input("Spend it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except (KeyboardInterrupt, EOFError):

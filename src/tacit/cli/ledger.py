@@ -21,12 +21,12 @@ from tacit.cli.output import REFUSED, make_table, put, put_json, put_table, say
 from tacit.errors import InvalidError, LedgerError, RefusedError, UnreadableFileError, bad_value, show_name
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
-from tacit.ledger import check_name, described, history
+from tacit.ledger import check_name, described, history, shown_outcome
 from tacit.ledger.backup import export, load
 from tacit.ledger.history import Charge
 from tacit.ledger.open_ledger import read_ledger, require_ledger
 from tacit.ledger.policies import RecordedPolicy, recorded_changes
-from tacit.ledger.records import Record, decode_budget
+from tacit.ledger.records import UNLISTED, Record, decode_budget
 from tacit.ledger.replay import verify
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
@@ -170,7 +170,8 @@ def _describe_budget(before: _Fields, after: _Fields) -> list[str]:
 
 
 def _describe_limit(before: _Fields, after: _Fields) -> list[str]:
-    return [f"limit of {after['analyst']} {_spell_limit(before.get('budget'))} → {_spell_limit(after['budget'])}"]
+    who = "unlisted analysts" if after["analyst"] == UNLISTED else after["analyst"]
+    return [f"limit of {who} {_spell_limit(before.get('budget'))} → {_spell_limit(after['budget'])}"]
 
 
 def _spell_limit(budget: object) -> str:
@@ -282,7 +283,7 @@ def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
         budget = ledger.limit_of(share.analyst)
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
         rows.append((*about, "" if budget is None else spell(budget)))
-    table = make_table(("analyst", "questions", _unit(spent), "δ", "limit"), rows)
+    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows)
     table.add_section()
     queries = sum(share.questions for share in shares)
     table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
@@ -312,7 +313,7 @@ def _charge_lines(charges: Sequence[Charge], *, with_delta: bool) -> Iterator[st
     headings = ("record", "time", "analyst", "outcome", unit, f"total {unit}", *deltas)
     rows = [headings, *(_charge_cells(charge, with_delta=with_delta) for charge in charges)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    queries = ["question", *(visible(charge.entry.question) for charge in charges)]
+    queries = ["query", *(visible(charge.entry.question) for charge in charges)]
     budgets = [charges[0].entry.since, *(charge.entry.since for charge in charges)]
     previous = budgets[0]
     for row, query, since in zip(rows, queries, budgets, strict=True):
@@ -326,5 +327,5 @@ def _charge_lines(charges: Sequence[Charge], *, with_delta: bool) -> Iterator[st
 def _charge_cells(charge: Charge, *, with_delta: bool) -> tuple[str, ...]:
     entry, cost, total = charge.entry, charge.cost, charge.total
     deltas = (rounded(cost.delta), rounded(total.delta)) if with_delta else ()
-    about = (f"{entry.number}", f"{entry.time:.19}", entry.analyst or "–", entry.outcome)
+    about = (f"{entry.number}", f"{entry.time:.19}", entry.analyst or "–", shown_outcome(entry))
     return (*map(visible, about), rounded(cost.loss), rounded(total.loss), *deltas)

@@ -35,7 +35,8 @@ class ReportOptions:
 
     def release(self, db: Database) -> LimitsReport:
         """Charge and make the report."""
-        return db.limits(self.sql, spend=self.spend, table=self.table, **self._arguments())
+        report: LimitsReport = db.limits(self.sql, spend=self.spend, table=self.table, **self._arguments())
+        return report
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("epsilon", "rho", "confidence", "bounds", "params")}

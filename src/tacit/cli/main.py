@@ -204,6 +204,82 @@ def query(  # noqa: PLR0913 - one for each option
 
 
 @app.command()
+def histogram(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    column: options.HistogramColumnArgument,
+    *,
+    bins: options.BinsOption,
+    by: options.ByOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count a column's values in bins: whole numbers, never negative, with intervals."""
+    from tacit.cli import query, tables  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    rows = {"where": where, "table": table, "confidence": confidence, "request": request}
+    given = {**rows, **query.given_limits(reach, max_groups, max_rows), "by": tuple(by or ())}
+    counted = tables.Histogram(column=column, bins=tables.read_bins(bins), cost=cost, options=given)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
+
+
+@app.command()
+def crosstab(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    columns: options.CrosstabColumnsArgument,
+    *,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count the combinations of several columns: a table that agrees with its margins."""
+    from tacit.cli import query, tables  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    rows = {"where": where, "table": table, "confidence": confidence, "request": request}
+    given = {**rows, **query.given_limits(reach, max_groups, max_rows)}
+    counted = tables.Crosstab(columns=tuple(columns), cost=cost, options=given)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
+
+
+@app.command()
 def limits(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     sql: options.LimitsSqlArgument = None,

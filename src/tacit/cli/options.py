@@ -92,6 +92,16 @@ WhereOption = Annotated[str | None, typer.Option(help="A condition in SQL: only 
 PrivateTableOption = Annotated[
     str | None, typer.Option("--table", help="The table's name in SQL, if the policy has several.")
 ]
+HistogramColumnArgument = Annotated[str, typer.Argument(help="A column of numbers, or an SQL expression.")]
+CrosstabColumnsArgument = Annotated[list[str], typer.Argument(help="The columns whose combinations are counted.")]
+BinsOption = Annotated[
+    str,
+    typer.Option(
+        help="The edges of the bins, such as 0,18,30,65; or the number of bins of equal width between the bounds."
+    ),
+]
+ByOption = Annotated[list[str] | None, typer.Option(help="A column to group by as well; may be repeated.")]
+PlanOnlyOption = Annotated[bool, typer.Option("--plan", help="Print the cost and the expected error; spend nothing.")]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
 ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 from warnings import catch_warnings, filterwarnings
 
 from tacit import opening
 from tacit.cli import answer_files, output_files
 from tacit.cli.charge import (
+    NO_LEDGER,
     Access,
     announce_spark,
     charged,
@@ -31,21 +32,33 @@ from tacit.query.policy.template import skeleton
 from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
 from tacit.query.results.cost_shares import shares_json
+from tacit.query.results.derived_release import FAILED, DerivedRelease
+from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import NOT_FOUND, cut_notes, not_counted
 from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.query.results.render import WARNING, AnswerColumn, text_rows
 from tacit.query.results.table import Table
+from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
 from tacit.query.sql.row_work import ROW_LIMITS
-from tacit.quotes import ChoosingQuote, SessionQuote
-
-_NO_LEDGER = (
-    "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
-    "its spending is not counted here."
-)
+from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
 
 __all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
+
+
+class AnswerOptions(Protocol):
+    """A query or a table with its options: what it may cost, its plan, and its answer."""
+
+    @property
+    def cost(self) -> Cost:
+        """The cost that was given."""
+
+    def plan(self, db: Database) -> Quote:
+        """Return the plan."""
+
+    def release(self, db: Database) -> Release:
+        """Charge it and return its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +82,7 @@ class QueryOptions:
         """Charge the query and return its answer, whose warnings are printed with it."""
         with catch_warnings():
             filterwarnings("ignore", message=NOT_FOUND)
+            filterwarnings("ignore", message=FAILED)
             return db.sql(self.sql, **self._arguments(), request=self.request)
 
     def _arguments(self) -> dict[str, Any]:
@@ -124,7 +138,7 @@ def _is_csv(source: str) -> bool:
     return source.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
+def plan(access: Access, options: AnswerOptions, *, json: bool) -> None:
     """Print the cost, the expected error, and whether the budget suffices. Nothing private is read or spent."""
     db, exists = access.open_to_plan(json=json)
     with db:
@@ -136,15 +150,17 @@ def plan(access: Access, options: QueryOptions, *, json: bool) -> None:
             return
         put(str(quote))
         if not exists:
-            say(_NO_LEDGER)
+            say(NO_LEDGER)
         say(describe_left(db, access.analyst, planned=not exists))
         if shortage is not None:
-            say(f"The budget does not suffice: {shortage}")
-        read = "No row was read" if quote.plan.size is None else "Only the public number n was read"
+            say(shortage)
+        assumed = quote.question.assume if isinstance(quote, SessionQuote) else quote.assume
+        unread = quote.plan.size is None and quote.assume == assumed
+        read = "No row was read" if unread else "Only the public number n was read"
         say(f"{read}, and nothing was spent.")
 
 
-def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
+def query(access: Access, options: AnswerOptions, files: AnswerFiles, *, json: bool, yes: bool) -> int:
     """Print the plan, ask for consent, charge the query, and print the answer with its intervals."""
     files.check(access.policy)
 
@@ -155,7 +171,7 @@ def query(access: Access, options: QueryOptions, files: AnswerFiles, *, json: bo
     return charged(access, options.plan, options.release, show, json=json, yes=yes)
 
 
-def _print_answer(answer: Release, options: QueryOptions, db: Database, *, json: bool) -> None:
+def _print_answer(answer: Release, options: AnswerOptions, db: Database, *, json: bool) -> None:
     if json:
         put_json({**answer_json(answer), **ledger_json(db, repeated=answer.repeated)})
         return
@@ -168,6 +184,12 @@ def put_answer(answer: Release) -> None:
     """Print warnings, the answer, and below it its notes and the measured cut."""
     for warning in answer.warnings:
         put_warning(f"{WARNING}{warning}")
+    if isinstance(answer, DerivedRelease) and answer.result is None:
+        for label, each in answer.released.items():
+            put(f"{label}:")
+            _put_columns(each.columns(), each.confidence, each.notes)
+        sys.stdout.flush()
+        return
     _put_columns(answer.columns(), answer.confidence, answer.notes)
     if answer.plan.cap is not None:
         _put_columns(answer.cut_columns(), answer.confidence, cut_notes(answer.plan))
@@ -188,17 +210,28 @@ def answer_json(answer: Release) -> dict[str, object]:
         "question": answer.plan.sql,
         "cost": amounts(answer.cost),
         "confidence": answer.confidence,
-        "intervals": answer_meaning(answer.plan, answer.found_groups),
+        "intervals": without_intervals(answer.plan, answer_meaning(answer.plan, answer.found_groups)),
         "rows": _json_rows(answer.intervals()),
         "warnings": answer.warnings,
+        "notes": answer.notes,
         "not_counted": " ".join(not_counted(answer.plan)) or None,
         "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
         "receipt": answer.receipt,
+        **(_derived_json(answer) if isinstance(answer, DerivedRelease) else {}),
+    }
+
+
+def _derived_json(answer: DerivedRelease) -> dict[str, object]:
+    """Return what an answer that is computed from released tables has besides: these tables, and its intervals."""
+    return {
+        "intervals": {"hold": "together" if answer.outline.choice else "each"},
+        "without_interval": answer.without_interval,
+        "released": {label: _json_rows(each.intervals()) for label, each in answer.released.items()},
     }
 
 
 def _json_rows(table: Table) -> list[dict[str, object]]:
-    return [{name: _json_value(value) for name, value in row.items()} for row in table.dicts()]
+    return [{name: json_value(value) for name, value in row.items()} for row in table.dicts()]
 
 
 def _quote_json(quote: Quote) -> dict[str, object]:
@@ -208,9 +241,9 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "noise": quote.why,
         "confidence": quote.confidence,
         "shares": shares_json(quote.shares, quote.price),
-        "error": quote.error | dict.fromkeys(quote.unknown),
+        "error": quote.error | dict.fromkeys(quote.unknown) | quote.category_errors,
         "error_without_hidden": quote.error_without_hidden,
-        "intervals": meaning(quote.plan),
+        "intervals": without_intervals(quote.plan, meaning(quote.plan)),
         "assume": quote.assume,
         "limits": _limits_json(quote),
         "bounds": _bounds_json(quote),
@@ -218,6 +251,17 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "not_counted": None if isinstance(quote, ChoosingQuote) else " ".join(not_counted(quote.plan)) or None,
         "cut": _cut_json(quote),
         "row_work": {**asdict(quote.work), **ROW_LIMITS},
+        **(_derived_quote_json(quote) if isinstance(quote, DerivedQuote) else {}),
+    }
+
+
+def _derived_quote_json(quote: DerivedQuote) -> dict[str, object]:
+    """Return the private aggregates of a query that computes with them, and the columns of the computation."""
+    inner = zip(quote.outer.inner, quote.inner, strict=True)
+    return {
+        "intervals": {"hold": "together" if quote.outline.choice else "each"},
+        "columns": quote.methods,
+        "released": [{"name": each.label, **_quote_json(part)} for each, part in inner],
     }
 
 
@@ -244,8 +288,3 @@ def _cut_json(quote: Quote) -> dict[str, object] | None:
         "error_up_to_rows": quote.uncut_error,
         "error_at_once": {name: quote.error_at_once.get(name) for name in quote.uncut_error},
     }
-
-
-def _json_value(value: object) -> object:
-    """Return a value that JSON has, and any other, such as a date, as text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

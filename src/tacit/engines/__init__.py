@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from tacit.query.expressions import Kind
+    from tacit.query.expressions import Kind, Value
     from tacit.query.plan import Plan
     from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
@@ -62,6 +62,9 @@ class Engine(Protocol):
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table, whatever their values; lines of CSV may be skipped."""
+
+    def public_rows(self, table: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
+        """Return all rows of a public table, with these columns as these kinds."""
 
     @property
     def keeps_state(self) -> bool:

@@ -4,7 +4,7 @@
 |---|---|
 | `postgresql://…` (or `postgres://…`) and a table | PostgreSQL |
 | a SparkSession and a table, a Spark DataFrame, `spark:…`, `sc://…` and a table | Spark |
-| files, globs, a DuckDB file, a pandas, polars or Arrow table | DuckDB |
+| files, globs, a DuckDB file, a pandas, polars or Arrow table, a polars LazyFrame, a mapping of columns | DuckDB |
 
 A policy can use several engines. Tables that are joined must be in one of them. Engines are imported when a source
 needs them, so that `home_of` costs nothing.

@@ -16,7 +16,8 @@ Components come in pairs with the number of their uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import floor, inf, isqrt, nextafter
 from typing import Literal, TypeAlias, get_args
@@ -24,6 +25,7 @@ from typing import Literal, TypeAlias, get_args
 from tacit.errors import InvalidError, bad_value, show
 from tacit.guarantees import composition_rules, prices
 from tacit.guarantees.conversions import (
+    delta_of_renyi,
     delta_of_zcdp,
     epsilon_of_renyi,
     epsilon_of_zcdp,
@@ -209,8 +211,10 @@ def _tight(components: Components, delta: Fraction, width: float) -> Bounds:
 
     All rules hold for releases that are fixed in advance, so the least one does. The closed rules win for laws that
     dominate a family without belonging to it (bounded range, vectors) and for parameters far out of range. Continuous
-    Gaussian noise alone has a closed form.
+    Gaussian noise alone has a closed form. Guarantees in zCDP and Rényi DP have no law; then the closed rules decide.
     """
+    if lacks_law(components):
+        return _closed(components, delta, (_basic, _zcdp, _renyi))
     events = loss_events(components)
     if len(events) == 1 and isinstance(events[0][0], GaussianNoise):
         return _gaussian(_total_mu(components, "tight"), delta)
@@ -235,6 +239,31 @@ def _gaussian(mu: float, delta: Fraction) -> Bounds:
     return Bounds(low, upper)
 
 
+def lacks_law(components: Components) -> bool:
+    """Return whether a component is a guarantee without a worst law: many laws meet it, and none dominates them all."""
+    return any(isinstance(component, (ZCDP, RenyiDP)) for component, _ in components)
+
+
+def _closed(components: Components, amount: Fraction, rules: Sequence[Accountant]) -> Bounds:
+    """Return the least bound from above of the rules that can price all components.
+
+    Each rule holds for releases that are fixed in advance, and no rule depends on the data. So the least bound holds.
+    """
+    uppers: list[float] = []
+    for rule in rules:
+        with suppress(InvalidError):  # the rule cannot price a component
+            uppers.append(rule(components, amount, 1.0).upper)
+    if uppers:
+        return _from_above(min(uppers))
+    names = sorted({type(component).__name__ for component, _ in components})
+    raise InvalidError(
+        f"No rule can price all of {', '.join(names)} together.",
+        argument="items",
+        hint="A ZCDP or RenyiDP composes with noise, pure ε and other guarantees of its kind. Compose the rest apart, "
+        "and add up the ε and the δ of both.",
+    )
+
+
 def _upper_by(rule: Accountant, components: Components, delta: Fraction) -> float:
     try:
         return rule(components, delta, 1.0).upper
@@ -243,6 +272,8 @@ def _upper_by(rule: Accountant, components: Components, delta: Fraction) -> floa
 
 
 def _tight_delta(components: Components, epsilon: Fraction, width: float) -> Bounds:
+    if lacks_law(components):
+        return _closed(components, epsilon, (DELTAS["zcdp"], _renyi_delta))
     bounds = delta_bounds(loss_events(components), float(epsilon), width)
     try:
         bounds = Bounds(bounds.lower, min(bounds.upper, _zcdp_delta(components, epsilon).upper))
@@ -287,12 +318,22 @@ def _zcdp_delta(components: Components, epsilon: Fraction) -> Bounds:
     return _from_above(min(1.0, nextafter(delta_of_zcdp(round_up(loss), float(epsilon)) + round_up(spent), inf)))
 
 
-def _renyi(components: Components, delta: Fraction, _: float) -> Bounds:
+def _renyi_costs(components: Components) -> list[tuple[Fraction, Fraction]]:
+    """Return the orders at which the sum of the Rényi divergences is known and finite, each with that sum."""
     fixed = [to_fraction(component.alpha, "alpha") for component, _ in components if isinstance(component, RenyiDP)]
     orders = [*(order for order in _ORDERS if order < min(fixed)), min(fixed)] if fixed else _ORDERS
     costs = [(alpha, renyi_divergence(components, alpha)) for alpha in orders]
-    finite = [(alpha, cost) for alpha, cost in costs if isinstance(cost, Fraction)]
-    return _from_above(min((epsilon_of_renyi(alpha, cost, delta) for alpha, cost in finite), default=inf))
+    return [(alpha, cost) for alpha, cost in costs if isinstance(cost, Fraction)]
+
+
+def _renyi(components: Components, delta: Fraction, _: float) -> Bounds:
+    costs = _renyi_costs(components)
+    return _from_above(min((epsilon_of_renyi(alpha, cost, delta) for alpha, cost in costs), default=inf))
+
+
+def _renyi_delta(components: Components, epsilon: Fraction, _: float) -> Bounds:
+    costs = _renyi_costs(components)
+    return _from_above(min((delta_of_renyi(alpha, cost, epsilon) for alpha, cost in costs), default=1.0))
 
 
 def _total_mu(components: Components, rule: str = "gdp") -> float:
@@ -326,6 +367,7 @@ DELTAS: dict[str, Accountant] = {
     "pld": lambda components, epsilon, width: delta_bounds(loss_events(components, "pld"), float(epsilon), width),
     "optimal": _optimal_delta,
     "zcdp": lambda components, epsilon, _: _zcdp_delta(components, epsilon),
+    "renyi": _renyi_delta,
     "gdp": lambda components, epsilon, _: _from_above(gaussian_delta(_total_mu(components), float(epsilon))),
 }
 

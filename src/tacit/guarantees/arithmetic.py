@@ -141,7 +141,8 @@ def _guarantee(number: int, part: object) -> Guarantee:
     event = getattr(part, "event", part)
     if not isinstance(event, get_args(Event)):
         message = f"Item {number} of parts must be a mechanism, a guarantee or an event, not {show(part)}."
-        raise InvalidError(message, argument="parts")
+        hint = f"Write tc.{part.__name__}(…)." if isinstance(part, type) else None
+        raise InvalidError(message, argument="parts", hint=hint)
     if getattr(event, "neighbours", None) == "change one":
         raise InvalidError(
             f"Item {number} of parts holds under neighbours = 'change one' alone, so it does not cover a unit that "

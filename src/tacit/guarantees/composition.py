@@ -7,6 +7,7 @@ answers come, use `filters`.
 | rule | uses | bound |
 |---|---|---|
 | "tight" | "pld"; from above also "basic", "zcdp" and "gdp", if one is less | both sides, certified |
+| | with a ZCDP or RenyiDP, which have no law: the least of "basic", "zcdp" and "renyi" | above |
 | "pld" | the privacy-loss law of each event; continuous Gaussians merge into one | both sides, certified |
 | "basic" | Σε and Σδ | above |
 | "advanced" | Dwork, Rothblum and Vadhan 2010 | above |
@@ -36,6 +37,7 @@ from tacit.guarantees.accountants import (
     CompositionRule,
     accountant,
     as_component,
+    lacks_law,
     largest_loss,
     loss_events,
     renyi_divergence,
@@ -46,6 +48,7 @@ from tacit.guarantees.exact import Number, positive, round_up, whole
 from tacit.guarantees.pld import Bounds, delta_curve
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import Guarantee
+from tacit.notebook import rows_html
 
 if TYPE_CHECKING:
     import altair as alt
@@ -91,7 +94,7 @@ class Composition:
         return accountant(rule, EPSILONS)(self.parts, slack, narrow)
 
     def delta(self, *, epsilon: Number, rule: CompositionRule = "tight", width: Number = 1e-3) -> Bounds:
-        """Bracket the least δ such that all parts are (ε,δ)-DP; rules "tight", "pld", "optimal", "zcdp", "gdp"."""
+        """Bracket the least δ such that all parts are (ε,δ)-DP, by any rule but "basic" and "advanced"."""
         size, narrow = nonnegative(epsilon, "epsilon"), _read_width(width)
         if not self.parts:
             return Bounds(0.0, 0.0)
@@ -111,6 +114,8 @@ class Composition:
         last = self.epsilon(delta=1e-12, width=1e-2).upper
         last = min(last if last < inf else self._widest(), _LARGEST)
         epsilons = [last * i / (points - 1) for i in range(points)]
+        if lacks_law(self.parts):
+            return [(epsilon, self.delta(epsilon=epsilon)) for epsilon in epsilons]
         return list(zip(epsilons, delta_curve(loss_events(self.parts), epsilons), strict=True))
 
     def log_moments(self, orders: Iterable[Number]) -> list[float]:
@@ -137,6 +142,10 @@ class Composition:
         from tacit.guarantees.composition_plots import draw  # noqa: PLC0415 - it uses this class
 
         return draw(self, kind, delta)
+
+    def _repr_html_(self) -> str:
+        """Return the parts and the number of their uses as HTML, for notebooks."""
+        return rows_html(("part", "uses"), ((part, f"{count:,}") for part, count in self.parts))
 
     def _widest(self) -> float:
         """Return an ε beyond which δ hardly falls: only the mass of infinite loss is left."""

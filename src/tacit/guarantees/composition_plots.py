@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from tacit import plots
 from tacit.errors import InternalError, InvalidError, bad_value
 from tacit.guarantees import composition_rules
-from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, loss_events, total_rho
+from tacit.guarantees.accountants import CompositionRule, epsilon_delta_pairs, lacks_law, loss_events, total_rho
 from tacit.guarantees.composition import Composition
 from tacit.guarantees.conversions import probability
 from tacit.guarantees.pld.bounds import total_law
@@ -106,6 +106,12 @@ def _epsilon_by(total: Composition, rule: CompositionRule, delta: float) -> floa
 
 
 def _loss(total: Composition, delta: float) -> alt.LayerChart:
+    if lacks_law(total.parts):
+        raise InvalidError(
+            "A ZCDP or a RenyiDP has no law of the privacy loss.",
+            argument="kind",
+            hint="Draw the kind 'delta' or 'moments', or compose the mechanism itself.",
+        )
     epsilon = total.epsilon(delta=delta).upper
     if epsilon == inf:
         raise _no_finite_epsilon(delta)

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias, get_args
 
 from tacit.errors import InvalidError, bad_value, show
 from tacit.guarantees.exact import to_fraction, whole
+from tacit.notebook import ShownAsFields
 
 Neighbours = Literal["add/remove", "change one"]
 
@@ -28,7 +29,7 @@ _MOST_BITS, _LONGEST = 6000, 4000
 _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
-class _Record:
+class _Record(ShownAsFields):
     """The checks that all events share: amounts are rationals > 0, counts whole numbers ≥ 1, δ a probability.
 
     Only the ε of an (ε,δ) event may be 0: such an event reveals everything with probability δ, and else nothing.

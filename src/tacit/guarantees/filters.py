@@ -33,6 +33,7 @@ from tacit.guarantees.events import Event, Neighbours
 from tacit.guarantees.exact import round_up, to_fraction
 from tacit.guarantees.prices import PRICED_EVENTS, PRICES, Currency
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from tacit.notebook import ShownAsFields
 
 _UNITS: dict[Currency, str] = {"basic": "epsilon", "zcdp": "rho", "renyi": "epsilon", "gdp": "mu²"}
 _BITS = 4096
@@ -42,7 +43,7 @@ Budget: TypeAlias = Guarantee | ApproxZCDP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(ShownAsFields):
     """An exact amount in one currency: a total, a price or a limit.
 
     `loss` is Σε, Σρ or Σμ²; `order` is Rényi's α; `neighbours` is the relation, if an event has fixed it.

@@ -31,6 +31,7 @@ from tacit.guarantees.conversions import (
 )
 from tacit.guarantees.exact import Number, round_up, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from tacit.notebook import rows_html
 
 _LARGEST = 600
 _UP = 1 + 2.0**-44
@@ -72,6 +73,10 @@ class PrivacyProfile:
         curve, last = _curve(guarantee)
         scale = [last * (i / (points - 1)) for i in range(points)] if last > 0 else [0.0]
         return cls([(x, min(1.0, curve(x))) for x in scale])
+
+    def _repr_html_(self) -> str:
+        """Return the points as HTML, for notebooks."""
+        return rows_html(("ε", "δ"), self.points)
 
     def delta(self, epsilon: Number) -> float:
         """Return the least guaranteed δ at ε, rounded up."""

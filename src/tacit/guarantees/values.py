@@ -11,11 +11,13 @@ from typing import TypeAlias
 
 from tacit.errors import bad_value
 from tacit.guarantees.exact import Exact, to_fraction
+from tacit.keyword_only import keyword_only
+from tacit.notebook import ShownAsFields
 
 _RANGES = {"delta": ("a number from 0 to 1", 0, 1), "alpha": ("a finite number > 1", 1, None)}
 
 
-class _Checked:
+class _Checked(ShownAsFields):
     """The base of all guarantees: each field is exact and within its range."""
 
     __slots__ = ()
@@ -31,6 +33,7 @@ class _Checked:
             object.__setattr__(self, field.name, Exact(fraction))
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureDP(_Checked):
     """ε-differential privacy: Pr[M(D) ∈ T] ≤ e^ε·Pr[M(D') ∈ T] for all T (Dwork et al., TCC 2006).
@@ -42,6 +45,7 @@ class PureDP(_Checked):
     epsilon: float
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproxDP(_Checked):
     """(ε,δ)-differential privacy: Pr[M(D) ∈ T] ≤ e^ε·Pr[M(D') ∈ T] + δ for all T (EUROCRYPT 2006).
@@ -54,6 +58,7 @@ class ApproxDP(_Checked):
     delta: float
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZCDP(_Checked):
     """ρ-zero-concentrated DP: D_α(M(D)‖M(D')) ≤ ρ·α for all α > 1 (Bun and Steinke, TCC 2016, def. 1.1).
@@ -65,6 +70,7 @@ class ZCDP(_Checked):
     rho: float
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproxZCDP(_Checked):
     """δ-approximate ρ-zCDP: outside events of probability δ, ρ-zCDP (Bun and Steinke, arXiv:1605.02065v1, def. 8.1).
@@ -77,6 +83,7 @@ class ApproxZCDP(_Checked):
     delta: float
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenyiDP(_Checked):
     """(α,ε)-Rényi DP: D_α(M(D)‖M(D')) ≤ ε at one order α > 1 (Mironov, CSF 2017, definition 4).
@@ -89,6 +96,7 @@ class RenyiDP(_Checked):
     epsilon: float
 
 
+@keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianDP(_Checked):
     """μ-Gaussian DP: no easier to distinguish D from D' than N(0,1) from N(μ,1) (Dong, Roth and Su, JRSS B 84, 2022).

@@ -37,6 +37,7 @@ from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger.records import ANSWERED, FAILED, PENDING
+from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     from tacit.ledger import history
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERED",
     "FAILED",
+    "OUTSIDE",
     "PENDING",
     "Ledger",
     "LedgerEntry",
@@ -57,8 +59,12 @@ __all__ = [
     "export",
     "history",
     "load",
+    "shown_outcome",
     "verify",
 ]
+
+OUTSIDE = "Outside SQL: "
+"""The first words of the question of a charge for a release outside SQL."""
 
 _LONGEST = 200
 _LAZY = {"export": "backup", "load": "backup", "verify": "replay"}
@@ -75,11 +81,12 @@ def __getattr__(name: str) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:
-    """The public number of rows or units of a table under a declared version of the data."""
+    """The public number of rows, or of other units (`noun`), of a table under a declared version of the data."""
 
     version: str
     table: str
     size: int
+    noun: str = "rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +130,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
+class LedgerEntry(ShownAsFields):
     """A charge: the query, its events, the time, and the outcome ("pending" until it has ended).
 
     `total` is the total spent after it; `since` is the number of the record with which that budget started.
@@ -180,7 +187,7 @@ class Ledger(Protocol):
         """Return the total that one analyst has spent."""
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return the limit of one analyst, if there is one."""
+        """Return the limit that applies to one analyst: their own, or that of all unlisted ones, if any."""
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""
@@ -212,6 +219,11 @@ def check_name(name: object, argument: str) -> str:
     return name
 
 
+def shown_outcome(entry: LedgerEntry) -> str:
+    """Return the outcome of a charge; a release outside SQL is charged, and tacit does not answer it."""
+    return "charged" if entry.outcome == ANSWERED and entry.question.startswith(OUTSIDE) else entry.outcome
+
+
 def described(entry: LedgerEntry) -> Mapping[str, object]:
     """Return the public fields of an entry, which hold no value of the data."""
     return {
@@ -219,5 +231,5 @@ def described(entry: LedgerEntry) -> Mapping[str, object]:
         "time": entry.time,
         "analyst": entry.analyst,
         "question": entry.question,
-        "outcome": entry.outcome,
+        "outcome": shown_outcome(entry),
     }

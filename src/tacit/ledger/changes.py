@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from tacit.errors import InvalidError, LedgerError, RefusedError, show_name
+from tacit.errors import InvalidError, LedgerError, RefusedError
 from tacit.guarantees.filters import Budget
 from tacit.ledger import check_name
 from tacit.ledger.policies import (
@@ -22,9 +22,9 @@ from tacit.ledger.policies import (
     tables_of_units,
     under_recorded_names,
 )
-from tacit.ledger.records import Head, RecordBody, encode_budget, record
+from tacit.ledger.records import UNLISTED, Head, RecordBody, described_analyst, encode_budget, record
 from tacit.ledger.schema import SqlTables, append_row
-from tacit.ledger.state import apply_new, check_budget, check_limit, check_new_limit, check_version
+from tacit.ledger.state import apply_new, check_account, check_budget, check_limit, check_new_limit, check_version
 from tacit.query.formatting import spell
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -78,11 +78,12 @@ def change_limit(
     analyst who has already spent, needs `accept`: otherwise anyone who opens the data could raise a limit unnoticed. A
     recorded limit with a δ stays valid under a budget without δ, so that older ledgers open; a new one is refused.
     """
-    check_name(analyst, "analyst")
+    check_account(analyst)
     numbers = None if budget is None else encode_budget(budget)
     if budget is not None:
         check_limit(analyst, budget, head)
     spent, recorded = SqlTables(connection, name).account(analyst, head.nothing)
+    spent = head.spent if analyst == UNLISTED else spent  # anybody may have spent it
     if (None if recorded is None else encode_budget(recorded)) == numbers:
         return head
     if budget is not None:
@@ -94,14 +95,15 @@ def change_limit(
 
 def _changed_limit(analyst: str, recorded: Budget | None, budget: Budget | None, name: str) -> RefusedError:
     """Return the refusal of a limit that differs from the recorded one."""
-    now, who = "no limit" if budget is None else spell(budget), show_name(analyst)
+    now, who = "no limit" if budget is None else spell(budget), described_analyst(analyst)
     if recorded is None:
+        spender, whose = ("Somebody", f" for {who}") if analyst == UNLISTED else (f"{who[0].upper()}{who[1:]}", "")
         return RefusedError(
-            f"Analyst {who} has spent without a limit; the policy now sets {now}.",
+            f"{spender} has spent without a limit; the policy now sets {now}{whose}.",
             hint=f"Remove the limit from the policy. If it is intended, {_ACCEPT}",
         )
     return RefusedError(
-        f"Ledger {name} limits analyst {who} to {spell(recorded)}, but the policy says {now}.",
+        f"Ledger {name} limits {who} to {spell(recorded)}, but the policy says {now}.",
         hint=f"Restore the old limit. If the change is intended, {_ACCEPT}",
     )
 

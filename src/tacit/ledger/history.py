@@ -19,8 +19,11 @@ from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.pld import Bounds
 from tacit.ledger import Ledger, LedgerEntry
-from tacit.ledger.records import left_of
+from tacit.ledger.records import left_of, left_under
 from tacit.ledger.state import difference
+from tacit.notebook import ShownAsFields, rows_html
+from tacit.query.formatting import spell
+from tacit.safe_text import html_lines
 
 __all__ = ["Charge", "Share", "as_plan", "burn_down", "by_analyst", "charges", "left", "left_of", "remaining"]
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Share(ShownAsFields):
     """The number of queries of one analyst, and their total cost."""
 
     analyst: str
@@ -38,7 +41,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(ShownAsFields):
     """A charge, its cost, and the total spent of its budget after it."""
 
     entry: LedgerEntry
@@ -116,10 +119,25 @@ def remaining(ledger: Ledger, delta: Number) -> float:
     return epsilon_of_zcdp(Exact(loss), Exact(at)) if loss else 0.0
 
 
-def left(ledger: Ledger) -> Budget:
-    """Return what may still be spent, as a budget of the same kind."""
+def left(ledger: Ledger, analyst: str | None = None) -> Budget:
+    """Return what may still be spent, by all or by one analyst, as a budget of the same kind."""
     spent = ledger.spent  # first, because reading it updates the budget
-    return left_of(ledger.budget, spent)
+    own_limit = None if analyst is None else ledger.limit_of(analyst)
+    if analyst is None or own_limit is None:
+        return left_of(ledger.budget, spent)
+    return left_under(ledger.budget, spent, own_limit, ledger.spent_by(analyst))
+
+
+def history_html(ledger: Ledger) -> str:
+    """Return the charges of a ledger and what is left of its budget as HTML, the latest charge first."""
+    status = f"Ledger {ledger.name}: left {spell(left(ledger))} of {spell(ledger.budget)}."
+    rows = [
+        (entry.number, entry.time[:19], entry.analyst, entry.question, entry.outcome, float(charge.cost.loss))
+        for charge in reversed(charges(ledger.entries()))
+        for entry in (charge.entry,)
+    ]
+    unit = "ε" if limit(ledger.budget).currency == "basic" else "ρ"
+    return html_lines([status]) + rows_html(("record", "time", "analyst", "question", "outcome", unit), rows)
 
 
 def burn_down(ledger: Ledger) -> alt.LayerChart:

@@ -23,6 +23,7 @@ from tacit.ledger.state import (
     check_key,
     check_new_limit,
     check_outcome,
+    limit_of,
     new_sizes,
     recorded_size,
     request_names,
@@ -89,8 +90,8 @@ class MemoryLedger:
         return self._tables.account(analyst, self._head.nothing).spent
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return the limit of one analyst, if there is one."""
-        return self._tables.account(analyst, self._head.nothing).limit
+        """Return the limit that applies to one analyst, if there is one."""
+        return limit_of(analyst, self._head.nothing, self._tables)
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""
@@ -156,6 +157,12 @@ class MemoryLedger:
         """Return the charges, oldest first."""
         with self._lock:
             return tuple(self._entries)
+
+    def _repr_html_(self) -> str:
+        """Return the charges and what is left as HTML, for notebooks."""
+        from tacit.ledger.history import history_html  # noqa: PLC0415 - it imports charts
+
+        return history_html(self)
 
     def close(self) -> None:
         """Do nothing: no file or connection is open."""

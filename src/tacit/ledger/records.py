@@ -11,7 +11,7 @@ carries the link of its charge, so an older copy of the ledger does not match it
 |---|---|
 | begin | the budget, its currency, the neighbour relation, the software version |
 | budget | a new budget, set by the steward |
-| analyst | the limit of one analyst |
+| analyst | the limit of one analyst, or of each without their own (`UNLISTED`); 0 refuses all queries |
 | policy | the public facts about each table on which the guarantee depends |
 | version | a new declared version of the data; with `disjoint` its units are new, and the budget starts at zero spent |
 | clock | the steward's statement that the clock was wrong before, and is right now |
@@ -31,7 +31,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from tacit.errors import bad_value
+from tacit.errors import bad_value, show_name
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, Spent, limit, start
@@ -43,6 +43,9 @@ FORMAT = 2
 
 PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
 """The outcomes of a charge."""
+
+UNLISTED = "\n*"
+"""The account with the limit of each analyst who is not listed. No analyst's name has a line break."""
 
 RecordBody: TypeAlias = Mapping[str, object]
 """The JSON object of a record, parsed."""
@@ -134,6 +137,26 @@ def left_of(budget: Budget, spent: Spent) -> Budget:
     """Return what is left of a budget or of an analyst's limit; nothing if the limit is below what is spent."""
     most, zero = limit(budget), Fraction(0)
     return budget_like(budget, max(most.loss - spent.loss, zero), max(most.delta - spent.delta, zero))
+
+
+def left_under(budget: Budget, spent: Spent, own_limit: Budget, spent_by: Spent) -> Budget:
+    """Return what an analyst has left: the lesser of the rests of the budget and of the analyst's limit.
+
+    >>> nothing = start(PureDP(epsilon=1))
+    >>> left_under(PureDP(epsilon=1), nothing, PureDP(epsilon=0.5), nothing)
+    PureDP(epsilon=0.5)
+    """
+    rests = [limit(left_of(budget, spent)), limit(left_of(own_limit, spent_by))]
+    return budget_like(budget, min(rest.loss for rest in rests), min(rest.delta for rest in rests))
+
+
+def described_analyst(analyst: str) -> str:
+    """Return whose limit an account has, for messages.
+
+    >>> described_analyst("ann"), described_analyst(UNLISTED)
+    ("analyst 'ann'", 'each unlisted analyst')
+    """
+    return "each unlisted analyst" if analyst == UNLISTED else f"analyst {show_name(analyst)}"
 
 
 def decode_total(nothing: Spent, loss: object, delta: object) -> Spent:

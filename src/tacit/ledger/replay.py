@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tacit.errors import BudgetError, InvalidError, TacitError
 from tacit.ledger.records import Head, MemoryTables, Record, link_of
 from tacit.ledger.state import WrongRecordError, apply
+from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(ShownAsLines):
     """The number of records that were read, the number of the first wrong record, and the reason.
 
     `wrong` is None if no record is wrong, or if the fault is not in one record. `why` is empty if the ledger is valid.

@@ -33,6 +33,7 @@ from tacit.ledger.state import (
     charge_body,
     check_key,
     check_outcome,
+    limit_of,
     new_sizes,
     recorded_size,
     request_names,
@@ -122,8 +123,10 @@ class SqlLedger:
         return self._account(analyst).spent
 
     def limit_of(self, analyst: str) -> Budget | None:
-        """Return the limit of one analyst, if there is one."""
-        return self._account(analyst).limit
+        """Return the limit that applies to one analyst, if there is one."""
+        check_name(analyst, "analyst")
+        with self._store.reading() as connection:
+            return limit_of(analyst, self._head(connection).nothing, SqlTables(connection, self.name))
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""
@@ -191,6 +194,12 @@ class SqlLedger:
 
             with closing(_records(connection)) as records:
                 yield records, derived
+
+    def _repr_html_(self) -> str:
+        """Return the charges and what is left as HTML, for notebooks."""
+        from tacit.ledger.history import history_html  # noqa: PLC0415 - it imports charts
+
+        return history_html(self)
 
     def close(self) -> None:
         """Close the connections to the database."""

@@ -8,7 +8,7 @@ from the first one on. So writing and checking cannot disagree: `apply` rejects 
 |---|---|
 | begin | it is the first record, and only the first |
 | budget | the currency stays the same, and the new budget covers what is spent |
-| analyst | the limit is in the currency of the budget |
+| analyst | the limit is in the currency of the budget; it is one analyst's, or that of all without their own |
 | policy | once budget is spent, the unit and the neighbour relation of a table stay the same |
 | version | a version from before the last renewal is closed; `disjoint` needs a version that was never charged |
 | clock | it names the time of the record before it |
@@ -17,8 +17,9 @@ from the first one on. So writing and checking cannot disagree: `apply` rejects 
 | outcome | it ends a pending charge, with "answered" or "failed" |
 
 A few rules hold only when a record is written, because records cannot show them: the steward accepted a change, names
-are printable, the clock was not set back (`changes`), and a new limit has no δ under a budget without δ. Version 0.1.0
-recorded such limits, and its ledgers must still verify.
+are printable, the clock was not set back (`changes`), a new limit has no δ under a budget without δ, and a limit of 0
+refuses also a query that costs nothing. Version 0.1.0 recorded such limits and charges, and its ledgers must still
+verify.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ from tacit.guarantees.filters import Budget, Spent, admit_all, limit
 from tacit.ledger import ANSWERED, FAILED, PENDING, Request, TableSize, check_name
 from tacit.ledger.policies import check_fixed
 from tacit.ledger.records import (
+    UNLISTED,
     Account,
     Head,
     Record,
     Tables,
     decode_budget,
+    described_analyst,
     key_name,
+    left_of,
+    left_under,
     query_name,
     size_name,
     version_name,
@@ -143,7 +148,7 @@ def check_limit(analyst: str, own_limit: Budget, head: Head) -> None:
     first, second = limit(own_limit), limit(head.budget)
     if (first.currency, first.order) != (second.currency, second.order):
         raise RefusedError(
-            f"The limit of analyst {show_name(analyst)} is {spell(own_limit)}, but the budget is {spell(head.budget)}: "
+            f"The limit of {described_analyst(analyst)} is {spell(own_limit)}, but the budget is {spell(head.budget)}: "
             "both must be in one currency.",
             hint="Write the limit in the currency of the budget.",
         )
@@ -151,13 +156,35 @@ def check_limit(analyst: str, own_limit: Budget, head: Head) -> None:
 
 def check_new_limit(analyst: str, own_limit: Budget, head: Head) -> None:
     """Raise RefusedError if an analyst's new limit has a δ under a budget without δ, which nobody could spend."""
-    check_name(analyst, "analyst")
+    check_account(analyst)
     check_limit(analyst, own_limit, head)
     if limit(own_limit).delta and not limit(head.budget).delta:
         raise RefusedError(
-            f"The limit of analyst {show_name(analyst)} is {spell(own_limit)}, but the budget, {spell(head.budget)}, "
+            f"The limit of {described_analyst(analyst)} is {spell(own_limit)}, but the budget, {spell(head.budget)}, "
             "has no δ.",
             hint="Remove δ from the limit.",
+        )
+
+
+def check_account(analyst: str) -> None:
+    """Raise InvalidError unless this is the name of an analyst, or the account of all without their own limit."""
+    if analyst != UNLISTED:
+        check_name(analyst, "analyst")
+
+
+def limit_of(analyst: str, nothing: Spent, tables: Tables) -> Budget | None:
+    """Return the limit that applies to an analyst: their own, or that of unlisted analysts; None without either."""
+    own_limit = tables.account(analyst, nothing).limit
+    return tables.account(UNLISTED, nothing).limit if own_limit is None else own_limit
+
+
+def check_admission(analyst: str, own_limit: Budget | None) -> None:
+    """Raise RefusedError if an analyst's limit is 0: then no query is admitted, not even one that costs nothing."""
+    if own_limit is not None and limit(own_limit).loss == 0:
+        who = f"Analyst {show_name(analyst)}" if analyst else "A query without an analyst's name"
+        raise RefusedError(
+            f"{who} is not admitted by the policy of this data.",
+            hint="Give the name of a listed analyst (analyst= or --analyst), or ask the data steward for a limit.",
         )
 
 
@@ -238,7 +265,7 @@ def recorded_size(version: str, table: str, tables: Tables) -> int | None:
 def other_size(now: TableSize, recorded: int) -> RefusedError:
     """Return the refusal of a table whose public size changed under one version of the data."""
     return RefusedError(
-        f"Table {show_name(now.table)} has {now.size:,} rows or units, but it had {recorded:,} when data version "
+        f"Table {show_name(now.table)} has {now.size:,} {now.noun}, but it had {recorded:,} when data version "
         f"{show_name(now.version)} was queried before.",
         hint="If the data changed, give them a new data_version. Otherwise restore them.",
     )
@@ -276,21 +303,35 @@ def _totals(body: Mapping[str, Any], prefix: str) -> tuple[Fraction, Fraction]:
 def _admitted(head: Head, analyst: str, events: Sequence[Event], tables: Tables) -> tuple[Spent, Account]:
     """Return the totals after some events, or raise BudgetError; the budget and the analyst's limit must admit them.
 
-    An analyst without a limit gets what the total of the data grew by.
+    An analyst without a limit gets what the total of the data grew by. An error states what the analyst has left: the
+    lesser of the rests of the budget and of the limit.
     """
-    total = admit_all(head.spent, head.budget, events)
-    spent, own_limit = tables.account(analyst, head.nothing)
+    spent, recorded = tables.account(analyst, head.nothing)
+    own_limit = limit_of(analyst, head.nothing, tables)
     if own_limit is None:
+        total = admit_all(head.spent, head.budget, events)
         growth = difference(head.spent, total)
         return total, Account(replace(spent, loss=spent.loss + growth.loss, delta=spent.delta + growth.delta), None)
     try:
-        return total, Account(admit_all(spent, own_limit, events), own_limit)
+        total = admit_all(head.spent, head.budget, events)
+        return total, Account(admit_all(spent, own_limit, events), recorded)
     except BudgetError as error:
-        raise BudgetError(
-            error.message,
+        raise _shortage(error, head, left_under(head.budget, head.spent, own_limit, spent), events) from None
+
+
+def _shortage(error: BudgetError, head: Head, rest: Budget, events: Sequence[Event]) -> BudgetError:
+    """Return the error with what an analyst has left, if that is less than what is left of the budget of all."""
+    if rest == left_of(head.budget, head.spent):
+        return error
+    try:
+        admit_all(head.nothing, rest, events)
+    except BudgetError as own:
+        return BudgetError(
+            own.message,
             hint="This is the analyst's own limit, under the budget of the data. Ask for less, or have the steward "
             "raise the limit.",
-        ) from None
+        )
+    return error
 
 
 def difference(before: Spent, after: Spent) -> Spent:
@@ -349,7 +390,8 @@ _RULES: Mapping[str, Callable[[Head, int, Mapping[str, Any], Tables], Head]] = {
 
 
 def charge_body(head: Head, request: Request, tables: Tables) -> dict[str, object]:
-    """Return the body of a charge, without its time; raise BudgetError if it does not fit."""
+    """Return the body of a charge, without its time; raise BudgetError if it does not fit, RefusedError at limit 0."""
+    check_admission(request.analyst, limit_of(request.analyst, head.nothing, tables))
     total, account = _admitted(head, request.analyst, request.events, tables)
     return {
         "question": request.question,

@@ -30,6 +30,7 @@ from tacit.guarantees.exact import whole
 from tacit.local.base import Protocol
 from tacit.local.estimate import Estimate
 from tacit.local.reports import Reports, each_line, read_line
+from tacit.notebook import ShownAsLines
 
 if TYPE_CHECKING:
     import duckdb
@@ -128,7 +129,7 @@ _REPORTS = "Make them with Reports.from_bytes, from_json_lines or from_arrow. Ad
 _MOST = 1 << 53  # reports; estimates are floats
 
 
-class Aggregator:
+class Aggregator(ShownAsLines):
     """A tally of one protocol's reports.
 
     >>> import tacit as tc

@@ -20,6 +20,7 @@ from tacit.local.domain import Domain
 from tacit.local.parameters import ORACLES
 from tacit.local.response_law import read_epsilon
 from tacit.mechanisms.validation import count_of
+from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     import altair as alt
@@ -38,7 +39,7 @@ _SERVER: Mapping[str, tuple[int, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(ShownAsFields):
     """The error and the cost of one protocol.
 
     Attributes:
@@ -56,7 +57,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(ShownAsFields):
     """The protocol to use, and the reason.
 
     Attributes:

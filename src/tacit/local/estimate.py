@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 from typing import TYPE_CHECKING, Any
 
-from tacit.safe_text import aligned
+from tacit.safe_text import aligned, html_lines, html_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,6 +189,11 @@ class Estimate:
         """Show the largest counts in rows, with errors and intervals, and what was dropped."""
         return _table_text(self)
 
+    def _repr_html_(self) -> str:
+        """Return the same as `print` shows, as HTML for notebooks."""
+        heads, rows, note = _table_parts(self)
+        return html_table(heads, rows) + html_lines([note])
+
 
 def _frozen(values: Floats) -> Floats:
     result = np.array(values, dtype=np.float64)
@@ -249,15 +254,19 @@ def _short_text(estimate: Estimate) -> str:
     return f"<{kind} from {_report_count(estimate)}; {_CONFIDENCE:.0%} {of}; {', '.join(parts)}{more}>"
 
 
+def _table_parts(estimate: Estimate) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+    """Return headings, the largest counts in rows, and a sentence with the number of reports."""
+    heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval{_at_once(estimate, _ROWS)}")
+    rows = [(str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)]
+    hidden = estimate.counts.size - len(rows)
+    more = f" The other {hidden:,} values are below." if hidden else ""
+    return heads, rows, f"{_report_count(estimate)}. {estimate.note}{more}"
+
+
 def _table_text(estimate: Estimate) -> str:
     """Return the largest counts in rows, with the number of reports below."""
-    heads = ("value", "count", "std", f"{_CONFIDENCE:.0%} interval{_at_once(estimate, _ROWS)}")
-    rows = [heads] + [
-        (str(value), count, std, f"{low} to {high}") for value, count, std, low, high in _largest(estimate, _ROWS)
-    ]
-    hidden = estimate.counts.size - len(rows) + 1
-    more = f" The other {hidden:,} values are below." if hidden else ""
-    return "\n".join([*aligned(rows), f"{_report_count(estimate)}. {estimate.note}{more}"])
+    heads, rows, note = _table_parts(estimate)
+    return "\n".join([*aligned([heads, *rows]), note])
 
 
 def _at_once(estimate: Estimate, most: int) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
@@ -24,6 +25,7 @@ from tacit.noise.bits import BitSource, words
 _MANY, _NARROW = 1 << 15, 1 << 12
 
 
+@keyword_only
 class GRR(PureProtocol):
     """Report the value with probability e^ε/(e^ε + d - 1), else any other value.
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import Protocol, read_arguments, total
 from tacit.local.count_laws import Decoded, Signs, Supports
 from tacit.local.draws import below, coins
@@ -32,6 +33,7 @@ from tacit.local.response_law import ONE, Pure, inside
 from tacit.noise.bits import BitSource
 
 
+@keyword_only
 class Hadamard(Protocol):
     """Report an output of the person's Hadamard row, or another output; decoded by a fast Hadamard transform.
 

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments
 from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
@@ -107,6 +108,7 @@ def edges(g: int) -> npt.NDArray[np.uint32]:
     return np.array([-(-y * PRIME // g) for y in range(g + 1)], dtype=np.uint32)
 
 
+@keyword_only
 class BLH(Hashed):
     """Hash the value to one of two buckets and report that by randomised response.
 
@@ -131,6 +133,7 @@ class BLH(Hashed):
 _MOST = 1 << 16
 
 
+@keyword_only
 class OLH(Hashed):
     """Hash the value to round(e^ε) + 1 buckets and report that by randomised response.
 

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from tacit.arrays import Bytes, Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
@@ -47,6 +48,7 @@ _FAR = 0.25
 _EXACT = 1 << 44
 
 
+@keyword_only
 class ProjectiveGeometry(PureProtocol):
     """Report a point of the person's hyperplane, or another point; decoded by one Fourier transform.
 

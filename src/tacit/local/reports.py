@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Bytes, Ints
 from tacit.errors import InvalidError, bad_value
+from tacit.notebook import ShownAsLines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +93,7 @@ class Header(NamedTuple):
     digest: bytes
 
 
-class Reports:
+class Reports(ShownAsLines):
     """Randomised reports of one protocol, ready to be sent. They need no further protection.
 
     >>> import tacit as tc

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments, total
 from tacit.local.draws import coins
 from tacit.local.response_law import ONE, Pure, inside
@@ -31,6 +32,7 @@ from tacit.noise.bits import BitSource, words
 _SMALL = 1 << 14
 
 
+@keyword_only
 class SubsetSelection(PureProtocol):
     """Report k values of the domain, one's own among them with probability k·e^ε/(k·e^ε + d - k).
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments
 from tacit.local.domain import Domain
 from tacit.local.draws import coin_bits, coins
@@ -92,6 +93,7 @@ def count_bits(rows: Bytes, d: int) -> Ints:
     return counts[:d]
 
 
+@keyword_only
 class SUE(Unary):
     """One bit a value, each flipped with probability 1/(e^(ε/2) + 1): basic RAPPOR.
 
@@ -114,6 +116,7 @@ class SUE(Unary):
         self._finish(row_bytes(values.size), values.size, domain=values.summary(), epsilon=epsilon)
 
 
+@keyword_only
 class OUE(Unary):
     """One bit a value: the person's own is 1 with probability 1/2, any other with 1/(e^ε + 1).
 

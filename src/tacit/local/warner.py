@@ -15,6 +15,7 @@ from tacit.arrays import Bytes, Ints
 from tacit.errors import bad_value
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Number, to_fraction
+from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, total
 from tacit.local.domain import Domain
 from tacit.local.grr import respond
@@ -24,6 +25,7 @@ from tacit.mechanisms.validation import one_of
 from tacit.noise.bits import BitSource
 
 
+@keyword_only
 class Warner(PureProtocol):
     """Answer yes or no truthfully with probability p.
 

@@ -35,6 +35,7 @@ from tacit.guarantees.events import PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import check_scale, make_grid, nearest
 from tacit.mechanisms.scale_search import least, ratio
@@ -55,6 +56,7 @@ class _State:
         self.process, self.lock = os.getpid(), threading.Lock()
 
 
+@keyword_only
 class AboveThreshold(Frozen):
     """Answer for each value whether it is above a threshold, until one is.
 

@@ -39,6 +39,7 @@ from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.scale_search import CLOSE, Target, least, search
 from tacit.mechanisms.validation import count_of, ordinary
+from tacit.notebook import ShownAsLines
 
 M = TypeVar("M", bound=Laplace | Gaussian)
 Weights: TypeAlias = int | tuple[Fraction, ...] | dict[str, Fraction]
@@ -118,7 +119,7 @@ class Uses(Generic[M]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Generic[M]):
+class Calibration(ShownAsLines, Generic[M]):
     """The least noise for many uses of one budget; see `calibrate`.
 
     Attributes:

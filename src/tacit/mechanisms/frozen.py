@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from tacit.notebook import fields_html
+from tacit.safe_text import html_lines
+
+_SHOWN = ("guarantee", "scale", "sigma", "sensitivity", "outputs", "granularity", "monotone")
+"""The attributes that notebooks show, of mechanisms that have them."""
+
 
 class Frozen:
     """An object whose attributes are set in `__init__` only. Its representation is the call that constructs it."""
@@ -27,3 +33,7 @@ class Frozen:
     def __repr__(self) -> str:
         """Return the call that constructs this object."""
         return f"{type(self).__name__}({', '.join(self._arguments)})"
+
+    def _repr_html_(self) -> str:
+        """Return the call that constructs this object, and what it guarantees, as HTML for notebooks."""
+        return html_lines([repr(self)]) + fields_html(self, _SHOWN)

@@ -27,6 +27,7 @@ from tacit.guarantees.conversions import gaussian_delta
 from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_grid
 from tacit.mechanisms.laplace import Laplace
@@ -35,6 +36,7 @@ from tacit.mechanisms.validation import count_of, failure, one_of, ordinary, pro
 from tacit.noise import discrete_gaussian
 
 
+@keyword_only
 class Gaussian(Additive):
     """Add discrete Gaussian noise: (ε,δ)-differential privacy, or ρ-zCDP.
 

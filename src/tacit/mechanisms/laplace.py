@@ -20,6 +20,7 @@ from tacit.guarantees.events import DiscreteLaplaceNoise
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, make_grid
 from tacit.mechanisms.scale_search import least, ratio
@@ -27,6 +28,7 @@ from tacit.mechanisms.validation import one_of
 from tacit.noise import discrete_laplace
 
 
+@keyword_only
 class Laplace(Additive):
     """Add discrete Laplace noise of scale Δ/ε: ε-differential privacy.
 

@@ -27,11 +27,13 @@ import numpy as np
 
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number, positive
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.grid import check_scale, make_grid
 from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
 
 
+@keyword_only
 class NoisyMax(Selection):
     """Choose the candidate whose noisy score is largest.
 

@@ -33,6 +33,7 @@ from tacit.guarantees.events import ApproxRelease, Neighbours
 from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import make_grid
 from tacit.mechanisms.laplace import Laplace
@@ -41,6 +42,7 @@ from tacit.mechanisms.validation import failure, probability, wrong_kind
 from tacit.noise import discrete_laplace
 
 
+@keyword_only
 class ProposeTestRelease(Frozen):
     """Release a value whose local sensitivity is probably at most `bound`, or None.
 

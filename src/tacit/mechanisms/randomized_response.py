@@ -24,6 +24,7 @@ from tacit.errors import InvalidError
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms import flip_tails
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.scale_search import least
@@ -31,6 +32,7 @@ from tacit.mechanisms.validation import count_of, describe, failure, to_array, w
 from tacit.noise import bernoulli, logistic
 
 
+@keyword_only
 class RandomizedResponse(Frozen):
     """Flip each bit with probability 1/(1+e^ε); undo the bias of the share afterwards.
 

@@ -20,6 +20,7 @@ from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import BoundedRange, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, round_up
 from tacit.guarantees.values import PureDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.scale_search import least, ratio
 from tacit.mechanisms.validation import as_fraction, as_integers, count_of, failure, flag, read_numbers, wrong_kind
@@ -105,6 +106,7 @@ def _numbers(values: object) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     return floats
 
 
+@keyword_only
 class Selection(Frozen):
     """The base of the selection mechanisms: Δ, ε, the error, and monotone scores.
 

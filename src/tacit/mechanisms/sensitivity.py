@@ -32,6 +32,7 @@ from tacit.guarantees.exact import Exact, Number, round_up, to_fraction, whole
 from tacit.mechanisms.grid import ceil_root
 from tacit.mechanisms.order import read_bounds
 from tacit.mechanisms.validation import count_of, flag
+from tacit.notebook import ShownAsFields
 
 ValueBounds = tuple[Number, Number]
 
@@ -49,7 +50,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(ShownAsFields):
     """The largest distance of neighbours' answers, in three norms.
 
     >>> histogram(neighbours="change one")

@@ -48,6 +48,7 @@ from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact, Number, fraction_between, positive
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import ApproxDP
+from tacit.keyword_only import keyword_only
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import check_scale
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
@@ -57,6 +58,7 @@ from tacit.noise import discrete_laplace_of_private_scale
 from tacit.noise.geometric import digits
 
 
+@keyword_only
 class SmoothMedian(Frozen):
     """Release the median of bounded values; neighbours change one value, and n is public.
 

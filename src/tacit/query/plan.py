@@ -74,6 +74,8 @@ from tacit.query.joins import Join
 from tacit.query.key_tuples import Determined, KeyTuples, listed_cells
 from tacit.query.policy import TablePolicy
 from tacit.query.rank_target import Draw, RankTarget
+from tacit.query.unit_tables import UnitTable
+from tacit.safe_text import visible
 
 _TWO = 2
 
@@ -308,7 +310,8 @@ class Plan:
     each row of `table` is combined with the matching rows of other tables, and `table` has the columns of all of them.
     The keys `within` make no cells, but only rows with one of their listed values count. `size` is the public number of
     rows or units, if the plan uses it (see the module). `tuples` are listed combinations of keys; their places count
-    through `keys` and then `within`.
+    through `keys` and then `within`. If the rows are those of a subquery that groups by the unit, `units` is that
+    subquery, and `table` is the policy of its rows, under the name of its private table.
     """
 
     sql: str
@@ -327,10 +330,35 @@ class Plan:
     size: int | None = None
     rest: bool = False
     tuples: tuple[KeyTuples, ...] = ()
+    units: UnitTable | None = None
 
     def __repr__(self) -> str:
-        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last four."""
-        return _text(self, "within", "size", "rest", "tuples")
+        """Return all fields as older versions did, because ledgers hold hashes of this text; they had no last five."""
+        return _text(self, "within", "size", "rest", "tuples", "units")
+
+    @property
+    def unit(self) -> str | None:
+        """The column that names the unit of a row; None if each row of the private table is a unit."""
+        return self.table.unit if self.units is None else self.units.unit_name
+
+    @property
+    def private_unit(self) -> str | None:
+        """The column of the private table that names the unit; None if each row of that table is a unit."""
+        return self.table.unit if self.units is None else list(self.units.levels)[-1].unit
+
+    @property
+    def all_joins(self) -> tuple[Join, ...]:
+        """The joins of the plan, and those inside subqueries that group by the unit."""
+        return self.joins if self.units is None else (*self.units.all_joins, *self.joins)
+
+    def __str__(self) -> str:
+        """Return the query, its table and its groups in words."""
+        unit = "row" if self.table.unit is None else self.table.unit
+        lines = [self.sql, f"Table {self.table.name}; unit: {unit}; neighbours: {self.table.neighbours}"]
+        keys = [f"{key.name} ({'found' if key.values is None else f'{len(key.values):,} values'})" for key in self.keys]
+        lines += [f"Groups: {', '.join(keys)}"] if keys else []
+        lines.append(f"Aggregates: {', '.join(each.sql for each in self.aggregates)}")
+        return "\n".join(map(visible, lines))
 
     @property
     def open(self) -> bool:

@@ -102,8 +102,12 @@ _LIST = "List the values."
 _CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE WHEN … THEN x END)."
 _FUNCTIONS = "tacit runs only listed functions over rows, because another could fail on a row and so reveal it."
 _POLICY_TABLES = "Query the tables of the policy."
-_SUBQUERIES = "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT."
+_SUBQUERIES = (
+    "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT. A subquery in "
+    "FROM may also aggregate the rows of each unit: GROUP BY the unit column there."
+)
 _PATTERNS = "Use LIKE, starts_with, left or substring."
+_LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."
 _CLOCK = ("Functions that read the clock are not supported", "Write the date into the query.")
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
@@ -141,7 +145,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Intersect": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
     "Except": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
     "Window": ("Window functions are not supported", "Aggregate with GROUP BY."),
-    "Filter": ("FILTER is supported only for count, sum and avg of one value", _CASE),
+    "Filter": ("FILTER is supported only for count, sum, avg, min, max, bool_or and bool_and of one value", _CASE),
     "CountIf": ("count_if takes one condition", _CASE),
     "WithinGroup": ("WITHIN GROUP is not supported", ""),
     "Order": ("ORDER BY inside an aggregate is not supported", ""),
@@ -180,6 +184,7 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "SimilarTo": ("Regular expressions are not supported", _PATTERNS),
     "Glob": ("GLOB is not supported", "Use LIKE."),
     "Interval": ("Intervals of time are not supported", "Compare with a date, or use date_trunc, year or month."),
+    "AtTimeZone": ("AT TIME ZONE is not supported", _LOCAL_TIMES),
     "Rand": ("Random functions are not supported", ""),
     "CurrentDate": _CLOCK,
     "CurrentTimestamp": _CLOCK,
@@ -199,12 +204,14 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
         return refused_cast(node.this.name, "For decimals, cast to DOUBLE and round.")
     if isinstance(node, exp.Order):
         return refused("ORDER BY inside an aggregate is not supported")
-    unlisted = (f"{_name(node)} with {argument.strip('_')} is not supported", "")
+    unlisted = (f"{source_word(node)} with {argument.strip('_')} is not supported", "")
     return refused(*_BY_ARGUMENT.get(argument, unlisted))
 
 
 def refused_cast(type_name: str, more: str = "") -> RefusedError:
     """Return the error for a cast to a type that is not listed."""
+    if type_name.upper() in ("TIMESTAMPTZ", "TIMESTAMPLTZ"):
+        return refused(f"A cast to {type_name} is not supported", _LOCAL_TIMES)
     hint = "Cast to INTEGER, BIGINT, DOUBLE, TEXT, BOOLEAN, DATE or TIMESTAMP."
     return refused(f"A cast to {type_name} is not supported", f"{hint} {more}".rstrip())
 
@@ -236,10 +243,10 @@ def _unlisted(node: exp.Expr) -> RefusedError:
     """Return the error for a node that no table mentions."""
     if isinstance(node, exp.AggFunc):
         hint = "Supported are count, sum, avg, median, min, max, and others that the SQL reference lists."
-        return refused(f"The aggregate {_name(node)} is not supported", hint)
+        return refused(f"The aggregate {source_word(node)} is not supported", hint)
     if isinstance(node, exp.Func):
-        return refused(f"The function {_name(node)} is not supported", _FUNCTIONS)
-    return refused(f"{_name(node)} is not supported", "The SQL reference lists what is supported.")
+        return refused(f"The function {source_word(node)} is not supported", _FUNCTIONS)
+    return refused(f"{source_word(node)} is not supported", "The SQL reference lists what is supported.")
 
 
 def refused_function(name: str, known: Iterable[str]) -> RefusedError:
@@ -251,7 +258,7 @@ def refused_function(name: str, known: Iterable[str]) -> RefusedError:
     return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS + hint)
 
 
-def _name(node: exp.Expr) -> str:
+def source_word(node: exp.Expr) -> str:
     """Return the word that the query uses for a node, or the parser's name if that word is not known."""
     word = node.meta.get(SOURCE_WORD)
     if isinstance(word, str) and word.isidentifier():

@@ -103,4 +103,5 @@ def size_plan(plan: Plan, measure: Measure | None = None) -> Plan:
         aggregates=(),
         outputs=(),
         joins=plan.joins,
+        units=plan.units,
     )

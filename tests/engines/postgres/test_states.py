@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import tacit as tc
 from contract.plans import key, plan, table
 from postgres_server import Database, database
+from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables, pieces
 from tacit.engines.source import Source
 from tacit.engines.sql.engine import FAILED
@@ -69,7 +71,83 @@ def test_a_part_that_comes_between_two_statements_is_found_out(
     with pytest.raises(SourceError) as caught:
         engine.measure_with(two_statements(), SECRET)
     assert caught.value.message == FAILED
+    engine.ready()
     assert engine.measure_with(two_statements(), SECRET) == [[2], [2]]
+    engine.close()
+
+
+def by_reach(kinds: dict[str, Kind]) -> Plan:
+    limits = table(unit="u", groups=None, rows=None, reach=2, kinds=kinds)
+    return plan(limits, Measure(value=None, fraction_bits=8), keys=[key(Column("g", "integer"), 1, 2)])
+
+
+def test_a_table_with_children_is_read_once_in_a_statement(clinic: Database) -> None:
+    """Otherwise a child that comes between two lookups of the planner would be in only some reads."""
+    clinic.run("CREATE TABLE t (u int, g int, x float8); CREATE TABLE tb (LIKE t); INSERT INTO tb VALUES (7, 2, 0)")
+    clinic.run("INSERT INTO t VALUES (7, 1, 5), (7, 1, 5), (8, 1, 5)")
+    clinic.grant("t")
+    engine = open_postgres(clinic.reader, table="t")
+    asked = by_reach(KINDS)
+    assert engine.measure(asked) == [[3 << 8, 0]]
+    assert statements(engine, asked) == ["ONLY", "NOT MATERIALIZED"]
+    clinic.run("ALTER TABLE tb INHERIT t")
+    with pytest.raises(SourceError):  # the statement was written for a table without children
+        engine.measure(asked)
+    engine.ready()
+    assert engine.measure(asked) == [[2 * ((2 << 8) // 3) + (1 << 8), (2 << 8) // 3]]
+    assert statements(engine, asked) == ["MATERIALIZED"]
+    clinic.run("ALTER TABLE tb NO INHERIT t")
+    engine.ready()
+    assert engine.measure(asked) == [[3 << 8, 0]]
+    assert statements(engine, asked) == ["ONLY", "NOT MATERIALIZED"]
+    engine.close()
+
+
+def statements(engine: PostgresEngine, asked: Plan) -> list[str]:
+    """Return the words of a plan's statement that say how often it reads its table."""
+    ((_, written),) = engine._statements(asked)
+    return re.findall(r"(?<=FROM )ONLY|(?<=located AS )(?:NOT )?MATERIALIZED", written.sql)
+
+
+def test_a_partitioned_table_is_read_again(clinic: Database) -> None:
+    clinic.run(PARTED[0])
+    clinic.run("CREATE TABLE tb PARTITION OF t FOR VALUES IN (2); INSERT INTO t VALUES (7, 1, 5), (7, 1, 5), (7, 2, 0)")
+    clinic.grant("t")
+    engine = open_postgres(clinic.reader, table="t")
+    assert engine.measure(by_reach(KINDS)) == [[2 * ((2 << 8) // 3), (2 << 8) // 3]]
+    assert statements(engine, by_reach(KINDS)) == ["NOT MATERIALIZED"]
+    engine.close()
+
+
+UNITS: dict[str, tuple[Kind, list[str]]] = {
+    "float8": ("real", ["0.0", "-0.0", "1", "inf", "NaN"]),
+    "float4": ("real", ["0.1", "-0", "0"]),
+    "numeric": ("real", ["2", "NaN", *(f"1.{'0' * digits}" for digits in range(1, 9))]),
+    "int2": ("integer", ["-1", "0", "1"]),
+    "int8": ("integer", ["-9223372036854775808", "9223372036854775807", "5"]),
+    "char(3)": ("text", ["a", "a ", "b"]),
+    "text": ("text", ["", " ", "é", "E"]),
+    "uuid": ("text", ["00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000A"]),
+    "bool": ("boolean", ["t", "f"]),
+    "date": ("date", ["2024-02-29", "infinity"]),
+    "timestamp": ("timestamp", ["2024-02-29 01:02:03.5", "-infinity"]),
+}
+
+
+@pytest.mark.parametrize("sort", UNITS)
+def test_equal_units_are_in_the_same_half(clinic: Database, sort: str) -> None:
+    """A unit whose rows were in both halves would count twice its reach, and one in no half nothing of its weight."""
+    kind, values = UNITS[sort]
+    rows = ", ".join(f"('{value}'::{sort}, {1 + index % 2})" for value in values for index in range(4))
+    clinic.run(f"CREATE TABLE t AS SELECT * FROM (VALUES {rows}) AS v(u, g)")  # noqa: S608 - a table of a test's
+    clinic.grant("t")
+    engine = open_postgres(clinic.reader, table="t")
+    asked = by_reach({"u": kind, "g": "integer"})
+    again = engine.measure(asked)
+    engine.dialect = POSTGRES
+    once = engine.measure(replace(asked))
+    assert again == once
+    assert sum(again[0]) > 0
     engine.close()
 
 

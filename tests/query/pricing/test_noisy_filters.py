@@ -83,7 +83,7 @@ def counted(count: int, **clauses: object) -> Plan:
         ({"order": (DOWN,), "limit": 3}, ("LIMIT",)),
         ({"order": (BY_KEY, DOWN), "limit": 3}, ("LIMIT",)),
         ({"order": (DOWN,), "offset": 3}, ("OFFSET",)),
-        ({"order": (DOWN,), "limit": 8}, ()),
+        ({"order": (DOWN,), "limit": 8}, ("LIMIT",)),  # it drops no group, but the first one is chosen
         ({"order": (DOWN,), "limit": 8, "offset": 1}, ("LIMIT", "OFFSET")),
         ({"having": OVER, "order": (DOWN,), "limit": 1}, ("HAVING", "LIMIT")),
     ],

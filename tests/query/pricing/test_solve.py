@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import exp
@@ -15,6 +15,7 @@ from tacit.errors import InvalidError, RefusedError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.measure_sharing import arrange
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Computed, Noisy, Plan
 from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.pricing.solve import read_errors, solve
@@ -145,9 +146,28 @@ def test_errors_are_given_by_the_names_of_aggregates_and_for_all_of_them() -> No
         read_errors(asked, {"a0": 5})
     ratio = Computed("divide", (Noisy(0, "integer"), Noisy(1, "real")), "real")
     computed = plan_of(policy(), COUNT, OTHER, keys=KEYS, more={"ratio": ratio})
-    with pytest.raises(RefusedError, match="'ratio' is not known"):
-        read_errors(computed, 5)
+    assert read_errors(computed, 5) == {"a0": 5, "a1": 5, "ratio": 5}
     assert read_errors(computed, {"a0": 5, "a1": 1}) == {"a0": 5, "a1": 1}
+    assert read_errors(computed, {"ratio": 0.1}) == {"ratio": Fraction(1, 10)}
+    with pytest.raises(RefusedError, match="'ratio' is not known before, because its denominator may be 0"):
+        solve(computed, Cost(error={"ratio": 0.1}), confidence=0.95, assume=100)
+
+
+def test_the_error_of_a_ratio_is_met_and_hardly_less_would_do() -> None:
+    """The oracle is the rule for ratios, with errors of the exact tails of both parts at 97.5 %."""
+    share = Computed("divide", (Noisy(0, "integer"), Noisy(1, "integer")), "real")
+    some = ask_for("count", WHOLE)
+    asked = replace(plan_of(policy(unit=None), some, COUNT, keys=[]), outputs=(("r", share),))
+    found, paid = solve(asked, Cost(error=0.01), confidence=0.95, assume=5000)
+
+    def error(noise: Sequence[NoiseLaw]) -> float:
+        top, bottom = (float(law.quantile(Fraction(1, 40))) for law in noise)
+        return (top + bottom) / (5000 - bottom)
+
+    assert error(paid.noise) <= 0.01
+    assert error(price(found, Cost(epsilon=0.98 * size(paid))).noise) > 0.01
+    with pytest.raises(RefusedError, match="assume=1000"):
+        solve(asked, Cost(error=0.01), confidence=0.95)
 
 
 @pytest.mark.long

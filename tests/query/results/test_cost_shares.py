@@ -101,7 +101,7 @@ def test_the_plan_says_what_is_hidden_and_what_it_costs() -> None:
     assert "Of the cost" not in str(plain)
     assert plain.error_without_hidden == {}
     shared = quoted(f"{BY_REGION} ORDER BY count(*) DESC")
-    assert "100% is for avg(x) and count(*), and only ORDER BY names count(*)" in str(shared)
+    assert "100% is for avg(x) and count(*); count(*), which only ORDER BY names, costs nothing extra" in str(shared)
     assert "Without" not in str(shared)
 
 

@@ -63,15 +63,17 @@ def test_an_error_that_depends_on_the_size_of_a_group_says_so() -> None:
     assert "n: off by at most" in worst
     assert "confidence (the worst case" not in worst.split("n: off")[1]
     assumed = str(planned("SELECT avg(x) AS m FROM t", assume=1000))
-    assert "if a group has 1,000 units" in assumed
+    assert "if there are 1,000 rows with a value" in assumed
+    present = str(planned("SELECT avg(coalesce(x, 0)) AS m FROM t", assume=1000))
+    assert "if there are 1,000 rows\n" in f"{present}\n"
 
 
 def test_the_groups_and_what_is_left_out_are_said() -> None:
     said = str(planned("SELECT region, level, count(*) FROM t GROUP BY region, level"))
-    assert "Groups: 2 values of region and 2 values of level. Rows with another value are left out" in said
+    assert "Groups: 2 values of region and 2 values of level. Rows with another region or level, and" in said
     assert "rows where region is NULL" in said
     assert "level is NULL" not in said
-    assert "left out" not in str(planned("SELECT count(*) FROM t"))
+    assert "not counted" not in str(planned("SELECT count(*) FROM t"))
 
 
 def test_it_is_short_on_one_line_and_whole_in_a_notebook() -> None:
@@ -88,7 +90,7 @@ def test_groups_that_are_found_are_said_to_be() -> None:
     free = replace(TABLE, columns={**TABLE.columns, "note": ColumnPolicy(kind="text")})
     plan = parse("SELECT region, note, count(*) AS n FROM t GROUP BY region, note", {"t": free})
     said = str(Quote(plan, price(plan, Cost(epsilon=1, delta=1e-6)), 0.95, None))
-    assert "Groups: 2 values of region. Rows with another value are left out" in said
+    assert "Groups: 2 values of region. Rows with another region, and" in said
     assert "Groups of note are found in the data, privately" in said
 
 

@@ -240,7 +240,7 @@ def test_an_answer_is_shown_with_its_intervals() -> None:
 
 
 def test_an_answer_keeps_the_confidence_of_its_question() -> None:
-    answer = replace(noisy(plan_of(policy(), COUNT)), confidence=0.5)
+    answer = replace(noisy(plan_of(policy(), COUNT), exact=10_000), confidence=0.5)
     assert answer.intervals() == answer.intervals(0.5) != answer.intervals(0.95)
     assert "50% interval of a0" in str(answer)
     assert "50% interval of a0" in answer._repr_html_()

@@ -52,7 +52,7 @@ def test_short_forms_mean_the_long_ones(short: str, long: str) -> None:
 
 def test_a_filter_that_cannot_become_a_case_is_refused() -> None:
     for sql in (
-        "SELECT count(DISTINCT x) FILTER (WHERE urban) FROM t",
+        "SELECT count(DISTINCT x, y) FILTER (WHERE urban) FROM t",
         "SELECT row_number() FILTER (WHERE urban) FROM t",
     ):
         with pytest.raises(RefusedError, match="FILTER"):

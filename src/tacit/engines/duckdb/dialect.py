@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar
 
 from sqlglot import exp
@@ -22,7 +23,9 @@ class DuckDBDialect(Dialect):
     name: ClassVar[str] = "duckdb"
     engine: ClassVar[str] = "DuckDB"
     clamps_at_once: ClassVar[bool] = True
+    sums_doubles: ClassVar[bool] = True
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
+    kind_types: ClassVar[Mapping[Kind, str]] = MappingProxyType({**TYPES, "text": "VARCHAR"})
 
     def __init__(self) -> None:
         """Prepare the forms of functions."""
@@ -45,6 +48,10 @@ class DuckDBDialect(Dialect):
         if self.may_be_nan(type_name, kind):
             return self.without_nan(raw)
         return raw if source == kind or (source == "integer" and kind == "real") else self.read(raw, type_name, kind)
+
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
+        return _unit_type(type_name, kind)
 
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
         """Return two unit columns such that they are equal exactly where the units are, or raise InvalidError.

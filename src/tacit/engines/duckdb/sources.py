@@ -19,7 +19,7 @@ import csv
 import glob
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -27,6 +27,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
+from tacit.engines.duckdb.columns import arrays_of
 from tacit.engines.sql.builder import TYPES, quote_name
 from tacit.errors import (
     InvalidError,
@@ -51,6 +52,7 @@ _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
 _SOURCES = (
     "A source is a Parquet, CSV or DuckDB file, a glob of Parquet or CSV files, a pandas, polars or Arrow table, "
+    "a mapping of columns, "
     "postgresql://… with a table, a Spark DataFrame, a Spark session or sc://host with a table, or spark:table."
 )
 
@@ -81,11 +83,32 @@ def create_view(
     if isinstance(source, (str, PathLike)):
         _refuse_url(str(source), written or str(source))
         return _attach_files(view, connection, Path(source).expanduser(), table, written or str(source))
+    if isinstance(source, Mapping):
+        _refuse_table(table)
+        _register_columns(view, connection, source)
+        return "data", []
+    if _is_lazy(source):
+        source = source.collect()  # type: ignore[attr-defined]  # its errors become a SourceError with a constant text
     if type(source).__name__ not in _TABLES.get(type(source).__module__.partition(".")[0], ()):
         raise NoSourceError(f"Cannot open {show(source)} as a source.", hint=_SOURCES)
     _refuse_table(table)
     connection.register(view, source)
     return "data", []
+
+
+def _is_lazy(source: object) -> bool:
+    return type(source).__name__ == "LazyFrame" and type(source).__module__.partition(".")[0] == "polars"
+
+
+def _register_columns(view: str, connection: duckdb.DuckDBPyConnection, columns: Mapping[object, object]) -> None:
+    """Create a view of a mapping of columns; DuckDB has no arrays of dates, so they are cast from timestamps."""
+    arrays, dates = arrays_of(columns)
+    connection.register(f"{view}_arrays", arrays)
+    selected = [
+        f"CAST({quote_name(name)} AS DATE) AS {quote_name(name)}" if name in dates else quote_name(name)
+        for name in arrays
+    ]
+    connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {', '.join(selected)} FROM {view}_arrays")  # noqa: S608 - names are quoted
 
 
 def copy(view: str, connection: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -13,8 +13,9 @@ statements of a plan. Only 32 bits enter the second round; cells that agree in t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -94,10 +95,21 @@ class PostgresDialect(Dialect):
     most_bits: ClassVar[int] = 0
     repeats = frozenset(("text", "real", "boolean"))
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
+    kind_types: ClassVar[Mapping[Kind, str]] = MappingProxyType(
+        {
+            "integer": "int8",
+            "real": "float8",
+            "text": "text",
+            "boolean": "bool",
+            "date": "date",
+            "timestamp": "timestamp",
+        }
+    )
 
-    def __init__(self) -> None:
-        """Prepare the forms of functions."""
+    def __init__(self, *, rereads: bool = False) -> None:
+        """Prepare the forms of functions; with `rereads`, a statement may read its source several times."""
         self.forms = postgres_forms(self)
+        self._rereads = rereads
 
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column, unconverted if the policy keeps its kind; text is compared by code point.
@@ -113,6 +125,10 @@ class PostgresDialect(Dialect):
         if before_parenthesis(type_name) == "numeric":
             return filled("CASE WHEN x <> CAST('NaN' AS NUMERIC) THEN x END", x=raw)
         return raw
+
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
+        return _unit_type(type_name, kind)
 
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
         """Return two unit columns such that they are equal exactly where the units are, or raise InvalidError.
@@ -223,6 +239,23 @@ class PostgresDialect(Dialect):
         """
         return call("SUM", cast(value, "USMALLINT")) if one_unit and most < _SMALL else self.total(value)  # of 4 bytes
 
+    def unit_halves(self, type_name: str, kind: Kind) -> tuple[str, str] | None:
+        """Return two conditions on u, by the sign of a hash, or None if the source must be read once.
+
+        PostgreSQL groups and joins by these hashes, so equal units have equal hashes: 0.0 and -0.0, 1.0 and 1.00. The
+        hash has no key. If somebody chose all units from one half, the query would only take longer. The planner
+        estimates that each condition holds for a third of the rows, so it expects halves of some size.
+        """
+        if not self._rereads:
+            return None
+        if kind == "integer" and before_parenthesis(type_name) in casts.INTEGERS:
+            hashed = "HASHINT8EXTENDED(CAST(u AS BIGINT), 0)"
+        elif _unit_type(type_name, kind) == "text":
+            hashed = "HASHTEXTEXTENDED(u, 0)"
+        else:
+            hashed = "HASH_RECORD_EXTENDED(ROW(u), 0)"
+        return f"{hashed} >= 0", f"{hashed} < 0"
+
     def hashed(self, columns: Sequence[str]) -> str:
         """Return a hash of some columns under both keys."""
         record = f"HASH_RECORD_EXTENDED(ROW({', '.join(columns)}), CAST({self.parameter('h0')} AS BIGINT))"
@@ -235,17 +268,7 @@ def _unit_type(type_name: str, kind: Kind) -> str:
     if source == kind or (source == "integer" and kind == "real"):
         plain = before_parenthesis(type_name)
         return "text" if plain in casts.TEXTS or plain == "enum" else plain
-    return _TYPES[kind]
-
-
-_TYPES = {
-    "integer": "int8",
-    "real": "float8",
-    "text": "text",
-    "boolean": "bool",
-    "date": "date",
-    "timestamp": "timestamp",
-}
+    return PostgresDialect.kind_types[kind]
 
 
 def _decimal(bits: int) -> str:
@@ -258,3 +281,5 @@ def _decimal(bits: int) -> str:
 
 
 POSTGRES = PostgresDialect()
+REREADING_POSTGRES = PostgresDialect(rereads=True)
+"""The dialect for tables that have the same rows each time that a statement reads them (`sources.PostgresTable`)."""

@@ -29,15 +29,24 @@ from tacit.engines.postgres.connection import (
     set_local,
     watched,
 )
-from tacit.engines.postgres.dialect import POSTGRES, numbered
+from tacit.engines.postgres.dialect import POSTGRES, REREADING_POSTGRES, numbered
 from tacit.engines.postgres.privileges import check_role
-from tacit.engines.postgres.sources import PostgresTable, find_table, refresh_table
+from tacit.engines.postgres.sources import Parts, PostgresTable, find_table, refresh_table
 from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.engine import CHECK_OPENING, NOT_OPENED, ResultRows, RunStatement, S, StatementEngine
+from tacit.engines.sql.engine import (
+    CHECK_OPENING,
+    NOT_OPENED,
+    ResultRows,
+    RunStatement,
+    S,
+    StatementEngine,
+    StatementParameters,
+)
 from tacit.engines.sql.histogram import BinStatement
 from tacit.engines.sql.public_tables import is_unique
 from tacit.engines.sql.statement import Statement
+from tacit.engines.sql.weighted_statement import REREAD
 from tacit.errors import InvalidError, TacitError, bad_value, guarded
 from tacit.query.expressions import Column
 from tacit.query.plan import Bundle, Plan
@@ -53,6 +62,7 @@ _REOPEN = "Open it again: the error then says what is wrong."
 _MOST_COLUMNS = 1600  # PostgreSQL supports 1664
 _MOST_MEASURES = 200
 _FOR_EACH = 4  # columns of a measure, at most
+_MOST_PAGES = 715_827_882  # the largest value of the setting; tables of 5 TB or more still share workers
 _CATALOG = 60.0
 _PARTS = """WITH RECURSIVE parts AS (
     SELECT CAST($1 AS regclass)::oid AS number, FALSE AS leaves
@@ -64,8 +74,6 @@ _LONGEST = 7 * 86_400.0
 class PostgresEngine(StatementEngine):
     """One table, or several of one database that can be joined, measured by PostgreSQL."""
 
-    dialect = POSTGRES
-
     def __init__(self, url: Url, connection: Connection, tables: Mapping[str, PostgresTable], timeout: float) -> None:
         """Take over a connection, and the tables by their names; the first is the main one."""
         views = {name: table.from_item for name, table in tables.items()}
@@ -75,6 +83,19 @@ class PostgresEngine(StatementEngine):
         self._is_closed = False
         self._oids = {table.sql_name: table.oid for table in self._sources}
         finalize(self, OwnedConnection.close, self._owned)
+        self._set_dialect()
+
+    def _set_dialect(self) -> None:
+        """Choose how often statements may read a table; see `PostgresTable`."""
+        has_children = any(table.parts == "children" for table in self._sources)
+        self.dialect = POSTGRES if has_children else REREADING_POSTGRES
+
+    def _replace_table(self, index: int, parts: Parts) -> None:
+        """Use other parts of a table from the next statement on; statements that are prepared read the old ones."""
+        name, table = list(self._tables)[index], replace(self._sources[index], parts=parts)
+        self._sources = (*self._sources[:index], table, *self._sources[index + 1 :])
+        self._views[name], self._last = table.from_item, None
+        self._set_dialect()
 
     def _statement(self, plan: Plan, build: Callable[[Plan, Mapping[str, str], Dialect], S]) -> S:
         """Return a plan's statement, or raise InvalidError if it has more columns than PostgreSQL supports."""
@@ -121,13 +142,26 @@ class PostgresEngine(StatementEngine):
         try:
             connection = self._transaction()
             before = self._partitions(connection)
-            yield lambda sql, parameters: self._rows(connection, sql, numbered(parameters))
+            yield partial(self._run, connection)
             connection.rollback()
             self._check_partitions(before, connection)
             connection.rollback()
         except BaseException:
             self._owned.close()
             raise
+
+    def _run(self, connection: Connection, sql: str, parameters: StatementParameters) -> ResultRows:
+        """Run a statement. If it reads a table again for each of its parts, do not let workers share one part.
+
+        The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
+        (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
+        """
+        if REREAD not in sql:
+            return self._rows(connection, sql, numbered(parameters))
+        self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
+        rows = self._rows(connection, sql, numbered(parameters))
+        self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
+        return rows
 
     def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
         self._rows(connection, set_local(self._timeout))  # a new transaction starts with the role's settings
@@ -157,11 +191,14 @@ class PostgresEngine(StatementEngine):
         with self._lock:
             try:
                 connection = self._connected(seconds)
-                self._check(connection, seconds)
+                parts = self._check(connection, seconds)
                 connection.rollback()
             except BaseException:
                 self._owned.close()
                 raise
+            for index, now in enumerate(parts):
+                if now != self._sources[index].parts:
+                    self._replace_table(index, now)
 
     def _transaction(self) -> Connection:
         """Return a connection in a transaction; the tables are locked before its snapshot is taken.
@@ -171,9 +208,11 @@ class PostgresEngine(StatementEngine):
         try:
             connection = self._connected(self._timeout)
             self._rows(connection, "; ".join(table.lock for table in self._sources))
-            self._check(connection, self._timeout)
+            parts = self._check(connection, self._timeout)
         except TacitError:
             raise ConnectionError from None
+        if parts != [table.parts for table in self._sources]:  # the statements are written for other parts
+            raise ConnectionError
         return connection
 
     def _connected(self, seconds: float) -> Connection:
@@ -202,12 +241,15 @@ class PostgresEngine(StatementEngine):
         self._rows(connection, set_local(seconds))
         return connection
 
-    def _check(self, connection: Connection, seconds: float) -> None:
-        """Raise unless role and tables are unchanged: a TacitError if the catalog shows what to do.
+    def _check(self, connection: Connection, seconds: float) -> list[Parts]:
+        """Return the parts of the tables. Raise unless role and tables are otherwise unchanged.
+
+        The error is a TacitError if the catalog shows what to do.
 
         A table that this connection has not checked yet, or that was replaced by another of its name, is checked as
         when it was opened. The privileges of the role are checked for every query.
         """
+        parts: list[Parts] = []
         with watched(connection, seconds):
             check_role(connection)
             for table in self._sources:
@@ -216,6 +258,8 @@ class PostgresEngine(StatementEngine):
                     find_table(connection, table.sql_name)  # raises if the role may no longer read it
                     raise ConnectionError
                 self._oids[table.sql_name] = now.oid
+                parts.append(now.parts)
+        return parts
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> ResultRows:
         """Run a statement, and close the connection if the server does not answer in time (see `watched`)."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, Literal, LiteralString, TypeAlias
 
 from tacit.engines.postgres.privileges import FOREIGN, ROLE, check_rights, short_name
 from tacit.engines.sql.builder import quote_name
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 SUPPORTED: Final = ("r", "p", "m")
 """The catalog's codes of relations that can be opened: tables, partitioned tables, materialized views."""
+
+Parts: TypeAlias = Literal["none", "partitions", "children"]
+"""The other tables that hold rows of a table: none, partitions, or tables that inherit from it."""
 
 _PART = r'"(?:[^"]|"")+"|[^".]+'
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
@@ -52,6 +55,7 @@ class Relation:
     is_partition: bool
     is_readable: bool
     is_foreign: bool
+    parts: Parts = "none"
 
     @property
     def is_offered(self) -> bool:
@@ -61,13 +65,25 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class PostgresTable:
-    """A table of a server: its number in the catalog, its names, and its columns' types by their names in `casts`."""
+    """A table of a server: its number in the catalog, its names, and its columns' types by their names in `casts`.
+
+    **Rows that are read several times in one statement.** A statement sees one snapshot, and so do its parallel
+    workers. The rows are stored, because views, foreign tables and columns that are computed when they are read are
+    refused, and row security is off. So two reads of one relation return the same rows. But the planner finds the parts
+    of a table separately for each read, from the catalog as it is at that moment.
+
+    * Without parts, the table is read with ONLY. A part that comes later is in no read.
+    * Partitions are the same for all reads: one planner run looks up the partitions of a table once, and keeps them
+      in its partition directory (src/backend/partitioning/partdesc.c). A partition itself has no children.
+    * For children nothing ensures it: one may come between two lookups. Such a table is read once in a statement.
+    """
 
     oid: int
     schema: str
     name: str
     types: Mapping[str, str]
     lockable: bool
+    parts: Parts
 
     @property
     def sql_name(self) -> str:
@@ -98,7 +114,8 @@ class PostgresTable:
     def from_item(self) -> str:
         """The table as it is written after FROM, with only the readable columns."""
         columns = ", ".join(map(quote_name, self.types)) or "TRUE"
-        return f"(SELECT {columns} FROM {self.sql_name}) AS held"
+        only = "ONLY " if self.parts == "none" else ""
+        return f"(SELECT {columns} FROM {only}{self.sql_name}) AS held"
 
 
 def matching(relations: Sequence[Relation], table: object) -> list[Relation]:
@@ -140,12 +157,15 @@ def spelled(relations: Sequence[Relation], relation: Relation) -> str:
     return f"{short_name(relation.schema)}.{name}"
 
 
-_RELATIONS: LiteralString = """
+_PARTS_OF: LiteralString = """CASE WHEN c.relkind = 'p' THEN 'partitions'
+    WHEN EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid) THEN 'children' ELSE 'none' END"""
+_RELATIONS: LiteralString = f"""
 WITH RECURSIVE away AS (
     SELECT oid AS part FROM pg_class WHERE relkind = 'f' UNION
     SELECT inhparent FROM away JOIN pg_inherits ON inhrelid = part)
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relispartition,
-    has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'), c.oid IN (SELECT part FROM away)
+    has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
+    c.oid IN (SELECT part FROM away), {_PARTS_OF}
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
 ORDER BY 2, 3"""
@@ -187,20 +207,23 @@ def find_table(connection: Connection, table: str | None) -> PostgresTable:
         )
     reads_all = check_rights(connection, relation.oid, sql_name)
     types = column_types(connection, relation.oid)
-    return PostgresTable(relation.oid, relation.schema, relation.name, types, reads_all and relation.kind != "m")
+    lockable = reads_all and relation.kind != "m"
+    return PostgresTable(relation.oid, relation.schema, relation.name, types, lockable, relation.parts)
 
 
-_OID: LiteralString = """
-SELECT c.oid::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+_OID: LiteralString = f"""
+SELECT c.oid::bigint, {_PARTS_OF} FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2 AND has_schema_privilege(n.oid, 'USAGE')"""
 
 
 def refresh_table(connection: Connection, table: PostgresTable, oid: int | None) -> PostgresTable:
     """Return a table as it is now. If its number in the catalog changed, check it as when it was opened."""
-    if oid is None or _rows(connection, _OID, table.schema, table.name) != [(oid,)]:
+    found = _rows(connection, _OID, table.schema, table.name)
+    if oid is None or [row[0] for row in found] != [oid]:
         return find_table(connection, table.sql_name)
     reads_all = check_rights(connection, oid, table.sql_name)
-    return replace(table, oid=oid, types=column_types(connection, oid), lockable=table.lockable and reads_all)
+    types, lockable = column_types(connection, oid), table.lockable and reads_all
+    return replace(table, oid=oid, types=types, lockable=lockable, parts=found[0][1])
 
 
 def _only_match(relations: Sequence[Relation], table: str | None) -> Relation:

@@ -60,6 +60,16 @@ class SparkDialect(Dialect):
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}
     )
     columns: ClassVar[ColumnTypes] = casts.COLUMNS
+    kind_types: ClassVar[Mapping[Kind, str]] = MappingProxyType(
+        {
+            "integer": "bigint",
+            "real": "double",
+            "text": "string",
+            "boolean": "boolean",
+            "date": "date",
+            "timestamp": "timestamp_ntz",
+        }
+    )
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text", "real"})
 
     def __init__(self) -> None:
@@ -86,6 +96,10 @@ class SparkDialect(Dialect):
             return self.without_nan(raw)
         is_kept = source == kind or (source == "integer" and kind == "real")
         return unconverted if is_kept else self.read(raw, type_name, kind)
+
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
+        return _unit_type(type_name, kind)
 
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
         """Return two unit columns such that they are equal exactly where the units are, or raise InvalidError.
@@ -205,7 +219,7 @@ def _unit_type(type_name: str, kind: Kind) -> str:
         return "string"
     if source == kind or (source == "integer" and kind == "real"):
         return type_name
-    return {"integer": "bigint", "real": "double", "timestamp": "timestamp_ntz"}.get(kind, kind)
+    return SparkDialect.kind_types[kind]
 
 
 SPARK = SparkDialect()

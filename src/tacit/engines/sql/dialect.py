@@ -65,6 +65,9 @@ class Dialect(ABC):
     clamps_at_once: ClassVar[bool] = False
     """True if clamping all rows takes less time than a CASE that finds the rows inside the bounds."""
 
+    sums_doubles: ClassVar[bool] = False
+    """True if a sum of doubles takes less time than a sum of integers (`double_sums`)."""
+
     after_layer: ClassVar[str] = ""
     """A clause after a layer of computed columns, so that each column is computed once."""
 
@@ -82,6 +85,9 @@ class Dialect(ABC):
 
     columns: ClassVar[ColumnTypes]
     """The engine's types and casts."""
+
+    kind_types: ClassVar[Mapping[Kind, str]]
+    """The name of the engine's type in which each kind is stored, as `ColumnTypes` knows it."""
 
     repeats: ClassVar[frozenset[Kind]] = frozenset({"text"})
     """The kinds from which a cast writes its operand more than once."""
@@ -115,6 +121,10 @@ class Dialect(ABC):
     @abstractmethod
     def read_unit(self, raw: SQL, type_name: str, kind: Kind) -> SQL:
         """Return the unit's column, unconverted if the policy keeps its kind, so that no two units become equal."""
+
+    @abstractmethod
+    def unit_type(self, type_name: str, kind: Kind) -> str:
+        """Return the type in which a unit's column is read."""
 
     @abstractmethod
     def comparable_units(self, left: tuple[SQL, str], right: tuple[SQL, str], kind: Kind) -> tuple[SQL, SQL]:
@@ -209,6 +219,15 @@ class Dialect(ABC):
         return self.total(value, one_unit=one_unit)
 
     # Hashes
+
+    def unit_halves(self, type_name: str, kind: Kind) -> tuple[str, str] | None:
+        """Return two conditions on u, or None if a statement must not read its source again (`weighted_statement`).
+
+        Exactly one condition is true for a unit, and equal units have the same one. The unit's column has this type,
+        and the policy declares it as this kind.
+        """
+        del type_name, kind
+        return None
 
     @abstractmethod
     def hashed(self, columns: Sequence[str]) -> str:

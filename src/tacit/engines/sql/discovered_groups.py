@@ -55,12 +55,12 @@ from tacit.arrays import Ints
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import CommonTables, cast, column, infix, whole
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.distinct_statement import counted_value
 from tacit.engines.sql.histogram import bin_grid, check_bins, integer_of, rows_of_unit, split, total_of
 from tacit.engines.sql.key_lists import key_joins, key_lists
 from tacit.engines.sql.statement import (
     MeasureColumns,
     checked_rows,
-    counted_value,
     everywhere,
     located_rows,
     measure_columns,

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,10 +23,11 @@ from tacit.engines.sql.discovered_groups import (
     shown_statement,
     split_passes,
 )
+from tacit.engines.sql.distinct_statement import distinct_statement, is_distinct
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
-from tacit.engines.sql.statement import Statement, distinct_statement, is_distinct, statement, weighs
+from tacit.engines.sql.statement import Statement, integer_statement, statement, weighs
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.errors import ColumnNotFoundError, guarded
@@ -126,6 +128,18 @@ class StatementEngine(ABC):
 
         return self._read(read, NOT_OPENED, CHECK_OPENING)
 
+    def public_rows(self, table: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
+        """Return all rows of a public table, with these columns as these kinds; NaN is NULL."""
+        types, dialect = self._tables[table], self.dialect
+        items = []
+        for index, (name, kind) in enumerate(kinds.items()):
+            value = dialect.read(column(name), types[name], kind)
+            value = dialect.without_nan(value) if dialect.may_be_nan(types[name], kind) else value
+            items.append(f"{dialect.text(value)} AS c{index}")
+        sql = f"SELECT {', '.join(items) or '1'} FROM {self._views[table]}"  # noqa: S608 - built here
+        rows = self._read(lambda run: run(sql, {}), NOT_READ)
+        return [tuple(row)[: len(kinds)] for row in rows]
+
     def check(self, plan: Plan) -> None:
         """Refuse a plan whose integers would not fit, without reading data."""
         if plan.open:
@@ -183,7 +197,7 @@ class StatementEngine(ABC):
 
         def read(run: RunStatement) -> list[list[list[int]]]:
             self._recheck(run, plan)
-            return [each.read(run(each.sql, parameters_of(each, secret))) for _, each in statements]
+            return [_integers(run, each, secret) for _, each in statements]
 
         for (indices, _), results in zip(statements, self._read(read), strict=True):
             for index, integers in zip(indices, results * len(indices) if len(results) == 1 else results, strict=True):
@@ -288,8 +302,11 @@ class StatementEngine(ABC):
             return self._statement(part, size_statement if counts_sizes(part) else bin_statement)
         if is_distinct(part):
             return self._statement(part, distinct_statement)
-        weighted = weighs(part, [measure for bundle in part.bundles for measure in bundle.measures])
-        return self._statement(part, weighted_statement if weighted else statement)
+        if weighs(part, [measure for bundle in part.bundles for measure in bundle.measures]):
+            return self._statement(part, weighted_statement)
+        built = self._statement(part, statement)
+        again = partial(self._statement, part, integer_statement)
+        return replace(built, in_integers=again) if built.limits else built
 
     def _passes(self, plan: Plan) -> Passes:
         """Return the statements of a plan whose groups are discovered."""
@@ -352,6 +369,14 @@ class Passes:
         integers |= {index: result for indices, result in second for index in indices}
         keys = [row[: self.first.keys] for row in shown]
         return DiscoveredGroups(keys, list(chosen), [integers[index] for index in range(len(integers))])
+
+
+def _integers(run: RunStatement, built: Statement | BinStatement, secret: Secret) -> list[list[int]]:
+    """Return the integers of a statement; if its sums are not exact, run it again with integers."""
+    rows = run(built.sql, parameters_of(built, secret))
+    if isinstance(built, Statement) and built.in_integers is not None and not built.is_exact(rows):
+        return _integers(run, built.in_integers(), secret)
+    return built.read(rows)
 
 
 def key_order(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:

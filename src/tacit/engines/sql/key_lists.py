@@ -85,9 +85,9 @@ def cell_of(plan: Plan) -> SQL:
     NULL and the row is in the rest, if the plan has it.
     """
     number, cells = whole(0), plan.measured_cells
-    for factor in plan.factors:
+    for index, factor in enumerate(plan.factors):
         code = column(_code(factor))
         code = code if factor.default is None else call("COALESCE", code, whole(factor.default))
-        number = infix(exp.Add, infix(exp.Mul, number, whole(factor.size)), code)
+        number = infix(exp.Add, infix(exp.Mul, number, whole(factor.size)), code) if index else code
     number = call("COALESCE", number, whole(plan.listed)) if plan.rest else number
     return cast(number, "UTINYINT" if cells <= 2**8 else "USMALLINT" if cells <= 2**16 else "UINTEGER")

@@ -165,7 +165,7 @@ def on_grid(value: SQL, grid: MeasureGrid, dialect: Dialect) -> SQL:
     width = grid.high - grid.low
     target = "INTEGER" if width < 2**31 else _BIGINT if width < 2**63 else _HUGEINT
     if grid.value.kind == "real" and dialect.clamps_at_once and _ends_are_doubles(grid):
-        first, last, inner, _ = _real_steps(_clamped(value, grid), grid, dialect)
+        first, last, inner, _ = _real_steps(clamped(value, grid), grid, dialect)
         return when((exp.Not(this=call("ISNAN", value)), cast(inner, target)))
     if grid.value.kind == "real":
         first, last, inner, over = _real_steps(value, grid, dialect)
@@ -216,14 +216,14 @@ def _real_steps(value: SQL, grid: MeasureGrid, dialect: Dialect) -> _Steps:
     """Return the steps of doubles. The ends have the steps low and high; if no double is there, d is clamped."""
     largest = max(abs(grid.low), abs(grid.high))
     target = "INTEGER" if largest < 2**29 else _BIGINT if largest <= NEAR else _HUGEINT
-    ends = _real_ends(grid)
+    ends = real_ends(grid)
     d = _less(dialect.nearest(value, grid.step, target, positive=grid.low >= 0), grid.low, target)
     if ends[0] != grid.low * grid.step or ends[1] != grid.high * grid.step:
         d = call("LEAST", call("GREATEST", d, whole(0, target)), whole(grid.high - grid.low, target))
     return real(ends[0]), real(ends[1]), d, infix(exp.LTE, value, infinity())
 
 
-def _real_ends(grid: MeasureGrid) -> tuple[float, float]:
+def real_ends(grid: MeasureGrid) -> tuple[float, float]:
     """Return the doubles at the ends of the grid, or the nearest ones beyond them."""
     return _outward(grid.low * grid.step, -inf), _outward(grid.high * grid.step, inf)
 
@@ -233,9 +233,9 @@ def _ends_are_doubles(grid: MeasureGrid) -> bool:
     return max(abs(grid.low), abs(grid.high)) * grid.step <= _LAST
 
 
-def _clamped(value: SQL, grid: MeasureGrid) -> SQL:
+def clamped(value: SQL, grid: MeasureGrid) -> SQL:
     """Return a double clamped to the ends. NULL becomes an end, and so may NaN; the caller leaves both out."""
-    low, high = map(real, _real_ends(grid))
+    low, high = map(real, real_ends(grid))
     return call("LEAST", call("GREATEST", value, low), high)
 
 

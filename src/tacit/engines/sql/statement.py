@@ -17,27 +17,14 @@ dictionaries of text faster than it joins them.
 
 Measured as CPU time over that of the plain `GROUP BY unit, key` in the same run, 10 million rows, a million units, 50
 text keys, count, sum and average bounded to 3 groups of 5 rows, from a DuckDB file and from Parquet: integer units
-1.1 to 1.4, text units 1.2 to 1.5, each row a unit 2.3 and 1.7 times `GROUP BY key`. For the codes, `list_position` and
-CASE took longer than the join from 50 keys on. VALUES takes 5 s to parse for 100,000 keys; a list as a parameter takes
-0.2 s.
-
-**A count of distinct values** (a measure with `per="value"`) has a statement of another form:
-
-    located         as above, with the value as v: NULL if it is NaN, and 0.0 for -0.0
-    kept or chosen  the cells that each unit keeps, by the same hashes of the same rows as for any other measure,
-                    including rows without a value
-    brought         of the distinct values that a unit has in a kept cell, the max_rows with the largest hashes; of
-                    these, in all cells together, the `reach` with the largest hashes
-    answer          by cell: the number of distinct values in `brought`
-
-The hash is keyed and covers the unit, the cell and the value; ties are broken by the value itself. So a unit brings
-exactly min(max_rows, its distinct values), and which ones depends only on its own rows and the key.
-`query.aggregates.count_distinct` proves the sensitivity. If every row is a unit, nothing is chosen.
+1.1 to 1.4, text units 1.2 to 1.5. If each row is a unit, d is a double (`double_sums`), which takes 1.2 times the CPU
+time of `GROUP BY key` from Parquet. For the codes, `list_position` and CASE took longer than the join from 50 keys on.
+VALUES takes 5 s to parse for 100,000 keys; a list as a parameter takes 0.2 s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -54,6 +41,7 @@ from tacit.engines.sql.builder import (
     when,
 )
 from tacit.engines.sql.dialect import Dialect
+from tacit.engines.sql.double_sums import double_on_grid, double_sum, most_rows, sums_doubles
 from tacit.engines.sql.key_lists import (
     all_keys,
     cell_of,
@@ -65,7 +53,7 @@ from tacit.engines.sql.key_lists import (
 )
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
-from tacit.errors import InternalError, InvalidError
+from tacit.errors import InternalError
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Measure, Plan
 
@@ -85,6 +73,14 @@ class Statement:
     cells: int
     draws: bool
     """True if cells are chosen, so that the statement has two more parameters, the keys h0 and h1 of the hash."""
+    limits: tuple[tuple[int, int], ...] = ()
+    """Columns with numbers of rows, each with the largest number for which the sums are exact (`double_sums`)."""
+    in_integers: Callable[[], Statement] | None = None
+    """Returns the statement to run instead if a limit is exceeded."""
+
+    def is_exact(self, rows: Sequence[Sequence[int | None]]) -> bool:
+        """Return whether no number of rows is above its limit, so that the sums in these rows are exact."""
+        return all((row[column] or 0) <= most for row in rows for column, most in self.limits)
 
     def read(self, rows: Sequence[Sequence[int | None]]) -> list[list[int]]:
         """Return the measures' integers from the rows (cell, sums …) of the statement; a missing cell is 0."""
@@ -103,6 +99,8 @@ class MeasureColumns:
 
     grids: Mapping[MeasureGrid, str]
     present: Mapping[Expression, str]
+    doubles: frozenset[MeasureGrid] = frozenset()
+    """The grids whose d are doubles."""
 
     def names(self, measure: Measure) -> tuple[str | None, str | None]:
         """Return the column whose values are counted (None: all rows) and the column that is summed (None: nothing)."""
@@ -111,11 +109,25 @@ class MeasureColumns:
 
 
 def statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
-    """Return the statement of a plan over a source with these columns and types, or raise InvalidError."""
+    """Return the statement of a plan over a source with these columns and types, or raise InvalidError.
+
+    It may have limits: above them, its sums are not exact.
+    """
+    return _statement(plan, types, dialect, doubles=plan.table.unit is None)
+
+
+def integer_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
+    """Return the same statement with sums of integers only, which has no limits."""
+    return _statement(plan, types, dialect, doubles=False)
+
+
+def _statement(plan: Plan, types: Mapping[str, str], dialect: Dialect, *, doubles: bool) -> Statement:
     requested = [measure for bundle in plan.bundles for measure in bundle.measures]
     for measure in requested:
         measures.check(measure, checked_rows(plan, measure))
     needed = measure_columns(requested)
+    if doubles:
+        needed = replace(needed, doubles=frozenset(grid for grid in needed.grids if sums_doubles(grid, dialect)))
     build = _by_row if plan.table.unit is None else _by_unit
     tables, last = build(plan, types, needed, requested, dialect)
     shares = [shares_of(plan, measure, needed, dialect) for measure in requested]
@@ -123,47 +135,16 @@ def statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Stateme
     columns = {text: index for index, text in enumerate(texts, 1)}
     sql = f"WITH {with_clause(tables)}\nSELECT {', '.join(['cell', *columns])} FROM {last} GROUP BY cell"
     indexed = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in terms) for terms in shares)
-    return Statement(sql, key_lists(plan), indexed, plan.measured_cells, chooses_cells(plan))
+    limits = tuple((columns[dialect.text(sql)], most) for sql, most in _limits(requested, needed, dialect))
+    return Statement(sql, key_lists(plan), indexed, plan.measured_cells, chooses_cells(plan), limits)
 
 
-def is_distinct(plan: Plan) -> bool:
-    """Return whether a plan is one count of distinct values."""
-    return plan.bundles[0].measures[0].per == "value"
-
-
-def distinct_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Statement:
-    """Return the statement of a plan with one count of distinct values, or raise InvalidError."""
-    measure = plan.bundles[0].measures[0]
-    measures.check(measure, 1 if plan.table.unit is None else plan.table.rows)
-    no_columns = MeasureColumns({}, {})
-    tables = located_rows(plan, types, no_columns, dialect, coded=True, counted=counted_value(measure))
-    tables += [("brought", "", "SELECT cell, v FROM located")] if plan.table.unit is None else []
-    tables = tables if plan.table.unit is None else _brought(plan, tables, dialect)
-    sql = f"WITH {with_clause(tables)}\nSELECT cell, COUNT(DISTINCT v) FROM brought GROUP BY cell"
-    return Statement(sql, key_lists(plan), (((1, 1),),), plan.listed, plan.table.unit is not None)
-
-
-def counted_value(measure: Measure) -> Expression:
-    """Return the value whose distinct values are counted, or raise InvalidError."""
-    if measure.value is None:
-        raise InvalidError("A count of distinct values needs a value.", argument="measure")
-    return measure.value
-
-
-def _brought(plan: Plan, tables: CommonTables, dialect: Dialect) -> CommonTables:
-    """Return the common tables, which end in `located`, with the choice of cells and of values added."""
-    source = "located"
-    if chooses_cells(plan) and plan.listed <= dialect.most_bits:
-        tables, source = keep_by_words(plan, tables, dialect)
-    elif chooses_cells(plan):
-        *before, (name, _, sql) = tables
-        pairs = ("pairs", "", "SELECT DISTINCT u, cell FROM located")
-        chosen = ("chosen", "", contribution_bounding.numbered(plan.groups, dialect))
-        tables = [*before, (name, dialect.materialized, sql), pairs, chosen]
-        source = "located JOIN chosen USING (u, cell)"
-    reach = plan.table.reach if plan.groups > 1 else None
-    max_rows = None if reach is not None and plan.table.max_rows is None else plan.table.rows
-    return [*tables, *((name, "", sql) for name, sql in contribution_bounding.values(max_rows, reach, source, dialect))]
+def _limits(requested: Sequence[Measure], needed: MeasureColumns, dialect: Dialect) -> Iterator[tuple[SQL, int]]:
+    """Yield the number of rows of each sum of doubles, and the largest one for which the sum is exact."""
+    for measure in requested:
+        grid, (counted, _) = measures.grid_of(measure), needed.names(measure)
+        if grid in needed.doubles:
+            yield dialect.total(column(f"n{counted or ''}")), most_rows(grid)
 
 
 def chooses_cells(plan: Plan) -> bool:
@@ -279,9 +260,11 @@ def located_rows(
     values = [grid.value for grid in needed.grids] + [*needed.present] + [key.expression for key in all_keys(plan)]
     values += [] if counted is None else [counted]
     layers = Layers(dialect, types, values if plan.where is None else [*values, plan.where])
-    columns = {
-        name: measures.on_grid(layers.raw_value(grid.value), grid, dialect) for grid, name in needed.grids.items()
-    }
+    columns: dict[str, SQL] = {}
+    for grid, name in needed.grids.items():
+        raw = layers.raw_value(grid.value)
+        is_double = grid in needed.doubles
+        columns[name] = double_on_grid(raw, grid) if is_double else measures.on_grid(raw, grid, dialect)
     for value, name in needed.present.items():
         if name not in columns:
             columns[name] = when((not_null(layers.value(value)), exp.true()))
@@ -340,16 +323,23 @@ def sums_by(
     With `counted`, all rows are counted, even if no measure needs it.
     """
     sums: dict[str, str] = {"n": "COUNT(*)"} if counted else {}
-    widths = {name: grid.high - grid.low for grid, name in needed.grids.items()}
+    grids = {name: grid for grid, name in needed.grids.items()}
     for measure in requested:
         present, summed = needed.names(measure)
         sums[f"n{present or ''}"] = f"COUNT({present or '*'})"
         if measure.absent is not None:
             sums["n"] = "COUNT(*)"
         if summed is not None:
-            sums[f"s{summed}"] = dialect.text(dialect.bounded(column(summed), widths[summed], one_unit="u" in by))
+            sums[f"s{summed}"] = dialect.text(_sum_of(summed, grids[summed], needed, dialect, one_unit="u" in by))
     items = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
     return f"SELECT {', '.join(items)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - built here
+
+
+def _sum_of(name: str, grid: MeasureGrid, needed: MeasureColumns, dialect: Dialect, *, one_unit: bool) -> SQL:
+    """Return the sum of a column d."""
+    if grid in needed.doubles:
+        return double_sum(column(name))
+    return dialect.bounded(column(name), grid.high - grid.low, one_unit=one_unit)
 
 
 def shares_of(plan: Plan, measure: Measure, needed: MeasureColumns, dialect: Dialect) -> list[Share]:

@@ -33,7 +33,10 @@ rest. Sums are exact in every dialect.
 **Both uses of the rows see the same rows.** Otherwise a unit whose rows grew in between would exceed its reach.
 
 * DuckDB and PostgreSQL compute a MATERIALIZED common table once, and read the result twice. So the source is read once,
-  in one statement, whether or not its state changes. On PostgreSQL the statement also sees one snapshot.
+  in one statement, whether or not its state changes.
+* PostgreSQL reads a single table several times instead, without storing rows (`weighted_statement`). All reads are in
+  one statement, which sees one snapshot, of a table whose parts cannot change (`engines.postgres.sources`). The
+  expressions of `located` are functions of the row, and the same in each read.
 * Spark computes a common table once for each use of it, and a DataFrame that returns other rows the second time would
   break the bound. So h is a window function there: the rows are read once, exchanged by unit, and counted where they
   are.
@@ -57,8 +60,12 @@ _H = column("h")
 def heavy_units(tables: CommonTables, source: str, reach: int, dialect: Dialect) -> CommonTables:
     """Return the common tables, which end in the rows that count, with the heavy units added; the rows are stored."""
     *before, (name, _, sql) = tables
-    heavy = f"SELECT u AS heavy_unit, COUNT(*) AS h FROM {source} GROUP BY u HAVING COUNT(*) > {reach}"
-    return [*before, (name, dialect.materialized, sql), ("heavy", "", heavy)]
+    return [*before, (name, dialect.materialized, sql), ("heavy", "", heavy_select(source, reach))]
+
+
+def heavy_select(source: str, reach: int) -> str:
+    """Return a SELECT of the heavy units with their numbers of rows."""
+    return f"SELECT u AS heavy_unit, COUNT(*) AS h FROM {source} GROUP BY u HAVING COUNT(*) > {reach}"
 
 
 def counted_rows(tables: CommonTables, source: str, reach: int) -> CommonTables:

@@ -34,6 +34,7 @@ from tacit.guarantees.pld.cells import Cells
 from tacit.guarantees.pld.convolve import TotalLoss, total
 from tacit.guarantees.pld.laws import ATOMS, DEEP
 from tacit.guarantees.profile import PrivacyProfile
+from tacit.notebook import ShownAsFields
 
 PldComponent: TypeAlias = LossEvent | PrivacyProfile
 CountedComponents: TypeAlias = Sequence[tuple[PldComponent, int]]
@@ -52,7 +53,7 @@ _TARGETS = (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(ShownAsFields):
     """Two numbers that enclose the truth.
 
     >>> Bounds(lower=1.0, upper=1.5)

@@ -19,6 +19,7 @@ from tacit.query.aggregates.sized_moments import SizedCount, SizedMean, SizedSpr
 from tacit.query.aggregates.skewness import Skewness
 from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
+from tacit.query.aggregates.table_sum import TableSum
 from tacit.query.aggregates.value_bounds import ValueBounds
 from tacit.query.aggregates.variance import Variance
 from tacit.query.expressions import Value
@@ -67,6 +68,7 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "stddev_samp": Variance(sample=True, root=True),
         "sum": Sum(),
         "table_count": TableCount(),
+        "table_sum": TableSum(),
         "var_pop": Variance(sample=False, root=False),
         "var_samp": Variance(sample=True, root=False),
     }

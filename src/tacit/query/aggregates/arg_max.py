@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar, Final
 
 from tacit.query.aggregates.grid import unit_bundle, value_grid
@@ -84,10 +85,27 @@ class ArgMax(Choice):
         self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, extent: str
     ) -> str:
         """Return the error in words: how far the total of the drawn value may be from the best one."""
-        off = plain(self.error(ask, bundles, noise, confidence, None))
-        best = "above the least" if self.least else "below the largest"
-        total = "sum" if ask.bounds else "number of rows"
+        off, total, best = self._miss(ask, bundles, noise, confidence)
         return f"its {total} is at most {off} {best} of {len(self.values(ask)):,} values{extent}"
+
+    def note_text(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, name: str
+    ) -> str:
+        """Return the same as the end of a sentence about a column."""
+        off, total, best = self._miss(ask, bundles, noise, confidence)
+        return f"the {total} of the shown {name} is at most {off} {best} one. It is a category, so it has no interval."
+
+    def _miss(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel
+    ) -> tuple[str, str, str]:
+        """Return the largest miss, and the words for the total and for what it misses."""
+        off = self.error(ask, bundles, noise, confidence, None)
+        text = plain(off) if ask.bounds else f"{ceil(off):,}"
+        return (
+            text,
+            "sum" if ask.bounds else "number of rows",
+            f"{'above the least' if self.least else 'below the largest'}",
+        )
 
 
 def _counted(ask: Ask) -> Expression | None:

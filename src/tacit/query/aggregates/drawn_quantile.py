@@ -103,7 +103,7 @@ class DrawnQuantile:
         width = float(bins.bounds[1] - bins.bounds[0])
         if not assume:
             return width
-        rows = self.rows(ask, bundles, noise, confidence) if not law.target.end else _rows(law, confidence)
+        rows = self.rank_rows(ask, bundles, noise, confidence)
         cell = 0.0 if bins.whole and bins.exponent == 0 else 2.0**bins.exponent / law.target.parts
         return min(width, width * rows / assume + cell / 2)
 
@@ -114,6 +114,13 @@ class DrawnQuantile:
         del ask, bundles
         law = _law(noise[0])
         return float(law.end_rank) if law.target.end else _rows(law, confidence)
+
+    def rank_rows(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel
+    ) -> float:
+        """Return the distance from the rank in rows, if the rows are dense, also for `min` and `max`."""
+        del ask, bundles
+        return _rows(_law(noise[0]), confidence)
 
     def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:
         """Return a note on `min` and `max`, which are not the true minimum and maximum."""

@@ -89,13 +89,23 @@ class Existence:
     ) -> str:
         """Return the error in words: the probability of a wrong answer if there are no units, and how many are seen."""
         del ask
-        (bundle,), (law,) = bundles, noise
-        units, which = needed(bundle, law, miss_rate(confidence)), "false" if self.every else "true"
-        rows = "row" if bundle.measures[0].per == "row" else "unit"
-        return (
-            f"{which} if {units:,} or more {rows}s have a {which} value{extent}; "
-            f"wrong with probability {100 * false_alarm(bundle, law):.2g}% if none has"
-        )
+        return f"{self._seen(bundles, noise, confidence)}{extent}; {self._alarm(bundles, noise)}"
+
+    def note_text(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, name: str
+    ) -> str:
+        """Return the same as the end of a sentence about a column."""
+        del ask
+        seen = self._seen(bundles, noise, confidence)
+        return f"{name} is {seen}; it is {self._alarm(bundles, noise)}. It is a truth value, so it has no interval."
+
+    def _seen(self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel) -> str:
+        units, which = needed(bundles[0], noise[0], miss_rate(confidence)), "false" if self.every else "true"
+        thing = "row" if bundles[0].measures[0].per == "row" else "unit"
+        return f"{which} if {units:,} or more {thing}s have a {which} value"
+
+    def _alarm(self, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str:
+        return f"wrong with probability {100 * false_alarm(bundles[0], noise[0]):.2g}% if none has"
 
 
 def needed(bundle: Bundle, law: NoiseLaw, beta: Fraction) -> int:

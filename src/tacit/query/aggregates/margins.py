@@ -266,27 +266,27 @@ class TableCount(Count):
         """Return the largest error of the fit in one cell."""
         del assume
         every = tuple(range(len(ask.sizes)))
-        return _margin_error(Fit.of(ask, bundles, noise), every, confidence)
+        return margin_error(Fit.of(ask, bundles, noise), every, confidence)
 
 
 class GroupCount(TableCount):
     """A count by groups that add up to the public size; unlike a table's, it may be negative."""
 
 
-FITTED = frozenset({"table_count", "sized_group_count"})
+FITTED = frozenset({"table_count", "table_sum", "sized_group_count"})
 """The aggregates whose cells are fitted together."""
 
 
 def margin_interval(center: float, fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> Interval:
     """Return the interval of a cell of a fitted margin."""
-    error = _margin_error(fit, margin, confidence)
+    error = margin_error(fit, margin, confidence)
     most = inf if fit.size is None else float(fit.size)
     low, high = (min(max(center + side * error, 0.0), most) for side in (-1, 1))
     return low, high
 
 
 @lru_cache(maxsize=256)
-def _margin_error(fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> float:
+def margin_error(fit: Fit, margin: KeySet, confidence: ConfidenceLevel) -> float:
     """Return the largest error of a cell of a fitted margin; cached, because it is the same for all its cells."""
     return fit.reach(margin, miss_rate(confidence))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import ClassVar, Final
 
 from tacit.errors import InternalError
@@ -21,7 +22,6 @@ from tacit.query.aggregates.grid import unit_bundle
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind, Value
-from tacit.query.formatting import plain
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
@@ -93,8 +93,18 @@ class Mode(Choice):
         self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, extent: str
     ) -> str:
         """Return the error in words: by how many rows the drawn value may be short of the most frequent one."""
-        rows = plain(self.error(ask, bundles, noise, confidence, None))
-        return f"at most {rows} rows fewer than the most frequent of {len(self.values(ask)):,} values{extent}"
+        rows = ceil(self.error(ask, bundles, noise, confidence, None))
+        return f"at most {rows:,} rows fewer than the most frequent of {len(self.values(ask)):,} values{extent}"
+
+    def note_text(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, name: str
+    ) -> str:
+        """Return the same as the end of a sentence about a column."""
+        rows = ceil(self.error(ask, bundles, noise, confidence, None))
+        return (
+            f"the shown {name} has at most {rows:,} rows fewer than the most frequent one. "
+            "It is a category, so it has no interval."
+        )
 
 
 def counts_by_value(number: Expression, values: Sequence[Value], table: TablePolicy) -> Bundle:

@@ -46,7 +46,7 @@ def possible_values(plan: Plan, aggregate: Aggregate) -> Interval:
     measure, function = plan.bundles[aggregate.bundles[0]].measures[0], aggregate.ask.function
     if function in _COUNTS:
         return float(_has_a_row(plan, aggregate)), inf
-    if function == "sum":
+    if function in ("sum", "table_sum"):
         return sum_values(measure)
     return average_values(measure) if function == "avg" else _ANY
 

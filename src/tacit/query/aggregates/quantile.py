@@ -174,9 +174,15 @@ class Quantile:
         self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel
     ) -> float:
         """Return the largest error in rows; for `min` and `max` it is their rank."""
-        tree, unit = _noise(bundles, noise), 1 << bundles[0].measures[0].fraction_bits
         if self.which in ("min", "max"):
-            return abs(self._offset(tree, bundles[0])) / unit
+            return abs(self._offset(_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
+        return self.rank_rows(ask, bundles, noise, confidence)
+
+    def rank_rows(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel
+    ) -> float:
+        """Return the largest distance from the rank in rows, also for `min` and `max`."""
+        tree, unit = _noise(bundles, noise), 1 << bundles[0].measures[0].fraction_bits
         return tree.worst(self._share(ask), float(miss_rate(confidence))) / unit
 
     def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:

@@ -13,11 +13,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, Protocol
 
 from tacit.guarantees.filters import Budget
 from tacit.query.policy.mistakes import PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath
+
+ANYBODY: Final = "*"
+"""The name under which a policy writes the limit of each analyst who is not listed."""
 
 
 class Origin(Protocol):

@@ -23,7 +23,7 @@ from tacit.query.policy.build import digest
 from tacit.query.policy.column_values import read_bounds
 from tacit.query.policy.declaration import Policy, TableDeclaration
 from tacit.query.policy.file_checks import FileMistake, declare, file_mistakes, file_path, read_toml
-from tacit.query.policy.file_schema import BudgetModel, PolicyModel, TableModel, plain
+from tacit.query.policy.file_schema import AnalystModel, BudgetModel, PolicyModel, TableModel, plain
 from tacit.query.policy.locations import location_mistakes, resolve
 from tacit.query.policy.mistakes import Mistake, PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath, dotted_key, line_of
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
     )
 
 
-def _budget(budget: BudgetModel) -> Budget:
+def _budget(budget: BudgetModel | AnalystModel) -> Budget:
     """Return the guarantee of a budget that has epsilon or rho, not both."""
     delta = None if budget.delta is None else Exact(budget.delta)
     if budget.epsilon is not None:

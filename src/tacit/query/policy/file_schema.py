@@ -31,6 +31,13 @@ def _amount(value: object) -> Fraction:
     return positive(value, "budget")
 
 
+def _limit(value: object) -> Fraction:
+    amount = to_fraction(value, "limit", "a finite number ≥ 0")
+    if amount < 0:
+        raise bad_value("limit", value, "a finite number ≥ 0")
+    return amount
+
+
 def _delta(value: object) -> Fraction:
     delta = to_fraction(value, "delta", _PROBABILITY)
     if not 0 <= delta < 1:
@@ -39,6 +46,7 @@ def _delta(value: object) -> Fraction:
 
 
 _Amount: TypeAlias = Annotated[Fraction, PlainValidator(_amount)]
+_Limit: TypeAlias = Annotated[Fraction, PlainValidator(_limit)]
 _Delta: TypeAlias = Annotated[Fraction, PlainValidator(_delta)]
 _NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 _Whole: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST_BOUND)]
@@ -54,6 +62,14 @@ class BudgetModel(_Model):
     epsilon: _Amount | None = Field(None, description="a finite number > 0", examples=["epsilon = 1.0"])
     delta: _Delta | None = Field(None, description=_PROBABILITY, examples=["delta = 1e-6"])
     rho: _Amount | None = Field(None, description="a finite number > 0", examples=["rho = 0.1"])
+
+
+class AnalystModel(_Model):
+    """The limit of an analyst; 0 refuses every query."""
+
+    epsilon: _Limit | None = Field(None, description="a finite number ≥ 0", examples=["epsilon = 1.0"])
+    delta: _Delta | None = Field(None, description=_PROBABILITY, examples=["delta = 1e-6"])
+    rho: _Limit | None = Field(None, description="a finite number ≥ 0", examples=["rho = 0.1"])
 
 
 class ColumnModel(_Model):
@@ -155,9 +171,9 @@ class PolicyModel(_Model):
     data_version: _NonEmpty | None = Field(
         None, description="a name for this version of the data, in quotes", examples=['data_version = "2026-01"']
     )
-    analysts: dict[str, BudgetModel] = Field(
+    analysts: dict[str, AnalystModel] = Field(
         default_factory=dict,
-        description="budgets of single analysts, under the budget of all",
+        description='budgets of single analysts, under the budget of all; "*" is each analyst who is not listed',
         examples=["[analysts.ann]"],
     )
     neighbours: Neighbours = Field(
@@ -181,7 +197,7 @@ class PolicyModel(_Model):
 _MODELS: Final[dict[str, type[_Model]]] = {
     "": PolicyModel,
     "budget.": BudgetModel,
-    "analysts.NAME.": BudgetModel,
+    "analysts.NAME.": AnalystModel,
     "tables.NAME.": TableModel,
     "tables.NAME.columns.NAME.": ColumnModel,
     "tables.NAME.keys.N.": KeyTuplesModel,
@@ -232,7 +248,7 @@ def general_key(path: tuple[str | int, ...]) -> str:
     >>> general_key(("tables", "visits", "columns", "cost", "bounds"))
     'tables.NAME.columns.NAME.bounds'
     """
-    names = (1, 3) if path[:1] in (("tables",), ("public",)) else ()
+    names = {"tables": (1, 3), "public": (1, 3), "analysts": (1,)}.get(str(path[0]) if path else "", ())
     return ".".join(
         "N" if isinstance(part, int) else "NAME" if index in names else str(part) for index, part in enumerate(path)
     )

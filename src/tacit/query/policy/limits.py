@@ -7,7 +7,7 @@ choice has the guarantee that is charged. The receipt records it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -31,7 +31,9 @@ QueryBounds: TypeAlias = Mapping[str, BoundPair | Literal["auto"]]
 """The bounds of some columns for one query, by the columns' exact names."""
 
 _REQUIREMENT = f"a whole number from 1 to {LARGEST_BOUND:,}"
-_NO_BOUNDS: QueryBounds = MappingProxyType({})
+NO_BOUNDS: QueryBounds = MappingProxyType({})
+"""The bounds of a query that sets none."""
+
 _WHOLE = ("reach", "max_groups", "max_rows")
 _MOMENTS = ("date", "timestamp")
 
@@ -56,7 +58,7 @@ class Limits:
         for name, value in self._given():
             if not 1 <= (whole(value) or 0) <= LARGEST_BOUND:
                 raise bad_value(name, value, _REQUIREMENT + (', or "auto"' if name == "reach" else ""))
-        bounds: object = _NO_BOUNDS if self.bounds is None else self.bounds
+        bounds: object = NO_BOUNDS if self.bounds is None else self.bounds
         if not isinstance(bounds, Mapping) or not all(isinstance(name, str) for name in bounds):
             raise bad_value("bounds", bounds, "a mapping from columns to pairs or \"auto\", such as {'cost': (0, 500)}")
         pairs = {name: (pair.low, pair.high) if hasattr(pair, "low") else pair for name, pair in bounds.items()}
@@ -80,7 +82,7 @@ class Limits:
     @property
     def column_bounds(self) -> QueryBounds:
         """The bounds of the query, by column; empty if the query sets no bounds."""
-        return self.bounds or _NO_BOUNDS
+        return self.bounds or NO_BOUNDS
 
     def record(self) -> dict[str, list[str]]:
         """Return the bounds for a receipt, as texts, exactly.
@@ -101,15 +103,24 @@ class Limits:
         """
         return self.apply_all({table.name: table})[table.name]
 
-    def apply_all(self, tables: Mapping[str, TablePolicy]) -> dict[str, TablePolicy]:
+    def apply_all(self, tables: Mapping[str, TablePolicy], others: Collection[str] = ()) -> dict[str, TablePolicy]:
         """Return the policies of all tables with these limits and bounds, or raise InvalidError.
 
         Bounds apply to every table that has a column of that name, if the column can have them.
+
+        Args:
+            tables: the policies.
+            others: the columns of subqueries, which may have bounds too.
         """
         limited = {name: self._limited(table) for name, table in tables.items()}
         for column, pair in self.column_bounds.items():
-            limited |= _with_bounds(limited, column, pair)
+            if column not in others or column in column_names(tables):
+                limited |= _with_bounds(limited, column, pair, others)
         return limited
+
+    def names_others(self, tables: Mapping[str, TablePolicy]) -> bool:
+        """Return whether there are bounds of columns that no table has."""
+        return any(column not in column_names(tables) for column in self.column_bounds)
 
     def _limited(self, table: TablePolicy) -> TablePolicy:
         if table.public or table.unit is None:
@@ -118,12 +129,13 @@ class Limits:
         return replace(table, **changes) if changes else table  # type: ignore[arg-type]  # all of these are whole
 
 
-def _with_bounds(tables: Mapping[str, TablePolicy], column: str, pair: object) -> dict[str, TablePolicy]:
+def _with_bounds(
+    tables: Mapping[str, TablePolicy], column: str, pair: object, others: Collection[str]
+) -> dict[str, TablePolicy]:
     """Return the tables that have a column, with these bounds of it."""
     owners = {name: table for name, table in tables.items() if column in _visible(table)}
     if not owners:
-        names = dict.fromkeys(name for table in tables.values() for name in _visible(table))
-        raise ColumnNotFoundError(column, names, argument="bounds")
+        raise ColumnNotFoundError(column, [*column_names(tables), *others], argument="bounds")
     if isinstance(pair, str) and pair == AUTO:
         requirement = "two numbers or two dates here"
         raise bad_value(_argument(column), pair, requirement, hint="Find bounds with db.bounds or `tacit bounds`.")
@@ -146,8 +158,12 @@ def column_kind(tables: Mapping[str, TablePolicy], column: str) -> Kind:
     for table in tables.values():
         if column in _visible(table):
             return table.columns[column].kind
-    names = dict.fromkeys(name for table in tables.values() for name in _visible(table))
-    raise ColumnNotFoundError(column, names, argument="bounds")
+    raise ColumnNotFoundError(column, column_names(tables), argument="bounds")
+
+
+def column_names(tables: Mapping[str, TablePolicy]) -> list[str]:
+    """Return the names of all columns that a query may name, each once."""
+    return list(dict.fromkeys(name for table in tables.values() for name in _visible(table)))
 
 
 def bounded_column(column: ColumnPolicy, pair: object) -> ColumnPolicy:

@@ -68,6 +68,7 @@ _END = """
 # The budget of each analyst, under the budget of all; `tacit query --analyst NAME` uses it:
 #   [analysts]
 #   maria = {{ epsilon = 0.5, delta = 1e-7 }}
+#   "*" = {{ epsilon = 0 }}   # each analyst who is not listed: 0 refuses all queries; without it, the budget of all
 
 # Public tables to join, by their names in SQL. They are read whole, and their values are public:
 #   [public.regions]

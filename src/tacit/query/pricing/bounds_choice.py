@@ -137,7 +137,7 @@ def bounds_choice(plan: Plan, table: TablePolicy, column: str, cost: Cost, wides
         )
     chosen = bounds_plan(plan, column)
     (law,) = price(chosen, cost).noise
-    given = table.columns[column].bounds if column in table.columns else None
+    given = table.columns[column].bounds if column in table.columns and plan.units is None else None
     default: NumberPair = (0, 1) if given is None else _within(given, widest, policy.kind)
     return BoundsChoice(
         column=column,

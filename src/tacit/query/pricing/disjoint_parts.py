@@ -16,7 +16,9 @@ in ε, in ρ, and in δ: the loss of a query is bounded except with probability 
 probability δᵢ + δⱼ. aᵢ comes from the same noise with the sensitivity under "add/remove".
 
 **With units of several rows this is wrong**: a unit can be in every part. So tables with a unit column have no disjoint
-queries. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
+queries, except over the rows of a subquery that groups by the unit alone. A unit has at most one of these rows
+(`unit_tables`). Two queries are compared only if they have the same subquery, because the row of a unit differs between
+subqueries. Rows must stay rows: joins are with public tables in which a row finds at most one match (`joins`), and two
 queries are compared only if they have the same joins, because the names of joined columns mean the same only then.
 
 **A size that is public under "change one"** changes if a row enters a part, so aᵢ would not cover it. So a query that
@@ -81,7 +83,7 @@ def is_part(plan: Plan) -> bool:
 def _fits(index: int, family: Sequence[int], plans: Mapping[int, Plan], parts: Mapping[int, Cases]) -> bool:
     plan = plans[index]
     return all(
-        (plan.table.name, plan.joins) == (plans[other].table.name, plans[other].joins)
+        (plan.table.name, plan.units, plan.joins) == (plans[other].table.name, plans[other].units, plans[other].joins)
         and are_disjoint(parts[index], parts[other])
         for other in family
     )

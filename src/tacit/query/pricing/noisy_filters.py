@@ -1,7 +1,8 @@
 """HAVING and LIMIT on noisy values, and the confidence that intervals then need.
 
 HAVING chooses groups by noisy values if it names an aggregate. LIMIT and OFFSET do if they cut an order that names one.
-A condition or an order of keys alone chooses the same groups for any noise, and changes no interval.
+A LIMIT of at least all groups drops none, but it asks for the first ones: which group is the first is chosen by noisy
+values too. A condition or an order of keys alone chooses the same groups for any noise, and changes no interval.
 
 **Why intervals change.** Of 400 empty groups, `HAVING n > 4` returns those whose noise is above 4. A 95 % interval
 covers the noise of a random group, not the noise of a group that is returned because its noise is large.
@@ -49,7 +50,7 @@ def is_noisy(output: Output) -> bool:
 def choosing_clauses(plan: Plan) -> tuple[str, ...]:
     """Return the clauses that choose groups by noisy values."""
     clauses = ["HAVING"] if plan.having is not None and is_noisy(plan.having) else []
-    if is_ordered_by_noise(plan) and _cuts(plan):
+    if is_ordered_by_noise(plan):
         clauses += ["LIMIT"] if plan.limit is not None else []
         clauses += ["OFFSET"] if plan.offset else []
     return tuple(clauses)
@@ -58,13 +59,6 @@ def choosing_clauses(plan: Plan) -> tuple[str, ...]:
 def is_ordered_by_noise(plan: Plan) -> bool:
     """Return whether noisy values order the groups."""
     return plan.cells != 1 and any(is_noisy(order.by) for order in plan.order)
-
-
-def _cuts(plan: Plan) -> bool:
-    """Return whether LIMIT or OFFSET can drop a group."""
-    if plan.offset:
-        return True
-    return plan.limit is not None and (plan.cells is None or plan.limit < plan.cells)
 
 
 def candidates(plan: Plan, found_groups: int | None) -> int | None:

@@ -11,7 +11,8 @@ of the private tables of the ledger. So these numbers are the same in neighbouri
 **Whole.** A plan reads all rows, each once, if it has no WHERE (conditions inside subqueries and CTEs are part of it)
 and joins public tables by LEFT JOIN only. If each row is a unit, `join_clauses` admits only joins on a column of the
 public table that has no value twice, so a LEFT JOIN keeps each row exactly once. For units a LEFT JOIN keeps every
-unit. HAVING of the outer query chooses among released values, so it changes nothing.
+unit. HAVING of the outer query chooses among released values, so it changes nothing. A subquery that groups by the unit
+has a row for each unit if it has neither WHERE nor HAVING, and only such joins (`UnitTable.is_whole`).
 
 **Used for**, if each row is a unit: the aggregates of `sized_moments` without groups, and tables of counts that add up
 (`aggregates.margins`). A table of counts adds up if every row is in one of its cells:
@@ -34,7 +35,7 @@ counts as exactly one row; then also `count(*)`, `sum` and `avg`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.errors import InternalError
@@ -42,7 +43,7 @@ from tacit.query.aggregates.count import is_unit_count
 from tacit.query.aggregates.margins import as_table_count
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.sized_moments import sized
-from tacit.query.expressions import Value
+from tacit.query.expressions import Value, columns
 from tacit.query.expressions.presence import is_always_present
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Aggregate, Ask, Bundle, Key, Measure, Plan
@@ -50,6 +51,8 @@ from tacit.query.sql.key_values import own_column, possible_values
 
 _SUMS = frozenset({"sum", "avg"})
 _MOMENTS = _SUMS | frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp"})
+_QUANTILES = ("quantile", "quantile_disc", "min", "max")
+_OF_ALL_ROWS = _MOMENTS | frozenset({*_QUANTILES, *(f"drawn_{name}" for name in _QUANTILES)})
 _OF_A_SAMPLE = frozenset({"var_samp", "stddev_samp", "covar_samp"})
 _TABLE = "table_count"
 
@@ -62,8 +65,8 @@ def has_public_size(plan: Plan, *, alone: bool) -> bool:
         alone: whether its private table is the only one whose units the ledger protects.
     """
     left = all(join.kind == "left" and not join.private for join in plan.joins)
-    whole = plan.where is None and not plan.within and left
-    return plan.table.neighbours == "change one" and whole and (plan.table.unit is None or alone)
+    whole = plan.where is None and not plan.within and left and (plan.units is None or plan.units.is_whole)
+    return plan.table.neighbours == "change one" and whole and (plan.unit is None or alone)
 
 
 def uses_size(plan: Plan) -> bool:
@@ -88,6 +91,7 @@ def size_plan(plan: Plan) -> Plan:
         bundles=(bundle,),
         aggregates=(),
         outputs=(),
+        units=plan.units,
     )
 
 
@@ -130,11 +134,35 @@ def _counted(ask: Ask) -> Ask:
     return replace(ask, function="count", values=()) if ask.function in ("count", "count_units") else ask
 
 
+def could_be_free(plan: Plan) -> bool:
+    """Return whether a plan would have no noise if the public number of rows were used."""
+    counts = all(each.ask.function == "count" and _is_sized(each.ask, plan, 2) for each in plan.aggregates)
+    return counts and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
+
+
 def could_use_size(plan: Plan) -> list[Aggregate]:
     """Return the aggregates of all rows that would use the public size if their columns were required."""
     if plan.keys or plan.table.unit is not None:
         return []
     return [each for each in plan.aggregates if each.ask.function in _MOMENTS and not _is_sized(each.ask, plan, 2)]
+
+
+def unrequired_columns(plan: Plan, aggregates: Iterable[Aggregate]) -> list[str]:
+    """Return the columns of aggregates of all rows that would have to be required for them to have all rows.
+
+    It is empty if the number of rows is not public, or if there are groups.
+    """
+    if plan.keys or plan.table.unit is not None or not has_public_size(plan, alone=False):
+        return []
+    asked = [each for each in aggregates if each.ask.function in _OF_ALL_ROWS]
+    names = sorted({name for each in asked for value in each.ask.values for name in columns(value)})
+    return [name for name in names if not plan.table.columns[name].required]
+
+
+def public_rows(plan: Plan) -> bool:
+    """Return whether the rows of every aggregate are all rows of the table, whose number is public."""
+    rows = all(is_always_present(value) for each in plan.aggregates for value in each.ask.values)
+    return rows and not plan.keys and plan.table.unit is None and has_public_size(plan, alone=False)
 
 
 def _table(plan: Plan, size: int) -> Plan:

@@ -37,6 +37,13 @@ and Tⱼ are (`BoundedRange`; Durfee and Rogers, NeurIPS 2019, for α = β and c
 **On real bits.** N is a sum of integers of the engine, T, α, β and the cⱼ are public rationals, and `choose_exp` draws
 exactly with rational exponents.
 
+**Averages and quantiles** have no best reach in this sense. At a reach of R an average has Σ min(n(u), R) rows over all
+units u, and noise in proportion to R. Its error by noise is in proportion to R/Σ min(n(u), R), which never falls as R
+grows, because min(n, R)/R never rises. So reach = 1 has the least noise, whatever the data are. A cut takes no rows
+from an average: units with many rows weigh less, and the average changes only as far as they differ from the others.
+The same holds for the ranks of quantiles. A query of such aggregates alone is refused, with the advice to give a small
+reach; with a count or a sum beside them, that decides.
+
 **Then the answer.** Its law depends on the reach that was drawn, so the two parts compose as guarantees: the ε or ρ of
 the choice and of the answer add up, and δ is the answer's. Their privacy-loss laws are not composed.
 """
@@ -72,6 +79,8 @@ _PENALTIES: Final = tuple(Fraction(round(_STEEP * log(reach) * _SHARP), _SHARP) 
 _MARGIN = 7
 _HEAD_START = 3
 _MANY_GROUPS = 12
+_TOTALS = frozenset({"count", "count_distinct", "count_units", "mode", "sum", "table_count"})
+"""Aggregates that lose what a reach cuts; all others only weigh units differently."""
 _MOST_UNITS = 10**7
 
 
@@ -190,9 +199,21 @@ def noise_a_row(plan: Plan, noise: Sequence[NoiseLaw]) -> float:
 
 
 def leading_aggregate(plan: Plan) -> Aggregate | None:
-    """Return the aggregate that decides: the first count, or else the first aggregate; None without aggregates."""
+    """Return the aggregate that decides: the first count, or else the first total; None without aggregates."""
     counted = [aggregate for aggregate in plan.aggregates if aggregate.ask.function in ("count", "table_count")]
-    return next(iter([*counted, *plan.aggregates]), None)
+    totals = [aggregate for aggregate in plan.aggregates if aggregate.ask.function in _TOTALS]
+    return next(iter([*counted, *totals, *plan.aggregates]), None)
+
+
+def check_has_totals(plan: Plan) -> None:
+    """Raise InvalidError if a query has averages and quantiles alone, whose noise is least at a reach of 1."""
+    if plan.aggregates and not any(aggregate.ask.function in _TOTALS for aggregate in plan.aggregates):
+        raise InvalidError(
+            f"{plan.aggregates[0].sql} needs no private choice of the reach: its noise is least at reach = 1, and a "
+            "larger reach only lets units with more rows weigh more.",
+            argument="reach",
+            hint="Give a number from 1 to 10. With reach=1 all units weigh the same, and the noise is least.",
+        )
 
 
 def answerable(attempt: Callable[[int], object]) -> tuple[int, ...]:

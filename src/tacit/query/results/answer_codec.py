@@ -76,11 +76,11 @@ def _cell(answer: Release, cell: Cell) -> dict[str, object]:
 
 def _read_cell(record: Mapping[str, Any], plan: Plan, price: Price) -> Cell:
     lower, centers = record.get("lower", ()), record.get("centers") or [None] * len(plan.bundles)
-    fitted = any(aggregate.ask.function in FITTED for aggregate in plan.aggregates)
+    fitted = {aggregate.bundles[-1] for aggregate in plan.aggregates if aggregate.ask.function in FITTED}
     released: list[Released] = []
     for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True)):
         integers, noise = pack(record["integers"][index]), _lower_limit(law) if index in lower else law
-        if fitted and index == len(plan.bundles) - 1:
+        if index in fitted:
             released.append(Fitted(bundle, integers, noise, centers[index] or 0.0, record.get("rest", False)))
         else:
             released.append(Released(bundle, integers, noise))

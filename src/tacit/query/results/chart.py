@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from tacit.plots.answers import AnswerChart
 
 FROM_ZERO: Final = frozenset(
-    {"count", "count_distinct", "count_units", "sized_count", "sized_group_count", "sized_sum", "sum", "table_count"}
+    {
+        "count",
+        "count_distinct",
+        "count_units",
+        "sized_count",
+        "sized_group_count",
+        "sized_sum",
+        "sum",
+        "table_count",
+        "table_sum",
+    }
 )
 """The aggregates whose bars start at 0."""
 
@@ -160,12 +170,24 @@ def chart_columns(plan: Plan, columns: Sequence[AnswerColumn], more: Sequence[An
     ]
     others = [_noisy(column, from_zero=True) for column in more if column.ends is not None and _is_number(column)]
     shown = [*(column for column, _ in noisy), *others]
-    if not any(map(isfinite, (end for column in shown for end in column.high))):
+    _check_finite(shown)
+    return ChartColumns(tuple(keys), tuple(shown), _one_value(plan, [output for _, output in noisy]) and not others)
+
+
+def derived_chart_columns(keys: Sequence[AnswerColumn], columns: Sequence[AnswerColumn]) -> ChartColumns:
+    """Return the parts of an answer that an outer query computed; its exact columns name the groups."""
+    shown = [_noisy(column, from_zero=False) for column in columns if column.ends is not None and _is_number(column)]
+    _check_finite(shown)
+    return ChartColumns(tuple(keys), tuple(shown), quantiles=False)
+
+
+def _check_finite(columns: Sequence[NoisyColumn]) -> None:
+    """Raise TacitError if no value has a finite interval."""
+    if not any(map(isfinite, (end for column in columns for end in column.high))):
         raise TacitError(
             "The answer has no row with a number and a finite interval, so there is no chart.",
             hint="The answer is not lost: print it, or use .rows().",
         )
-    return ChartColumns(tuple(keys), tuple(shown), _one_value(plan, [output for _, output in noisy]) and not others)
 
 
 def _names_groups(output: Output) -> bool:

@@ -19,6 +19,7 @@ from tacit.guarantees.values import ZCDP, PureDP
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.formatting import listed
 from tacit.query.plan import Computed, Noisy, Output, Plan
+from tacit.query.pricing.output_errors import places_in
 from tacit.query.pricing.price import Price
 
 _FINDING, _CHOOSING, _CUT = "finding the groups", "choosing the limits", "the cut of"
@@ -48,8 +49,11 @@ class CostShare:
         text = f"{float(100 * self.share):.3g}% is for {what}"
         if len(self.aggregates) == 1 and self.only_in:
             return f"{text}, which only {listed(list(self.only_in[self.aggregates[0]]))} names"
-        hidden = [f"only {listed(list(clauses))} names {sql}" for sql, clauses in self.only_in.items()]
-        return ", and ".join([text, *hidden])
+        hidden = [
+            f"{sql}, which only {listed(list(clauses))} names, costs nothing extra"
+            for sql, clauses in self.only_in.items()
+        ]
+        return "; ".join([text, *hidden])
 
 
 def cost_shares(plan: Plan, price: Price) -> tuple[CostShare, ...]:
@@ -95,10 +99,10 @@ def _part_of_choice(price: Price) -> Fraction:
 
 def hidden_aggregates(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return the aggregates that the answer does not show, by their SQL, with the clauses that name them."""
-    shown = set().union(*(_places(output) for _, output in plan.outputs))
+    shown = set().union(*(places_in(output) for _, output in plan.outputs))
     clauses: dict[str, set[int]] = {
-        "HAVING": set() if plan.having is None else _places(plan.having),
-        "ORDER BY": set().union(*(_places(order.by) for order in plan.order)),
+        "HAVING": set() if plan.having is None else places_in(plan.having),
+        "ORDER BY": set().union(*(places_in(order.by) for order in plan.order)),
     }
     return {
         aggregate.sql: names
@@ -130,12 +134,6 @@ def without_hidden(plan: Plan) -> Plan | None:
         limit=None,
         offset=0,
     )
-
-
-def _places(output: Output) -> set[int]:
-    if isinstance(output, Computed):
-        return set().union(*(_places(argument) for argument in output.arguments))
-    return {output.place} if isinstance(output, Noisy) else set()
 
 
 def _moved(output: Output, places: Mapping[int, int]) -> Output:

@@ -13,8 +13,8 @@ proves it. With both, an aggregate gets 1 - β/(m·k), an exact fraction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import ceil, exp, floor, inf, isinf, isnan, log, sqrt
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from tacit.errors import bad_value
 from tacit.query.aggregates import STATISTICS
@@ -23,12 +23,14 @@ from tacit.query.aggregates.drawn_quantile import without_interval
 from tacit.query.aggregates.possible_values import clipped, possible_values
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
-from tacit.query.expressions.numbers import round_half_up
 from tacit.query.formatting import listed
 from tacit.query.key_tuples import Determined
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
-from tacit.query.pricing.noisy_filters import confidence_each
+from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
+from tacit.query.pricing.output_ranges import hull, ordered, output_range
 from tacit.safe_text import visible
+
+_PARTIAL = frozenset({"divide", "sqrt", "ln"})
 
 
 def read_confidence(value: object) -> float:
@@ -57,12 +59,30 @@ def lacks_interval(plan: Plan, output: Output) -> bool:
     return any(isinstance(part, Noisy) and without_interval(plan.aggregates[part.place].ask) for part in _parts(output))
 
 
+def has_intervals(plan: Plan) -> bool:
+    """Return whether a column of the answer has intervals."""
+    return any(map(partial(_has_interval, plan), (output for _, output in plan.outputs)))
+
+
+def _has_interval(plan: Plan, output: Output) -> bool:
+    return is_noisy(output) and not lacks_interval(plan, output) and not is_category(plan, output)
+
+
+def without_intervals(plan: Plan, meaning: Mapping[str, object]) -> dict[str, object]:
+    """Return the meaning of intervals as JSON, with the noisy columns that lack intervals; `hold` is None if all do."""
+    names = [name for name, output in plan.outputs if is_noisy(output) and not _has_interval(plan, output)]
+    if not names:
+        return dict(meaning)
+    return {**meaning, **({} if has_intervals(plan) else {"hold": None}), "without": names}
+
+
 def no_interval_note(plan: Plan) -> str | None:
     """Return a note on columns whose quantiles are drawn without intervals; None without such columns."""
     names = [name for name, output in plan.outputs if lacks_interval(plan, output)]
     if not names:
         return None
-    return visible(f"{listed(names)} {'has no interval' if len(names) == 1 else 'have no intervals'}: intervals=False.")
+    have = "has no interval" if len(names) == 1 else "have no intervals"
+    return visible(f"{listed(names)} {have}: intervals=False (--no-intervals).")
 
 
 def _aggregate_interval(plan: Plan, index: int, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
@@ -96,14 +116,8 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
             if len(known) < len(ranges):
                 return None
             if function in ("least", "greatest") and any(map(_may_be_null, arguments)):
-                return _ordered(_hull(known))
+                return ordered(hull(known))
             return output_range(f"cast to {kind}" if function == "cast" else function, known)
-
-
-def output_range(function: str, ranges: list[Interval]) -> Interval | None:
-    """Return the range of a function over ranges of its arguments, which are not NULL; None if it is not known."""
-    rule = _RULES.get(function)
-    return None if rule is None else _ordered(rule(ranges))
 
 
 def _may_be_null(output: Output) -> bool:
@@ -114,99 +128,7 @@ def _may_be_null(output: Output) -> bool:
     )
 
 
-def _ordered(ends: Interval | None) -> Interval | None:
-    """Return an interval whose ends are numbers; NaN (inf - inf) becomes an infinite end."""
-    if ends is None:
-        return None
-    low, high = ends
-    return (-inf if isnan(low) else low), (inf if isnan(high) else high)
-
-
 def _point(value: Value) -> Interval | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value), float(value)
-
-
-_RangeRule = Callable[[list[Interval]], Interval | None]
-
-
-def _rising(f: Callable[[float], float]) -> _RangeRule:
-    return lambda parts: (f(parts[0][0]), f(parts[0][1]))
-
-
-def _multiply(parts: list[Interval]) -> Interval:
-    (a, b), (c, d) = parts
-    ends = [x * y if x and y else 0.0 for x in (a, b) for y in (c, d)]
-    return min(ends), max(ends)
-
-
-def _divide(parts: list[Interval]) -> Interval | None:
-    low, high = parts[1]
-    if low < 0 < high or low == high == 0:
-        return -inf, inf
-    ends = [_quotient(x, y, -1 if low < 0 else 1) for x in parts[0] for y in (low, high)]
-    return min(ends), max(ends)
-
-
-def _quotient(x: float, y: float, sign: int) -> float:
-    """Return x/y; if y is 0, the limit for a y of this sign, because x/0 itself is NULL."""
-    if y == 0:
-        return 0.0 if x == 0 else inf if (x > 0) == (sign > 0) else -inf
-    return 0.0 if isinf(x) and isinf(y) else x / y
-
-
-def _absolute(parts: list[Interval]) -> Interval:
-    low, high = parts[0]
-    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
-
-
-def _root(parts: list[Interval]) -> Interval | None:
-    low, high = parts[0]
-    return None if high < 0 else (sqrt(max(low, 0.0)), sqrt(high))
-
-
-def _logarithm(parts: list[Interval]) -> Interval | None:
-    low, high = parts[0]
-    return None if high <= 0 else (log(low) if low > 0 else -inf, log(high))
-
-
-def _exponential(x: float) -> float:
-    return exp(x) if x < 709 else inf  # noqa: PLR2004 - exp of more overflows a double
-
-
-def _rounded(parts: list[Interval]) -> Interval:
-    digits = parts[1][0] if len(parts) > 1 else 0
-    low, high = (end if isinf(end) else round_half_up(end, digits) for end in parts[0])
-    return low, high
-
-
-def _clamped(parts: list[Interval]) -> Interval:
-    low, high = (min(max(end, parts[1][0]), parts[2][0]) for end in parts[0])
-    return low, high
-
-
-def _hull(parts: list[Interval]) -> Interval:
-    return min(low for low, _ in parts), max(high for _, high in parts)
-
-
-_PARTIAL = frozenset({"divide", "sqrt", "ln"})
-_RULES: dict[str, _RangeRule] = {
-    "add": lambda parts: (parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]),
-    "subtract": lambda parts: (parts[0][0] - parts[1][1], parts[0][1] - parts[1][0]),
-    "negate": lambda parts: (-parts[0][1], -parts[0][0]),
-    "multiply": _multiply,
-    "divide": _divide,
-    "abs": _absolute,
-    "sqrt": _root,
-    "ln": _logarithm,
-    "exp": _rising(_exponential),
-    "floor": _rising(lambda x: float(floor(x)) if abs(x) < inf else x),
-    "ceil": _rising(lambda x: float(ceil(x)) if abs(x) < inf else x),
-    "round": _rounded,
-    "clamp": _clamped,
-    "cast to real": _rising(lambda x: x),
-    "cast to integer": lambda parts: _rounded(parts[:1]),
-    "least": lambda parts: (min(low for low, _ in parts), min(high for _, high in parts)),
-    "greatest": lambda parts: (max(low for low, _ in parts), max(high for _, high in parts)),
-}

@@ -15,6 +15,7 @@ from tacit.query.expressions import columns
 from tacit.query.formatting import listed, plain
 from tacit.query.plan import Noisy, Plan
 from tacit.query.pricing.noisy_filters import is_noisy
+from tacit.query.results.group_note import keys_note
 from tacit.safe_text import visible
 
 NOT_FOUND = "No bounds of"
@@ -26,29 +27,12 @@ def not_counted(plan: Plan) -> list[str]:
     return [note for note in (keys_note(plan), limits_note(plan)) if note is not None]
 
 
-def keys_note(plan: Plan) -> str | None:
-    """Return which rows are in no group because their keys are not listed; None if all rows have a group."""
-    if plan.adds_up:  # every row is in one of the cells; `size_note` says in which
-        return None
-    keys = [key for key in plan.keys if key.values is not None]
-    others = [key.name for key in keys if key.expression.kind != "boolean" or not {True, False} <= set(key.listed)]
-    nulls = [key.name for key in keys if None not in key.listed]
-    parts = [
-        *([f"rows with another {' or '.join(others)}"] if others else []),
-        *([f"rows where {' or '.join(nulls)} is NULL"] if nulls else []),
-    ]
-    if not parts:
-        return None
-    text = ", and ".join(parts)
-    return visible(f"{text[0].upper()}{text[1:]}{',' if len(parts) > 1 else ''} are not counted.")
-
-
 def limits_note(plan: Plan) -> str | None:
     """Return what limits and bounds leave out of an answer; None if each row is a unit, or if nothing is limited."""
-    unit = plan.table.unit
-    if unit is None:
-        return None
-    limits, clipped = _limits(plan), _clipped(plan)
+    unit = plan.unit
+    if unit is None or any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
+        return None  # bounds are found from all values of a unit, which weigh 1 together
+    limits, clipped = [] if plan.table.unit is None else _limits(plan), _clipped(plan)
     each = [f"each {unit} counts {listed(limits)}"] if limits else []
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
     if not nouns:
@@ -56,6 +40,16 @@ def limits_note(plan: Plan) -> str | None:
     text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
     left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them"
     return visible(f"{text[0].upper()}{text[1:]}; {left_out}.")
+
+
+def unit_rows_note(plan: Plan) -> str | None:
+    """Return how many rows a unit has in a subquery that groups by the unit; None if there is no such subquery."""
+    if plan.units is None:
+        return None
+    unit = plan.private_unit
+    if plan.units.is_one_row:
+        return visible(f"The subquery has one row for each {unit}, so no limits are needed.")
+    return visible(f"The subquery may have several rows for each {unit}; limits apply to these rows.")
 
 
 def choice_notes(context: Mapping[str, object]) -> list[str]:
@@ -96,11 +90,13 @@ def cut_notes(plan: Plan) -> list[str]:
         return []
     measured = (
         f"Columns that end in not_counted estimate what rows {reach + 1:,} to {cap:,} of each {unit} would add. Those "
-        f"that end in up_to_{cap} are the answer with them. This takes {plain(float(cut_share(plan)))} of the cost."
+        f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the "
+        "cost."
     )
+    noise = f"Each has separate noise, so a value that ends in up_to_{cap} can be below the answer without them."
     others = uncorrected(plan)
     more = [f"The cut of {listed(others)} cannot be measured: only a count or a sum of rows can be corrected."]
-    return [visible(line) for line in [measured, *(more if others else [])]]
+    return [visible(line) for line in [f"{measured} {noise}", *(more if others else [])]]
 
 
 def uncorrected(plan: Plan) -> list[str]:

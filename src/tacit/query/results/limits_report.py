@@ -118,6 +118,12 @@ class LimitsReport:
         missed = cut[0] / self.groups
         return (reach, *above, *(round(x) for x in cut), noise, missed, noise + missed)
 
+    @property
+    def _is_lower_bound(self) -> bool:
+        """True if units may have more rows than the cap, so that a reach may cut more than `cut`."""
+        rows = self._rows
+        return not rows.is_last(rows.cap)
+
     @cached_property
     def groups_table(self) -> Table | None:
         """For each number of groups: the units that are in more, with an interval; None without listed groups."""
@@ -192,6 +198,7 @@ class LimitsReport:
             "policy": self.subject.policy_line(self.reach),
             "caution": self.caution,
             "confidence": self.confidence,
+            "cut_is_at_least": self._is_lower_bound,
             "table": self.table.dicts(),
             "groups": None if self.groups_table is None else self.groups_table.dicts(),
             "receipt": self.receipt,
@@ -216,6 +223,7 @@ class LimitsReport:
         return (
             f"Each interval holds with {percent(self.confidence)} confidence. The last three columns are "
             f"{self.subject.errors}{of_group}: the mean size of the noise, the mean cut, and their sum."
+            + (" A cut is at least this large: rows beyond the cap are not in it." if self._is_lower_bound else "")
         )
 
     def _printed(self) -> Table:
@@ -225,11 +233,16 @@ class LimitsReport:
             tuple(f"{row['reach']:,}" for row in rows),
             tuple(_with_interval(row, "units_above") for row in rows),
             tuple(_with_interval(row, "rows_cut") for row in rows),
-            *(tuple(_some(row[name]) for row in rows) for name in ("noise", "cut", "error")),
+            tuple(_some(row["noise"]) for row in rows),
+            *(tuple(self._at_least(row[name]) for row in rows) for name in ("cut", "error")),
         )
         cut = f"{noun}s cut, up to {SHOWN_EDGES[self._rows.cap]:,} a unit"
         names = ("reach", f"units {self._more}", cut, "mean noise", "mean cut", "both")
         return Table(names, ("text",) * 6, columns)
+
+    def _at_least(self, value: Value) -> str:
+        """Return a number as a lower bound if units may have rows that were not counted."""
+        return f"at least {_some(value)}" if self._is_lower_bound and value is not None else _some(value)
 
     @staticmethod
     def _printed_groups(table: Table) -> Table:

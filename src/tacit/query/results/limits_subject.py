@@ -18,13 +18,15 @@ _COUNTS = ("count", "table_count", "count_units")
 class LimitsSubject:
     """The words of a report: a reach limits the `noun`s of a unit, and `remark` says what the errors are of.
 
-    `table` is the table's name in the policy, and `declared` the reach that the policy has.
+    `table` is the table's name in the policy, and `declared` the reach that the policy has. If the rows are those of a
+    `subquery`, a reach is about them alone, so it is not one for the policy.
     """
 
     noun: Literal["row", "group"] = "row"
     remark: str | None = None
     table: str = "…"
     declared: int | None = None
+    subquery: bool = False
 
     @property
     def errors(self) -> str:
@@ -34,6 +36,8 @@ class LimitsSubject:
     def policy_line(self, reach: int) -> str:
         """Return which line of the policy makes a reach that of every query."""
         place, query = f"under [tables.{quoted(self.table)}] of the policy", f"reach={reach} (--reach {reach})"
+        if self.subquery:
+            return f"It limits the rows of the subquery, so give it to this query: {query}."
         if self.declared == reach:
             return "The policy has this reach already."
         old = "write" if self.declared is None else f"change reach = {self.declared} to"
@@ -51,7 +55,8 @@ def limits_subject(plan: Plan, declared: int | None) -> LimitsSubject:
     """
     noun: Literal["row", "group"] = "group" if limited_by(plan) == "groups" else "row"
     remark = _remark(plan)
-    return LimitsSubject(noun=noun, remark=remark, table=plan.table.name, declared=declared)
+    subquery = plan.units is not None
+    return LimitsSubject(noun=noun, remark=remark, table=plan.table.name, declared=declared, subquery=subquery)
 
 
 def _remark(plan: Plan) -> str | None:
@@ -74,7 +79,4 @@ def _meaning(leader: Aggregate, text: str) -> str | None:
         return f"The noise of {text} is in rows of the largest absolute value that the bounds allow."
     if function == "count_distinct":
         return f"{text} counts different values. A unit has at most one for each row, so it may lose fewer than rows."
-    return (
-        f"{text} is computed from weighted rows: noise and cut are in rows, not in its own unit of measurement. A cut "
-        "moves it only as far as the units that lose rows differ from the others."
-    )
+    return f"{text} is drawn by the numbers of rows: noise and cut are in rows."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tacit.errors import ColumnNotFoundError, InvalidError
 from tacit.query.aggregates.margins import Fit, Fitted, margin_interval
 from tacit.query.expressions import Value
+from tacit.query.formatting import percent
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
 from tacit.query.results.cut_columns import ReleasedCell
@@ -51,6 +52,7 @@ def margin_table(
         tuple(unique_names([*(plan.keys[index].name for index in over), "count", "count_low", "count_high"])),
         (*(plan.keys[index].expression.kind for index in over), "integer", "real", "real"),
         tuple(columns),
+        (f"count_low and count_high are the ends of the {percent(confidence)} interval of count.",),
     )
 
 

@@ -10,23 +10,26 @@ from typing import Literal, TypeAlias
 from tacit.errors import TooMuchNoiseError, bad_value
 from tacit.guarantees.exact import Exact, fraction_between, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.query.aggregates import STATISTICS, notes
-from tacit.query.aggregates.categories import category_error, is_category
+from tacit.query.aggregates.categories import error_number, is_category
 from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
 from tacit.query.aggregates.measure_sharing import at_once
+from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
-from tacit.query.formatting import amounts, listed, percent, plain, spell
+from tacit.query.formatting import amounts, listed, plain, spell
 from tacit.query.key_tuples import KeyTuples
-from tacit.query.plan import Key, Noisy, Output, Plan
+from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
-from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_each, confidence_in_group, is_noisy
+from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_in_group, is_noisy
+from tacit.query.pricing.output_errors import expected_error
 from tacit.query.pricing.price import Cost, Price, price
 from tacit.query.results.cost_shares import CostShare, cost_shares, hidden_aggregates, share_lines, without_hidden
-from tacit.query.results.intervals import lacks_interval, read_confidence
-from tacit.query.results.limits_note import cut_notes
-from tacit.query.results.output_errors import aggregates_in, output_error
-from tacit.query.results.public_note import is_public, public_notes
+from tacit.query.results.error_text import error_texts, extent
+from tacit.query.results.group_note import keys_note
+from tacit.query.results.intervals import read_confidence
+from tacit.query.results.limits_note import cut_notes, unit_rows_note
+from tacit.query.results.plan_notes import missing_notes, rank_notes, zone_notes
+from tacit.query.results.public_note import public_notes
 from tacit.query.results.size_note import size_notes
 from tacit.query.sql.row_work import MOST_STEPS, RowWork, row_work
 from tacit.safe_text import as_html, visible
@@ -35,8 +38,7 @@ NO_LIMITS = Limits()
 TENTH = Fraction(1, 10)
 """The part of a query's cost that chooses limits or measures what a reach cuts, unless it sets another share."""
 
-QueryForm: TypeAlias = Literal["rows", "table", "crosstab"]
-_MANY_UNITS = 10**9
+QueryForm: TypeAlias = Literal["rows", "table", "crosstab", "margins"]
 _MOST_OUTPUTS = 6
 _NEAR = 10
 _LISTED_CHOICE = "Errors and intervals are therefore for all groups at once."
@@ -52,8 +54,9 @@ class Question:
 
     `share` is the part of the cost that chooses limits, if some are to be chosen. `measure_cut` is the number of rows a
     unit up to which the rows that the reach cuts are measured, with the same share. With the form "table" the query is
-    one count, released as a table that adds up; with "crosstab" also its margins are measured. Without `intervals` a
-    quantile that is drawn has no interval, and a smaller error.
+    one count, released as a table that adds up; with "crosstab" also its margins are measured. With "margins" the query
+    has counts and sums, and the margins of each are measured. Without `intervals` a quantile that is drawn has no
+    interval, and a smaller error.
     """
 
     query: str
@@ -106,7 +109,7 @@ class Quote:
         and ratios depend on the number of units in a group, which is private: give a number with `assume`. Without it
         the error of an average is the width of the bounds, and a ratio has no bound.
         """
-        errors = {name: self._error(output, self.assume) for name, output in self.plan.outputs}
+        errors = {name: self.error_of(output, self.assume) for name, output in self.plan.outputs}
         return {name: error for name, error in errors.items() if error is not None}
 
     @property
@@ -114,6 +117,21 @@ class Quote:
         """The outputs whose error is not known before, such as ratios; the answer has their intervals."""
         noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_category(self.plan, output)]
         return tuple(name for name in noisy if name not in self.error)
+
+    @property
+    def category_errors(self) -> dict[str, dict[str, float]]:
+        """The error of each category or truth value, under the name of what it counts."""
+        return {
+            name: error_number(self.plan, self.price.noise, output.place, self.confidence_in_group)
+            for name, output in self.plan.outputs
+            if isinstance(output, Noisy) and is_category(self.plan, output)
+        }
+
+    @property
+    def shortfall(self) -> dict[str, int]:
+        """By how many rows each mode may be short of the most frequent value, rounded up."""
+        name = Mode.error_name
+        return {column: int(each[name]) for column, each in self.category_errors.items() if name in each}
 
     @property
     def why(self) -> str:
@@ -128,37 +146,21 @@ class Quote:
     def _work_lines(self) -> list[str]:
         """Return the limits on the work of one row, if a query comes near them or joins tables."""
         near = self.work.steps * _NEAR > MOST_STEPS
-        private = any(join.private for join in self.plan.joins)
+        joins = self.plan.all_joins
+        private = any(join.private for join in joins)
         caveat = ["Joined private tables are not in these numbers: they multiply a unit's rows."] if private else []
-        return [str(self.work), *caveat] if self.plan.joins or near else []
+        return [str(self.work), *caveat] if joins or near else []
 
-    def _error(self, output: Output, assume: int | None) -> float | None:
-        """Return the error of an output; None if it has no noise, or no bound (see `output_errors`)."""
+    def error_of(self, output: Output, assume: int | None) -> float | None:
+        """Return the error of an output if a group has so many units; None without noise or without a bound."""
         if not is_noisy(output) or is_category(self.plan, output):
             return None
-        needed = aggregates_in(output)
-        each = confidence_each(self.confidence_in_group, sum(map(self._has_noise, needed)))
-        return output_error(
-            self.plan, output, {index: self._aggregate_error(index, each, assume) for index in needed}, assume
-        )
+        return expected_error(self.plan, self.price.noise, output, self.confidence_in_group, assume)
 
     @property
     def confidence_in_group(self) -> ConfidenceLevel:
         """The confidence of the error in one group; higher if noisy values choose among listed groups."""
         return confidence_in_group(self.plan, self.confidence)
-
-    def _aggregate_error(self, index: int, confidence: ConfidenceLevel, assume: int | None) -> float:
-        aggregate = self.plan.aggregates[index]
-        bundles = [self.plan.bundles[i] for i in aggregate.bundles]
-        noise = [self.price.noise[i] for i in aggregate.bundles]
-        return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, confidence, assume)
-
-    def _has_noise(self, index: int) -> bool:
-        return bool(self.plan.aggregates[index].bundles)
-
-    def _is_exact(self, name: str) -> bool:
-        """Return whether an output is computed from public numbers alone."""
-        return not any(map(self._has_noise, aggregates_in(dict(self.plan.outputs)[name])))
 
     @property
     def uncut_error(self) -> dict[str, float]:
@@ -213,7 +215,8 @@ class Quote:
         """Return which aggregates take which part of the cost, and what the hidden ones cost in errors."""
         without, errors = self.error_without_hidden, self.error
         dearer = [name for name, error in without.items() if name in errors and error < errors[name]]
-        texts = [f"{name} would be off by at most {plain(without[name])}" for name in dearer]
+        where = extent(self.plan, self.confidence)
+        texts = [f"{name} would be off by at most {plain(without[name])}{where}" for name in dearer]
         hidden = listed(list(hidden_aggregates(self.plan)))
         return [*share_lines(self.shares), *([f"Without {hidden}, {listed(texts)}."] if texts else [])]
 
@@ -224,19 +227,10 @@ class Quote:
         for name, error in self.uncut_error.items():
             other = f"off by at most {plain(at_once[name])}" if name in at_once else "too much noise"
             lines.append(
-                f"{name}_up_to_{cap}: off by at most {plain(error)}{self._extent(percent(self.confidence))}; "
+                f"{name}_up_to_{cap}: off by at most {plain(error)}{extent(self.plan, self.confidence)}; "
                 f"asked with reach={cap} at once: {other}"
             )
         return lines
-
-    def _extent(self, share: str) -> str:
-        """Return where an error holds: in one group, or in all possible groups together."""
-        clauses, groups = choosing_clauses(self.plan), self.plan.cells
-        if not clauses or groups == 1:
-            return f" with {share} confidence"
-        if groups is None:
-            return f" in one group with {share} confidence"
-        return f" in all {groups:,} groups at once, with {share} confidence"
 
     def _choice(self) -> list[str]:
         """Return the meaning of errors and intervals if noisy values choose the groups."""
@@ -246,78 +240,46 @@ class Quote:
         chooses = f"{listed(clauses)} {'chooses' if len(clauses) == 1 else 'choose'} groups by noisy values"
         return [f"{chooses}. {_FOUND_CHOICE if self.plan.cells is None else _LISTED_CHOICE}"]
 
-    def _condition(self, name: str) -> str:
-        """Return what an error assumes: the size of a group, if that matters."""
-        output = dict(self.plan.outputs)[name]
-        if self._error(output, None) == self._error(output, _MANY_UNITS):
-            return ""
-        if self.assume is not None:
-            return f" if a group has {_some(self.assume, 'unit')}"
-        return " (the worst case; give the units of a group, assume=… or --assume, for the error in such a group)"
-
     def _errors(self) -> list[tuple[str, str]]:
         """Return each noisy output with a text on its error."""
-        share = percent(self.confidence)
-        texts = {
-            name: "exact"
-            if self._is_exact(name)
-            else f"off by at most {plain(error)}{self._extent(share)}{self._condition(name)}"
-            for name, error in self.error.items()
-        }
-        texts |= {name: f"the error is not known before{self._remedy(name)}" for name in self.unknown}
-        texts |= {name: "exact and public" for name, output in self.plan.outputs if is_public(output)}
-        texts |= {
-            name: self._category_text(output) for name, output in self.plan.outputs if is_category(self.plan, output)
-        }
-        return [(name, texts[name]) for name, _ in self.plan.outputs if name in texts]
-
-    def _remedy(self, name: str) -> str:
-        """Return how to learn an error that is not known before."""
-        output = dict(self.plan.outputs)[name]
-        known = self.assume is None and self._error(output, _MANY_UNITS) is not None
-        remedy = " (give the units of a group, assume=… or --assume, for the error in such a group)" if known else ""
-        return remedy if lacks_interval(self.plan, output) else f"{remedy}; the answer will have an interval"
-
-    def _category_text(self, output: Output) -> str:
-        """Return the error of a category or a truth value in words."""
-        if not isinstance(output, Noisy):
-            return "computed from a category, without an interval"
-        extent = self._extent(percent(self.confidence))
-        return category_error(self.plan, self.price.noise, output.place, self.confidence_in_group, extent)
+        return error_texts(self)
 
     def _groups(self) -> list[str]:
         """Return which groups there are, and which rows are in no group."""
         keys = [key for key in self.plan.keys if key.values is not None]
         open_keys = [key.name for key in self.plan.keys if key.values is None]
+        left_out = [note for note in (keys_note(self.plan),) if note is not None]
         names = listed([_of_factor(factor, self.plan) for factor in self.plan.factors])
-        left_out = "" if self.plan.adds_up else f" Rows with another value are left out{_nulls(keys)}."
-        lines = [f"Groups: {names}.{left_out}"] if keys else []
+        lines = [" ".join([f"Groups: {names}.", *left_out])] if keys else []
         if open_keys:
             lines.append(
                 f"Groups of {listed(open_keys)} are found in the data, privately; groups of few units do not show."
             )
-        return lines
+        return [*lines, *missing_notes(self.plan), *zone_notes(self.plan)]
 
     def _limits(self) -> list[str]:
         """Return the contribution bounds of one unit, if there are any."""
         table, unit = self.plan.table, self.plan.table.unit
+        subquery = unit_rows_note(self.plan)
+        first = [] if subquery is None else [subquery]
         if unit is not None and any(aggregate.ask.function == "bounds" for aggregate in self.plan.aggregates):
-            return [f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
+            return [*first, f"All values of a unit (column {unit!r}) weigh 1 together, whatever their number."]
         counted = {measure.per for bundle in self.plan.bundles for measure in bundle.measures}
         limits = []
         if self.plan.cells != 1 and table.max_groups is not None:
             limits.append(f"in at most {_some(self.plan.groups, 'group')}")
         extents = [(table.max_rows, "a group"), (table.reach, "in the whole answer")]
-        for limit, extent in extents if unit is not None else ():
+        for limit, where in extents if unit is not None else ():
             if limit is not None and "row" in counted:
-                limits.append(f"as at most {_some(limit, 'row')} {extent} (more are scaled down to that)")
+                limits.append(f"as at most {_some(limit, 'row')} {where} (more are scaled down to that)")
             if limit is not None and "value" in counted:
-                limits.append(f"with at most {_some(limit, 'different value')} {extent}")
+                limits.append(f"with at most {_some(limit, 'different value')} {where}")
         if table.reach is not None and counted == {"unit"} and self.plan.cells not in (None, 1):
             limits.append(
                 f"as at most {_some(table.reach, 'unit')} in all groups together (more are scaled down to that)"
             )
-        return [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        each = [f"Each unit (column {unit!r}) counts {listed(limits)}."] if unit is not None and limits else []
+        return [*first, *each]
 
     def _sizes(self) -> list[str]:
         """Return which public number of rows or units is used, and why it is public."""
@@ -326,24 +288,21 @@ class Quote:
     def _explanations(self) -> list[str]:
         """Return the lines below the errors."""
         limits = [*self._cuts(), *self._choice(), *self._limits()]
-        return [
-            *public_notes(self.plan),
-            *self._sizes(),
-            *self._shares(),
-            *limits,
-            *self._groups(),
-            *self._work_lines(),
-        ]
+        facts = [*public_notes(self.plan), *rank_notes(self.plan, self.price.noise), *self._sizes(), *self._shares()]
+        return [*facts, *limits, *self._groups(), *self._work_lines()]
 
     def _price_line(self) -> str:
         """Return the cost of the query and the kind of noise."""
         return f"costs {spell(self.cost)}. {self.why}"
 
+    def _query(self) -> str:
+        """Return the query as text."""
+        return self.plan.sql
+
     def __str__(self) -> str:
         """Return the query, its cost, the error of each output, and which rows are left out."""
-        lines = [self.plan.sql, self._price_line()]
+        lines = [self._query(), self._price_line()]
         lines += [f"{name}: {error}" for name, error in self._errors()]
-        lines += [f"{note[0].upper()}{note[1:]}." for note in notes(self.plan, self.price.noise).values()]
         lines += self._explanations()
         return "\n".join(map(visible, lines))
 
@@ -359,7 +318,7 @@ class Quote:
         """Return the cost and the errors as HTML, for notebooks."""
         rows = "".join(f"<tr><td>{as_html(name)}</td><td>{as_html(error)}</td></tr>" for name, error in self._errors())
         notes = "".join(f"<p>{as_html(line)}</p>" for line in self._explanations())
-        head = f"<pre>{as_html(self.plan.sql)}</pre><p>{as_html(self._price_line())}</p>"
+        head = f"<pre>{as_html(self._query())}</pre><p>{as_html(self._price_line())}</p>"
         return f"{head}<table><tbody>{rows}</tbody></table>{notes}"
 
 
@@ -382,8 +341,3 @@ def _of_factor(factor: KeyTuples, plan: Plan) -> str:
 
 def _some(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _nulls(keys: list[Key]) -> str:
-    without = [key.name for key in keys if None not in key.listed]
-    return f", and so are rows where {' or '.join(without)} is NULL" if without else ""

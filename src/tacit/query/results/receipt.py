@@ -25,7 +25,9 @@ from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.rank_scores import widths
-from tacit.query.results.limits_note import not_counted, warnings
+from tacit.query.results.intervals import without_intervals
+from tacit.query.results.limits_note import not_counted, unit_rows_note, warnings
+from tacit.query.results.plan_notes import missing_notes, zones
 from tacit.query.results.size_note import size_notes
 from tacit.query.results.table import format_value
 
@@ -45,7 +47,8 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         "schema": SCHEMA,
         "question": plan.sql,
         "table": plan.table.name,
-        **({"joins": [_join(join) for join in plan.joins]} if plan.joins else {}),
+        **({"joins": [_join(join) for join in plan.all_joins]} if plan.all_joins else {}),
+        **({} if plan.units is None else {"subquery": unit_rows_note(plan)}),
         "privacy": _privacy(plan, price),
         "mechanisms": [_mechanism(plan, price, index) for index in range(len(plan.bundles))],
         "accuracy": _accuracy(plan, price),
@@ -53,6 +56,8 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
         **({"warnings": texts} if (texts := warnings(context)) else {}),
         **({"not_counted": " ".join(texts)} if (texts := not_counted(plan)) else {}),
         **({} if plan.cap is None else {"cut": _cut(plan, price)}),
+        **({"missing_values": " ".join(texts)} if (texts := missing_notes(plan)) else {}),
+        **({"timezones": names} if (names := zones(plan)) else {}),
         **({"notes": remarks} if (remarks := notes(plan, price.noise)) else {}),
         **{name: value for name, value in context.items() if name != "settled"},
     }
@@ -61,7 +66,7 @@ def receipt(plan: Plan, price: Price, context: Mapping[str, object]) -> dict[str
 def _public_size(plan: Plan) -> dict[str, object]:
     """Return the public number that the answer uses, and which aggregates are exact because of it."""
     return {
-        "of": "rows" if plan.table.unit is None else "units",
+        "of": "rows" if plan.unit is None else "units",
         "number": plan.size,
         "exact": [each.sql for each in plan.aggregates if each.ask.size is not None and not each.bundles],
         "counts_add_up": plan.adds_up,
@@ -74,7 +79,7 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
     return {
         "promise": amounts(price.guarantee),
         "neighbours": table.neighbours,
-        "unit": "row" if table.unit is None else f"all rows with one value of {table.unit}",
+        "unit": "row" if (unit := plan.private_unit) is None else f"all rows with one value of {unit}",
         "max_groups": table.max_groups,
         "max_rows": table.max_rows,
         "reach": table.reach,
@@ -241,4 +246,4 @@ def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
         error = statistic.error(aggregate.ask, bundles, noise, each, None)
         known = error if isfinite(error) else None
         errors[aggregate.sql] = {statistic.error_name: known} if isinstance(statistic, Category) else known
-    return {"confidence": 0.95, "error": errors, "intervals": meaning(plan)}
+    return {"confidence": 0.95, "error": errors, "intervals": without_intervals(plan, meaning(plan))}

@@ -25,28 +25,26 @@ from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
 from tacit.query.histograms import Histograms, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Ask, Bundle, Order, Output, Plan
+from tacit.query.plan import Aggregate, Ask, Bundle, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
 from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
+from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
-from tacit.query.results.intervals import interval, no_interval_note, read_confidence
+from tacit.query.results.group_note import cell_notes
+from tacit.query.results.intervals import has_intervals, interval, no_interval_note, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
+from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, widened_notes, zone_notes
 from tacit.query.results.receipt import receipt
 from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text
 from tacit.query.results.resolution import MeasureIntegers, noise_inputs
-from tacit.query.results.size_note import cell_notes
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
     from tacit.plots.answers import AnswerChart
 
 _MOST_NAMES = 8
@@ -64,8 +62,8 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Release:
-    """A private answer: a table, its intervals, its cost and its receipt.
+class Release(AnswerTable):
+    """A private answer: a table, its intervals, its cost and its receipt. `AnswerTable` has the forms of the table.
 
     Everything in it is computed from noisy integers and public parameters.
     """
@@ -90,37 +88,8 @@ class Release:
     def _value(self, output: Output, cell: Cell) -> Value:
         return evaluate_output(output, cell.estimates, cell.keys)
 
-    def rows(self) -> list[tuple[Value, ...]]:
-        """Return the rows of the answer as tuples, in the order of the columns."""
-        return self.table.rows()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the answer as a polars frame."""
-        return self.table.to_polars()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the answer as a pandas frame."""
-        return self.table.to_pandas()
-
-    def to_arrow(self) -> pa.Table:
-        """Return the answer as an Arrow table."""
-        return self.table.to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the answer to any library that reads Arrow streams."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    def intervals(self, confidence: float | None = None) -> Table:
-        """Return the answer with the low and high end of every noisy value, each with this confidence.
-
-        They are for the statistic of the bounded data: values are clipped, and units contribute within the bounds of
-        the policy. Each interval holds separately; that all hold together is less likely. If HAVING or LIMIT chose
-        groups by noisy values, the intervals of a column hold together for all groups that could have been returned;
-        see `interval_note`. Intervals have possible values only: that of a count starts at 0 or above. Values are not
-        clipped, so they stay unbiased, and a value may be outside its interval. Without an argument the confidence is
-        that of the query.
-        """
-        return as_table(self.columns(confidence))
+    def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:
+        return tuple(widened_notes(self.plan, confidence))
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
@@ -145,6 +114,8 @@ class Release:
         clauses = choosing_clauses(self.plan)
         if clauses and not self.cells:
             return f"No group passed {listed(clauses)}."
+        if clauses and not has_intervals(self.plan):
+            return f"{listed(clauses)} chose these groups by noisy values."
         return interval_note(self.plan, self.found_groups, self.confidence)
 
     @property
@@ -153,7 +124,9 @@ class Release:
         each = confidence_in_group(self.plan, self.confidence, self.found_groups)
         drawn = category_notes(self.plan, self.price.noise, self.confidence, each)
         first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
-        return [*first, *drawn, *choice_notes(self.context), *not_counted(self.plan), *cell_notes(self.plan)]
+        facts = [*rank_notes(self.plan, self.price.noise), *exact_notes(self.plan), *choice_notes(self.context)]
+        rows = [*not_counted(self.plan), *cell_notes(self.plan), *missing_notes(self.plan), *zone_notes(self.plan)]
+        return [*first, *drawn, *facts, *rows]
 
     @property
     def warnings(self) -> list[str]:
@@ -253,28 +226,39 @@ def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: M
 
 
 def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
-    """Return the cells of a consistent table, from the noisy integers of its margins."""
-    (aggregate,) = plan.aggregates
-    fit = Fit.of(aggregate.ask, plan.bundles, price.noise)
-    table = fit.table(noisy)
+    """Return the cells of consistent tables, one for each aggregate, from the noisy integers of their margins."""
+    columns = [_fitted_cells(plan, price, aggregate, noisy) for aggregate in plan.aggregates]
+    last = {aggregate.bundles[-1]: column for aggregate, column in zip(plan.aggregates, columns, strict=True)}
+    groups = [*plan.listed_groups(), *([(None,) * len(plan.keys)] if plan.rest else [])]
+    cells: list[Cell] = []
+    for index, keys in enumerate(groups):
+        released = [
+            last[place][index] if place in last else Released(bundle, (), law)
+            for place, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
+        ]
+        cells.append(Cell(keys, tuple(released), estimates(plan, released)))
+    return cells
+
+
+def _fitted_cells(plan: Plan, price: Price, aggregate: Aggregate, noisy: Sequence[Sequence[int]]) -> list[Fitted]:
+    """Return the cells of one fitted table in order, and the rest last if there is one."""
+    noise = [price.noise[index] for index in aggregate.bundles]
+    fit = Fit.of(aggregate.ask, [plan.bundles[index] for index in aggregate.bundles], noise)
+    table = fit.table([noisy[index] for index in aggregate.bundles])
     whole = _whole(plan, aggregate.ask, table)
-    others = [Released(*part) for part in zip(plan.bundles[:-1], [()] * len(plan.bundles), price.noise, strict=False)]
-
-    def cell(keys: tuple[Value, ...], count: int, center: float, *, rest: bool = False) -> Cell:
-        last = Fitted(plan.bundles[-1], (count,), price.noise[-1], center, rest)
-        return Cell(keys, (*others, last), (count,))
-
-    cells = [
-        cell(*each) for each in zip(plan.listed_groups(), whole.ravel().tolist(), table.ravel().tolist(), strict=True)
-    ]
+    bundle, law = plan.bundles[aggregate.bundles[-1]], noise[-1]
+    pairs = zip(whole.ravel().tolist(), table.ravel().tolist(), strict=True)
+    cells = [Fitted(bundle, (count,), law, center) for count, center in pairs]
     if plan.rest and plan.size is not None:
-        more = (plan.size - int(whole.sum()), plan.size - float(table.sum()))
-        cells.append(cell((None,) * len(plan.keys), *more, rest=True))
+        rest = plan.size - int(whole.sum()), plan.size - float(table.sum())
+        cells.append(Fitted(bundle, (rest[0],), law, rest[1], rest=True))
     return cells
 
 
 def _whole(plan: Plan, ask: Ask, table: Floats) -> Ints:
     """Return a fitted table in whole numbers; with the rest, if there is one, they add up to the public size."""
+    if ask.function == "table_sum":
+        return np.rint(table).astype(np.int64)
     if plan.size is None:
         return whole_table(table)
     if ask.function == "sized_group_count":

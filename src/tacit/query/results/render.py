@@ -11,12 +11,11 @@ from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import decimals, percent, plain, rounded
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.results.table import Table, format_value
-from tacit.safe_text import aligned
+from tacit.safe_text import aligned, html_lines, html_table
 from tacit.safe_text import as_html as escaped
 
 _MOST_ROWS = 50
 _MOST_KEYS = 6
-_CATALOG_HEAD = "".join(f"<th>{name}</th>" for name in ("table", "column", "kind", "public"))
 
 NO_KEYS = "all"
 _AMBIGUOUS = frozenset(',"\\')  # a backslash could be read as an escape of `safe_text.visible`
@@ -104,11 +103,8 @@ def as_html(
 ) -> str:
     """Return the first rows as HTML, for notebooks, with warnings above and notes below."""
     headings, rows = text_rows(_first(columns), confidence)
-    head = "".join(f"<th>{escaped(name)}</th>" for name in headings)
-    body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    more = "".join(f"<p>{escaped(line)}</p>" for line in [*_more(columns), *notes])
     above = "".join(f"<p><strong>{WARNING}{escaped(warning)}</strong></p>" for warning in warnings)
-    return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return above + html_table(headings, rows) + html_lines([*_more(columns), *notes])
 
 
 def _first(columns: Sequence[AnswerColumn]) -> list[AnswerColumn]:
@@ -148,12 +144,12 @@ def _key_label(value: Value) -> str:
 
 def catalog_html(tables: Mapping[str, TablePolicy]) -> str:
     """Return all columns that a query may name, with what is public about each, as HTML."""
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in (name, column, policy.kind, public)) + "</tr>"
+    rows = [
+        (name, column, policy.kind, public)
         for name, table in tables.items()
         for column, policy, public in _columns(table)
-    )
-    return f"<table><thead><tr>{_CATALOG_HEAD}</tr></thead><tbody>{rows}</tbody></table>"
+    ]
+    return html_table(("table", "column", "kind", "public"), rows)
 
 
 def _columns(table: TablePolicy) -> Iterator[tuple[str, ColumnPolicy, str]]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tacit.query.expressions import columns
 from tacit.query.formatting import listed
-from tacit.query.key_tuples import KeyTuples
-from tacit.query.plan import Key, Plan
-from tacit.query.pricing.public_size import could_use_size, has_public_size
-from tacit.query.results.table import format_value
-from tacit.query.sql.key_values import possible_values
+from tacit.query.plan import Plan
+from tacit.query.pricing.public_size import could_use_size, has_public_size, unrequired_columns
+from tacit.query.results.group_note import cell_notes
 from tacit.safe_text import visible
 
 _ROWS = "since each row is a unit and neighbours have the same number of rows"
@@ -32,36 +29,8 @@ def size_notes(plan: Plan) -> list[str]:
         uses.append("the counts add up to n")
     elif others:
         uses.append(f"{listed(others)} {'uses' if len(others) == 1 else 'use'} n")
-    public = f"n = {plan.size:,} is public here, {_ROWS if plan.table.unit is None else _UNITS}"
+    public = f"n = {plan.size:,} is public here, {_ROWS if plan.unit is None else _UNITS}"
     return [visible(f"{public}: {listed(uses)}."), *cell_notes(plan)]
-
-
-def cell_notes(plan: Plan) -> list[str]:
-    """Return where the rows count whose keys are not listed, if the counts add up to the public number."""
-    if not plan.adds_up:
-        return []
-    defaults = [_default(key) for key in plan.keys if key.default is not None and _can_differ(key)]
-    notes = [f"A row with another value {listed(defaults)}."] if defaults else []
-    notes += [_default_tuple(each, plan) for each in plan.tuples if each.default is not None]
-    if plan.rest:
-        notes.append("The last row, whose keys are NULL, counts the rows in no other row.")
-    return [visible(note) for note in notes]
-
-
-def _can_differ(key: Key) -> bool:
-    """Return whether rows can have a value of a key that is not listed."""
-    possible = possible_values(key.expression)
-    return possible is None or not possible <= set(key.listed)
-
-
-def _default(key: Key) -> str:
-    return f"of {key.name} counts under {format_value(key.listed[key.default or 0])}"
-
-
-def _default_tuple(tuples: KeyTuples, plan: Plan) -> str:
-    names = listed([plan.keys[place].name for place in tuples.places])
-    values = ", ".join(format_value(values[tuples.default or 0]) for values in tuples.columns)
-    return f"A row with another combination of {names} counts under ({values})."
 
 
 def unused_notes(plan: Plan, reads_every_row: Callable[[], bool]) -> list[str]:
@@ -71,19 +40,16 @@ def unused_notes(plan: Plan, reads_every_row: Callable[[], bool]) -> list[str]:
         plan: the plan.
         reads_every_row: whether its engine reads all rows of the table, whatever their values.
     """
-    if plan.table.unit is not None or not has_public_size(plan, alone=False):
+    if plan.unit is not None or not has_public_size(plan, alone=False):
         return []
     if not reads_every_row():
         return [NOT_COUNTED]
     missing = could_use_size(plan)
-    names = sorted({name for each in missing for value in each.ask.values for name in columns(value)})
-    nullable = [name for name in names if not plan.table.columns[name].required]
+    nullable = unrequired_columns(plan, missing)
     if not nullable:
         return []
-    have = "has" if len(missing) == 1 else "have"
-    return [
-        visible(
-            f"{listed([each.sql for each in missing])} {have} more noise than necessary: n is public, but "
-            f"{listed(nullable)} may have missing values. If not, the policy can say required = true."
-        )
-    ]
+    names, verb = ", ".join(f'"{name}"' for name in nullable), "is" if len(nullable) == 1 else "are"
+    fewer = f"{listed([each.sql for each in missing])} then {'has' if len(missing) == 1 else 'have'} less noise"
+    effect = "the error then halves" if all(each.ask.function == "avg" for each in missing) else fewer
+    declare = f"declare required=[{names}] (policy: required = true)"
+    return [visible(f"If {listed(nullable)} {verb} never missing, {declare}: {effect}.")]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from tacit.errors import MissingPackageError
+from tacit.errors import ColumnNotFoundError, MissingPackageError, RowNotFoundError, bad_value, show_name, suggestion
+from tacit.guarantees.exact import whole
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import plain
-from tacit.safe_text import aligned, as_html
+from tacit.query.results.table_text import csv_text, deliver, json_text
+from tacit.safe_text import aligned, html_lines, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS = 50
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Table:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     columns: tuple[tuple[Value, ...], ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """Sentences below the rows."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -48,6 +54,75 @@ class Table:
         [{'n': 3}, {'n': 4}]
         """
         return [dict(zip(self.names, row, strict=True)) for row in self.rows()]
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        """Return an iterator over the rows."""
+        return iter(self.rows())
+
+    @overload
+    def __getitem__(self, item: str) -> list[Value]: ...
+    @overload
+    def __getitem__(self, item: int) -> tuple[Value, ...]: ...
+    @overload
+    def __getitem__(self, item: slice) -> list[tuple[Value, ...]]: ...
+    def __getitem__(self, item: str | int | slice) -> list[Value] | tuple[Value, ...] | list[tuple[Value, ...]]:
+        """Return a column by its name, a row by its number, which may be negative, or a slice of rows.
+
+        >>> table = Table(("n",), ("integer",), ((3, 4),))
+        >>> table["n"], table[-1], table[:1]
+        ([3, 4], (4,), [(3,)])
+        """
+        if isinstance(item, str):
+            return list(self.columns[self._place(item)])
+        if isinstance(item, slice):
+            return self.rows()[item]
+        number = None if isinstance(item, bool) else whole(item)
+        if number is None:
+            raise bad_value("the index", item, "a column's name, the number of a row, or a slice of rows")
+        if not -len(self) <= number < len(self):
+            count = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
+            raise RowNotFoundError(f"There is no row {number}: the answer has {count}.", argument="the index")
+        return tuple(column[number] for column in self.columns)
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            hint = (
+                suggestion(name, self.names)
+                or f"The columns are {', '.join(map(show_name, self.names[:_MOST_NAMES]))}."
+            )
+            raise ColumnNotFoundError(name, self.names, argument="the index", hint=hint)
+        return self.names.index(name)
+
+    def to_dict(self) -> dict[str, list[Value]]:
+        """Return the columns as lists, by their names.
+
+        >>> Table(("n",), ("integer",), ((3, 4),)).to_dict()
+        {'n': [3, 4]}
+        """
+        return {name: list(column) for name, column in zip(self.names, self.columns, strict=True)}
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | PathLike[str]) -> None: ...
+    @overload
+    def to_json(self, path: str | PathLike[str] | None) -> str | None: ...
+    def to_json(self, path: str | PathLike[str] | None = None) -> str | None:
+        """Return the rows as a list of JSON objects, or write it to a path; a date is a text."""
+        return deliver(json_text(self.dicts()), path)
+
+    @overload
+    def to_csv(self, path: None = None, *, spreadsheet: bool = True) -> str: ...
+    @overload
+    def to_csv(self, path: str | PathLike[str], *, spreadsheet: bool = True) -> None: ...
+    @overload
+    def to_csv(self, path: str | PathLike[str] | None, *, spreadsheet: bool = True) -> str | None: ...
+    def to_csv(self, path: str | PathLike[str] | None = None, *, spreadsheet: bool = True) -> str | None:
+        """Return the rows as CSV, or write them to a path.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe; with spreadsheet=False it is exact.
+        """
+        return deliver(csv_text(self.names, self.rows(), spreadsheet=spreadsheet), path)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table."""
@@ -83,17 +158,12 @@ class Table:
     def __str__(self) -> str:
         """Return the first rows, in columns."""
         lines = aligned([self.names, *([format_value(value) for value in row] for row in self._first())])
-        return "\n".join([*lines, *self._more()])
+        return "\n".join([*lines, *self._more(), *self.notes])
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks."""
-        head = "".join(f"<th>{as_html(name)}</th>" for name in self.names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{as_html(format_value(value))}</td>" for value in row) + "</tr>"
-            for row in self._first()
-        )
-        more = "".join(f"<p>{as_html(line)}</p>" for line in self._more())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        rows = [[format_value(value) for value in row] for row in self._first()]
+        return html_table(self.names, rows) + html_lines([*self._more(), *self.notes])
 
     def _first(self) -> list[tuple[Value, ...]]:
         return list(zip(*(column[:_MOST_ROWS] for column in self.columns), strict=True))

@@ -1,35 +1,31 @@
-"""FROM, WITH and WHERE: the tables of the policy and their joins, through CTEs and subqueries that work row by row.
+"""FROM, WITH and WHERE: the tables of the policy and their joins, through CTEs and subqueries.
 
-CTEs and subqueries are flattened by substitution: each visible column is an expression over the tables' own columns, so
+A subquery that groups by the unit becomes a table (`unit_subquery`). All others work row by row. They are flattened by
+substitution: each visible column is an expression over the tables' own columns, so
 a bound is never inherited by name. Every such expression is stored twice: over the raw columns, for WHERE and GROUP BY,
 and over columns clamped to their bounds, for values that are aggregated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
-from math import ceil, floor
-from sys import float_info
 
 from sqlglot import exp
 
 from tacit.errors import show_name
-from tacit.query.expressions.casts import HIGHEST, LOWEST
-from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refusals import refused, refused_table_function, unknown_table
 from tacit.query.sql.join_clauses import join_scopes
-from tacit.query.sql.names import default_name, resolve
+from tacit.query.sql.names import resolve
 from tacit.query.sql.public_subqueries import public_condition
 from tacit.query.sql.row_expressions import is_aggregate
 from tacit.query.sql.scope import Scope, VisibleColumn
-from tacit.query.sql.typed_expressions import TypedExpression, call, condition, constant, typed_column
+from tacit.query.sql.select_items import check_distinct, item_name
+from tacit.query.sql.typed_expressions import condition
+from tacit.query.sql.unit_subquery import read_unit_table
 
 _OUTER_CLAUSES = {
-    "group": "GROUP BY",
-    "having": "HAVING",
     "order": "ORDER BY",
     "limit": "LIMIT",
     "offset": "OFFSET",
@@ -109,7 +105,7 @@ def _with_alias(scope: Scope, alias: exp.Expr | None) -> Scope:
     if len(new) > len(old):
         raise refused(f"{show_name(alias.name)} names {len(new)} columns of {len(old)}")
     names = new + old[len(new) :]
-    _check_distinct(names, old)
+    check_distinct(names, old)
     return replace(
         scope,
         name=alias.name,
@@ -119,33 +115,30 @@ def _with_alias(scope: Scope, alias: exp.Expr | None) -> Scope:
     )
 
 
-def _check_distinct(names: Sequence[str], old: Collection[str]) -> None:
-    """Check that no two columns have one name, ignoring case; a table's own columns may differ in case alone."""
-    seen: dict[str, str] = {}
-    for name in names:
-        before = seen.get(name.casefold())
-        if before is not None and (before == name or before not in old or name not in old):
-            hint = "Give one of them another name; SELECT * REPLACE (… AS x) replaces the column x."
-            raise refused(f"A subquery names the column {show_name(name)} twice", hint)
-        seen[name.casefold()] = name
-
-
 def _read_rows(node: exp.Expr, known: Scopes) -> Scope:
-    """Return the scope of a SELECT that works row by row."""
+    """Return the scope of a SELECT that works row by row, or that groups by the unit."""
     if not isinstance(node, exp.Select):
         raise refused("A subquery or a CTE must be a SELECT of rows")
     for argument, clause in _OUTER_CLAUSES.items():
         if node.args.get(argument) is not None:
             raise refused(f"{clause} inside a subquery or a CTE is not supported", "Put it into the outermost SELECT.")
     scope = read_from(node, known)
+    if _is_grouped(node):
+        return read_unit_table(node, scope)
     columns: list[tuple[str, VisibleColumn]] = []
     for item in node.expressions:
         columns.extend(_expand_star(item, scope) if _is_star(item) else [_read_column(item, scope)])
     if len(columns) > _MOST_COLUMNS:
         raise refused(f"A subquery has more than {_MOST_COLUMNS:,} columns")
-    _check_distinct([name for name, _ in columns], scope.columns)
+    check_distinct([name for name, _ in columns], scope.columns)
     none: frozenset[str] = frozenset()
     return replace(scope, name=None, columns=dict(columns), hidden=none, unusable=none, sides=(), twice=none)
+
+
+def _is_grouped(select: exp.Select) -> bool:
+    """Return whether a SELECT makes groups of rows."""
+    clauses = any(select.args.get(clause) is not None for clause in ("group", "having"))
+    return clauses or any(is_aggregate(part) for item in select.expressions for part in item.walk())
 
 
 def _is_star(item: exp.Expr) -> bool:
@@ -178,44 +171,4 @@ def _existing_name(identifier: exp.Identifier, columns: Mapping[str, VisibleColu
 def _read_column(item: exp.Expr, scope: Scope) -> tuple[str, VisibleColumn]:
     """Return one column of a row-wise SELECT and its name."""
     value = item.this if isinstance(item, exp.Alias) else item
-    if any(is_aggregate(part) for part in value.walk()):
-        hint = "Aggregate in the outermost SELECT, and compute with the results there."
-        raise refused("Aggregates inside a subquery or a CTE are not supported", hint)
     return item_name(item, scope), VisibleColumn(scope.raw(value), scope.bounded(value))
-
-
-def item_name(item: exp.Expr, scope: Scope) -> str:
-    """Return the name of an item of a SELECT list: its alias, the name of its column, or its text."""
-    if isinstance(item, exp.Alias):
-        return str(item.alias)
-    name = resolve(item.this, scope.columns) if isinstance(item, exp.Column) else None
-    return default_name(item) if name is None else name
-
-
-def table_scope(table: TablePolicy) -> Scope:
-    """Return the scope of a table, with its columns that are not hidden."""
-    columns = {name: _visible_column(name, column) for name, column in table.columns.items() if not column.hidden}
-    return Scope(
-        table=table,
-        name=table.name,
-        columns=columns,
-        hidden=frozenset(name for name, column in table.columns.items() if column.hidden),
-        unusable=table.unusable,
-    )
-
-
-def _visible_column(name: str, policy: ColumnPolicy) -> VisibleColumn:
-    """Return a column; a missing value of a required one is read as its public constant, wherever it is used."""
-    raw = typed_column(policy.named(name))
-    if policy.required:
-        raw = call("coalesce", raw, constant(policy.stand_in, policy.kind))
-    return VisibleColumn(raw, raw if policy.bounds is None else _clamp(raw, *policy.bounds))
-
-
-def _clamp(column: TypedExpression, low: Fraction, high: Fraction) -> TypedExpression:
-    """Return a column clamped to its bounds; an integer is clamped to the whole numbers between them."""
-    first, last = max(ceil(low), LOWEST), min(floor(high), HIGHEST)
-    if column.kind == "integer" and first <= last:
-        return call("clamp", column, constant(first, "integer"), constant(last, "integer"))
-    ends = [float(min(max(end, -Fraction(float_info.max)), Fraction(float_info.max))) for end in (low, high)]
-    return call("clamp", column, constant(ends[0], "real"), constant(ends[1], "real"))

@@ -7,6 +7,7 @@ tacit refuses anything that is not listed, so a new clause of the parser is refu
     sum(x) FILTER (WHERE c)      sum(CASE WHEN c THEN x END)
     count(*) FILTER (WHERE c)    count(CASE WHEN c THEN 1 END)
     count_if(c)                  count(CASE WHEN c THEN 1 END)
+    count(DISTINCT x) FILTER …   count(DISTINCT CASE WHEN c THEN x END)
 
 The parser writes `any_value(x)` as `any_value(x) IGNORE NULLS`, which is its meaning; the second part is removed.
 DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too. `histogram_calls` has `histogram`.
@@ -97,7 +98,7 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.RegrSlope, exp.RegrIntercept, exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy), _BINARY),
             ((exp.Skewness, exp.LogicalOr, exp.LogicalAnd, exp.ApproxDistinct), "this"),
             ((exp.Distinct,), "expressions"),
-            ((exp.Median, exp.Min, exp.Max, exp.Mode, exp.AnyValue), "this"),
+            ((exp.Median, exp.Min, exp.Max, exp.Mode, exp.AnyValue, exp.LogicalOr, exp.LogicalAnd), "this"),
             ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
             ((exp.Quantile,), "this quantile"),
         )
@@ -300,15 +301,21 @@ def _rewrite_count_if(node: exp.Expr) -> exp.Expr | None:
     return exp.Count(this=_case(condition, exp.Literal.number(1)), big_int=True)
 
 
+_FILTERED = (exp.Count, exp.Sum, exp.Avg, exp.CountIf, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd)
+
+
 def _rewrite_filter(node: exp.Expr) -> exp.Expr | None:
-    """Return an aggregate of one value with its condition inside; None for others, such as DISTINCT or WITHIN GROUP."""
+    """Return an aggregate of one value with its condition inside; None for others, such as WITHIN GROUP."""
     aggregate, where = node.this, node.args.get("expression")
-    if not isinstance(where, exp.Where) or not isinstance(aggregate, (exp.Count, exp.Sum, exp.Avg, exp.CountIf)):
+    if not isinstance(where, exp.Where) or not isinstance(aggregate, _FILTERED):
         return None
     value = aggregate.args.get("this")
     if isinstance(aggregate, exp.CountIf):
         both = None if value is None else exp.CountIf(this=exp.and_(value.copy(), where.this.copy()))
         return None if both is None else _rewrite_count_if(both)
+    if isinstance(value, exp.Distinct) and isinstance(aggregate, exp.Count) and len(value.expressions) == 1:
+        distinct = exp.Distinct(expressions=[_case(where.this, value.expressions[0])])
+        return exp.Count(this=distinct, big_int=True) if value.args.get("on") is None else None
     if value is None or isinstance(value, (exp.Distinct, exp.Order)) or aggregate.args.get("expressions"):
         return None
     rewritten = aggregate.copy()

@@ -100,6 +100,12 @@ def _check_sides(first: Scope, other: Scope, side: str) -> None:
 def _check_private(first: Scope, other: Scope) -> None:
     """Check that two private tables differ, have a unit column each, and have the same neighbours."""
     table, joined = first.table, other.table
+    if first.units is not None or other.units is not None:
+        raise refused(
+            "A subquery that groups by the unit cannot be joined with a private table",
+            "Join the private tables inside the subquery, before its GROUP BY. There max(x) selects a column that has "
+            "one value for each unit.",
+        )
     shared = _private_tables(first) & _private_tables(other)
     if shared:
         reason = f"A join of the private table {show_name(min(shared))} with itself is not supported"
@@ -123,12 +129,13 @@ def _check_one_row_per_unit(scope: Scope) -> None:
     """Check that a row which is a unit stays one row."""
     if scope.table.public or scope.table.unit is not None:
         return
+    source = show_name(scope.table.name) if scope.units is None else "the subquery"
     for join in scope.joins:
         keys = [key for _, key in join.pairs]
         if not any(isinstance(key, Column) and scope.table.columns[key.name].unique for key in keys):
             raise refused(
-                f"Each row of {show_name(scope.table.name)} is a unit, and the join with {show_name(join.table)} could "
-                "turn one row into several",
+                f"Each row of {source} is a unit, and the join with {show_name(join.table)} could turn one row into "
+                "several",
                 "Join on a column of the public table that has no value twice, without a cast.",
             )
 
@@ -263,6 +270,7 @@ class _JoinBuilder:
         self._check_conditions()
         view = _map_columns(self.other, lambda column: self._after_join(self._rename(column)))
         scope = _combine(*((view, self.first) if swapped else (self.first, view)), self.table, merged)
+        scope = replace(scope, units=self.first.units, bounds=self.first.bounds)
         met = [*(_rename_term(term, self.names) for term in self.other.where), *self.conditions]
         table = self.other.table
         base = replace(self.tables[0], pairs=tuple(self.pairs), unit=self.unit, copies=self._copies())

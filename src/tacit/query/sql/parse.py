@@ -7,23 +7,26 @@ from math import prod
 
 from sqlglot import exp
 
-from tacit.errors import InvalidError, RefusedError, show, show_name
-from tacit.query.expressions import Expression, Value, columns
+from tacit.errors import InvalidError, RefusedError, UnusedKeyError, show_name
+from tacit.query.expressions import Expression, Kind, Value, columns
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key, Order, Plan
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.limits import NO_BOUNDS, QueryBounds
 from tacit.query.refusals import refused
-from tacit.query.sql.from_clause import item_name, read_from, table_scope
+from tacit.query.sql.from_clause import read_from
 from tacit.query.sql.grammar import nested_too_deep, read_select
 from tacit.query.sql.key_values import domain, own_column
 from tacit.query.sql.mode_calls import mode_names
 from tacit.query.sql.mode_calls import squeezed as _squeeze
-from tacit.query.sql.names import default_name, resolve, to_sql, unique_names
+from tacit.query.sql.names import default_name, to_sql, unique_names
 from tacit.query.sql.public_relations import with_tuples
 from tacit.query.sql.row_expressions import check_call_name, is_aggregate
 from tacit.query.sql.row_work import check_row_work
 from tacit.query.sql.scope import Scope
+from tacit.query.sql.select_items import grouped_node, item_name, position, unaliased
 from tacit.query.sql.select_list import OutputBuilder
+from tacit.query.sql.table_scope import table_scope
 from tacit.query.sql.typed_expressions import TypedExpression, condition, conjunction
 
 _MOST_CELLS = 1_000_000
@@ -33,13 +36,20 @@ KeyLists = Mapping[str, Sequence[Value]]
 """Public keys that the caller lists, by the name or the text of a GROUP BY item."""
 
 
-def parse(sql: str, tables: Mapping[str, TablePolicy], *, keys: KeyLists | None = None) -> Plan:
+def parse(
+    sql: str,
+    tables: Mapping[str, TablePolicy],
+    *,
+    keys: KeyLists | None = None,
+    bounds: QueryBounds = NO_BOUNDS,
+) -> Plan:
     """Return the plan of one SELECT over one private table, or raise RefusedError or InvalidError.
 
     Args:
         sql: the query, in DuckDB's SQL.
         tables: the policies of the tables that the query may name.
         keys: the values to group by if the policy does not list them, by the alias or the text of a GROUP BY item.
+        bounds: the bounds of columns of subqueries that group by the unit, by the columns' names.
 
     >>> from tacit.query.policy import ColumnPolicy
     >>> columns = {"urban": ColumnPolicy(kind="boolean")}
@@ -49,9 +59,26 @@ def parse(sql: str, tables: Mapping[str, TablePolicy], *, keys: KeyLists | None 
     ((False, True), ['urban', 'n'])
     """
     try:
-        return _plan(read_select(sql), {name: table_scope(table) for name, table in tables.items()}, dict(keys or {}))
+        scopes = {name: table_scope(table, bounds) for name, table in tables.items()}
+        return _plan(read_select(sql), scopes, dict(keys or {}))
     except RecursionError as error:
         raise nested_too_deep() from error
+
+
+def subquery_kinds(sql: str, tables: Mapping[str, TablePolicy], bounds: QueryBounds = NO_BOUNDS) -> dict[str, Kind]:
+    """Return the kinds of the columns of a query's subqueries that group by the unit, by the columns' names.
+
+    Args:
+        sql: the query.
+        tables: the policies of the tables that it may name.
+        bounds: the bounds of these columns that are known.
+    """
+    try:
+        scope = read_from(read_select(sql), {name: table_scope(table, bounds) for name, table in tables.items()})
+    except RecursionError as error:
+        raise nested_too_deep() from error
+    levels = [] if scope.units is None else list(scope.units.levels)
+    return {name: expression.kind for level in reversed(levels) for name, expression in level.columns}
 
 
 def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) -> Plan:
@@ -82,6 +109,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) 
         offset=_row_count(select, "offset") or 0,
         joins=scope.joins,
         tuples=tuples,
+        units=scope.units,
     )
     _check_cells(plan)
     check_row_work(plan)
@@ -114,7 +142,7 @@ def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> tuple[list[K
     items: dict[Expression, tuple[str, Sequence[Value] | None]] = {}
     used: set[str] = set()
     for item in [] if group is None else group.expressions:
-        node = _grouped_node(item, select, scope)
+        node = grouped_node(item, select, scope)
         expression = _key_expression(node, scope)
         names = [_key_name(node, select, scope), default_name(node), to_sql(node), *_column_name(expression, scope)]
         name = next((name for name in key_lists if _squeeze(name) in map(_squeeze, names)), None)
@@ -123,8 +151,7 @@ def _keys(select: exp.Select, scope: Scope, key_lists: KeyLists) -> tuple[list[K
     modes = set(map(_squeeze, mode_names(select)))
     for name in key_lists:
         if name not in used and _squeeze(name) not in modes:
-            message = f"keys contains {show(name)}, which the query does not group by."
-            raise InvalidError(message, argument="keys", hint="Use the names of the query's GROUP BY items.")
+            raise UnusedKeyError(name)
     keys = [
         Key(name=name, expression=expression, values=_key_values(expression, name, scope, listed))
         for expression, (name, listed) in items.items()
@@ -164,39 +191,16 @@ def _check_cells(plan: Plan) -> None:
         raise refused(f"The groups have {cells:,} combinations; the limit is {_MOST_CELLS:,}", hint)
 
 
-def _grouped_node(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
-    """Return the node that a GROUP BY item refers to: by position in the select list, a column, an alias, or itself."""
-    item = item.unnest()
-    if isinstance(item, exp.Literal) and not item.is_string:
-        return _unaliased(select.expressions[_position(item, select)])
-    if isinstance(item, exp.Column) and not item.args.get("table") and resolve(item.this, scope.columns) is None:
-        aliases = {other.alias: other.this for other in select.expressions if isinstance(other, exp.Alias)}
-        alias = resolve(item.this, aliases)
-        return item if alias is None else _unaliased(aliases[alias])
-    return item
-
-
-def _unaliased(item: exp.Expr) -> exp.Expr:
-    inner = item.this if isinstance(item, exp.Alias) else item
-    return inner.unnest()
-
-
-def _position(item: exp.Expr, select: exp.Select) -> int:
-    text = str(item.this)
-    count = len(select.expressions)
-    if not text.isdecimal() or not 1 <= float(text) <= count:
-        message = f"The select list has no position {show_name(text)}."
-        raise InvalidError(message, argument="sql", hint=f"Use a position from 1 to {count}.")
-    return int(text) - 1
-
-
 def _key_expression(node: exp.Expr, scope: Scope) -> Expression:
     term = scope.raw(node)
     names = columns(term.expression)
-    unit = scope.table.unit
-    if unit is not None and unit in names:
-        reason = f"GROUP BY the unit column {unit!r} is not supported, because it would show single units"
-        raise refused(reason, "Group by another column.")
+    unit = scope.unit
+    if unit is not None and unit.name in names:
+        raise refused(
+            f"GROUP BY the unit column {unit.name!r} is not supported, because it would show single units",
+            f"Group by another column. Or group by {unit.name} in a subquery, and aggregate its rows in the outermost "
+            "SELECT.",
+        )
     if not names:
         raise refused("GROUP BY a constant is not supported", "Name columns or expressions of columns.")
     return term.expression
@@ -204,7 +208,7 @@ def _key_expression(node: exp.Expr, scope: Scope) -> Expression:
 
 def _key_name(node: exp.Expr, select: exp.Select, scope: Scope) -> str:
     """Return a key's name in the answer: the name of the first item that is equal to it, or its default name."""
-    item = next((item for item in select.expressions if _unaliased(item) == node), node)
+    item = next((item for item in select.expressions if unaliased(item) == node), node)
     return item_name(item, scope)
 
 
@@ -218,7 +222,7 @@ def _items(select: exp.Select, builder: OutputBuilder) -> list[TypedExpression]:
     """Return the terms of the select list; an item may use the aliases of earlier items."""
     terms: list[TypedExpression] = []
     for item in select.expressions:
-        terms.append(builder.term(_unaliased(item), _aliases(select, terms)))
+        terms.append(builder.term(unaliased(item), _aliases(select, terms)))
     return terms
 
 
@@ -243,7 +247,7 @@ def _order_item(item: exp.Expr, select: exp.Select, builder: OutputBuilder, term
     if isinstance(by, exp.Var):
         raise refused("ORDER BY ALL is not supported", "Name the columns to order by.")
     if isinstance(by, exp.Literal) and not by.is_string:
-        term = terms[_position(by, select)]
+        term = terms[position(by, select)]
     else:
         term = builder.term(by, _aliases(select, terms), alias_first=True)
     descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))

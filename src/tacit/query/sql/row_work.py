@@ -17,6 +17,10 @@ row count as 100 characters each; longer texts take more steps in proportion.
   number of rows that share one value of it (`ColumnPolicy.copies`); otherwise it is at most the number of rows of the
   table (`TablePolicy.size`). NULL equals nothing, and a LEFT join makes at least one row. `rows` is the product of
   these numbers.
+* *Subqueries that group by the unit* (`unit_tables`). Each row below goes into one group, so a row has an effect on at
+  most as many groups as there are rows below, whatever other rows these groups have. The steps of all levels add up. A
+  subquery can make a text longer, within limits (`unit_columns.check_text`). Work on such texts counts for more
+  (`_growth`).
 * *Public rows.* An engine may read a public table only if a private row is left, or only the part of it that private
   rows can match. `public_rows` is the sum of the sizes of all joined public tables, each counted once per join. DuckDB
   does not choose the part by private values here, because `engines.duckdb.sources` switches those optimisers off.
@@ -41,7 +45,7 @@ there is no public bound on them. Durations within the bound are not hidden: see
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -54,6 +58,7 @@ from tacit.query.expressions.text_length import Length, length_of
 from tacit.query.joins import Join
 from tacit.query.plan import Plan
 from tacit.query.refusals import refused
+from tacit.query.unit_tables import UnitTable
 
 MOST_ROWS: Final = 1_000
 """The largest number of joined rows that one private row may become."""
@@ -105,18 +110,60 @@ class RowWork:
 
 def row_work(plan: Plan) -> RowWork:
     """Return the most work that one private row can cause."""
-    rows, join_steps = 1, 0
-    for join in plan.joins:
-        join_steps += rows * (_JOIN_STEPS + _steps(_computed_before(join)))
-        rows *= max(1, join.copies or 1)
+    start = _START if plan.units is None else _unit_work(plan.units)
+    rows, join_steps = _joined(plan.joins, start)
     measures = {measure for bundle in plan.bundles for measure in bundle.measures}
     alone = [measure for measure in measures if measure.bins > 1 or measure.per == "value"]
     statements = max(1, len(alone) + (len(alone) < len(measures)))
     shared = _steps([*(key.expression for key in plan.keys), *([] if plan.where is None else [plan.where])])
     values = _steps(measure.value for measure in measures if measure.value is not None) + _MEASURE_STEPS * len(measures)
-    public_rows = sum(join.size or 0 for join in plan.joins)
-    steps = statements * (join_steps + rows * shared) + rows * values
+    public_rows = sum(join.size or 0 for join in plan.all_joins)
+    steps = statements * (join_steps + rows * shared * start.factor) + rows * values * start.factor
     return RowWork(rows=rows, steps=steps, public_rows=public_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The work of one private row up to a level: rows and steps, and a factor for work on texts of that level."""
+
+    rows: int
+    steps: int
+    factor: int
+
+
+_START = _Level(rows=1, steps=0, factor=1)
+
+
+def _joined(joins: Sequence[Join], start: _Level) -> tuple[int, int]:
+    """Return the rows that the rows of a level become by some joins, and all steps up to then."""
+    rows, steps = start.rows, start.steps
+    for join in joins:
+        steps += rows * (_JOIN_STEPS + _steps(_computed_before(join)) * start.factor)
+        rows *= max(1, join.copies or 1)
+    return rows, steps
+
+
+def _unit_work(units: UnitTable) -> _Level:
+    """Return the work of one private row up to the rows of a subquery that groups by the unit."""
+    start = _START if units.below is None else _unit_work(units.below)
+    rows, steps = _joined(units.joins, start)
+    values = [each.value for each in units.aggregates if each.value is not None]
+    read = [*(key for _, key in units.keys), *values, *([] if units.where is None else [units.where])]
+    made = [*(column for _, column in units.columns), *([] if units.having is None else [units.having])]
+    grouped = start.factor * _growth([*values, *(key for _, key in units.keys)])
+    each = _steps(read) * start.factor + _MEASURE_STEPS * (1 + len(units.aggregates)) + _steps(made) * grouped
+    return _Level(rows, steps + rows * each, grouped * _growth(column for _, column in units.columns))
+
+
+def _growth(expressions: Iterable[Expression]) -> int:
+    """Return how much more work the texts among some values can cause than texts of the row.
+
+    That is the square of how much longer they are, because `replace` may take the product of the lengths of two texts.
+    """
+    texts = [expression for expression in expressions if expression.kind == "text"]
+    lengths = _lengths(texts)
+    sizes = [_size(text, lengths[id(text)]) for text in texts]
+    return max((max(1, -(-size // _ROW_TEXT)) ** 2 for size in sizes), default=1)
 
 
 def _computed_before(join: Join) -> list[Expression]:
@@ -147,7 +194,7 @@ def check_row_work(plan: Plan) -> None:
 
 def _too_many_rows(plan: Plan, rows: int) -> RefusedError:
     factors = " × ".join(
-        f"{join.copies:,} of {show_name(join.table)}" for join in plan.joins if join.copies is not None
+        f"{join.copies:,} of {show_name(join.table)}" for join in plan.all_joins if join.copies is not None
     )
     return refused(
         f"One private row could become {rows:,} joined rows ({factors}); the limit is {MOST_ROWS:,}",
@@ -159,8 +206,18 @@ def _too_many_rows(plan: Plan, rows: int) -> RefusedError:
 
 def _steps(expressions: Iterable[Expression]) -> int:
     """Return the steps to compute some expressions, each shared part once."""
+    parts: list[Expression] = []
+    lengths = _lengths(expressions, parts)
+    return sum(
+        _part_steps(part, [_size(operand, lengths[id(operand)]) for operand in (*children(part), part)])
+        for part in parts
+    )
+
+
+def _lengths(expressions: Iterable[Expression], parts: list[Expression] | None = None) -> dict[int, Length]:
+    """Return the lengths of all parts of some expressions, by identity; add each part to a list, if one is given."""
     lengths: dict[int, Length] = {}
-    steps, waiting = 0, [(expression, False) for expression in expressions]
+    waiting = [(expression, False) for expression in expressions]
     while waiting:
         part, ready = waiting.pop()
         if id(part) in lengths:
@@ -170,9 +227,9 @@ def _steps(expressions: Iterable[Expression]) -> int:
             waiting.extend((child, False) for child in children(part))
             continue
         lengths[id(part)] = length_of(part, [lengths[id(child)] for child in children(part)])
-        sizes = [_size(operand, lengths[id(operand)]) for operand in (*children(part), part)]
-        steps += _part_steps(part, sizes)
-    return steps
+        if parts is not None:
+            parts.append(part)
+    return lengths
 
 
 def _part_steps(part: Expression, sizes: list[int]) -> int:

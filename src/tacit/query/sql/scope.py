@@ -25,10 +25,12 @@ from tacit.errors import show_name
 from tacit.query.expressions import Column, Expression, walk
 from tacit.query.joins import Join
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.limits import NO_BOUNDS, QueryBounds
 from tacit.query.refusals import refused, unknown_column, unknown_table
 from tacit.query.sql.names import resolve
 from tacit.query.sql.row_expressions import translate_expression
 from tacit.query.sql.typed_expressions import TypedExpression, call, case, constant
+from tacit.query.unit_tables import UnitTable
 
 _TYPES = "Ask the data's steward to store it as a number, text, boolean, date or timestamp."
 _CONDITIONS = (
@@ -53,7 +55,9 @@ class Scope:
 
     `hidden` and `unusable` are names of columns that exist but cannot be queried. For a join, `joins` are the tables
     after the first, `sides` are the joined scopes in the order of the SQL text, and `twice` are the names that several
-    sides have; they need a qualifier. `subqueries` translates IN (SELECT …) and EXISTS; it is None inside ON.
+    sides have; they need a qualifier. `subqueries` translates IN (SELECT …) and EXISTS; it is None inside ON. `units`
+    is the subquery that groups by the unit, if the rows are its rows. `bounds` are those of the query, for the columns
+    of such subqueries.
     """
 
     table: TablePolicy
@@ -66,6 +70,14 @@ class Scope:
     sides: tuple[Scope, ...] = ()
     twice: frozenset[str] = field(default=frozenset())
     subqueries: Callable[[exp.Expr, Scope], TypedExpression] | None = field(default=None, repr=False, compare=False)
+    units: UnitTable | None = None
+    bounds: QueryBounds = field(default_factory=lambda: NO_BOUNDS)
+
+    @property
+    def unit(self) -> Column | None:
+        """The column that names the unit of a row; None if each row of the private table is a unit."""
+        name = self.table.unit if self.units is None else self.units.unit_name
+        return None if name is None else self.table.columns[name].named(name)
 
     @property
     def parts(self) -> tuple[Scope, ...]:

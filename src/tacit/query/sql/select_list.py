@@ -20,6 +20,7 @@ from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Group
 from tacit.query.refusals import refused, refused_node
 from tacit.query.sql.arg_max_calls import compared_total
 from tacit.query.sql.equivalent_calls import equivalent
+from tacit.query.sql.key_values import own_column
 from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
 from tacit.query.sql.public_relations import determined
@@ -63,10 +64,10 @@ class OutputBuilder:
 
     def _shows_rows(self, node: exp.Column) -> Exception:
         """Return the error for a column that is neither a key nor inside an aggregate."""
-        unit = self.scope.table.unit
+        unit = self.scope.unit
         column = self.scope.find(node).raw.expression
-        if unit is not None and column == self._unit_column(unit):
-            hint = f"count(DISTINCT {unit}) counts units."
+        if unit is not None and column == unit:
+            hint = f"count(DISTINCT {unit.name}) counts units."
             return refused(f"The unit column {show_name(node.name)} is never released", hint)
         return refused(
             f"The column {show_name(node.name)} is outside an aggregate and not in GROUP BY, which would release rows",
@@ -247,14 +248,15 @@ class OutputBuilder:
 
     def _distinct(self, node: exp.Expr, function: str, argument: exp.Distinct) -> TypedExpression:
         """Return a count of units or of different values, which are compared raw, not clamped."""
-        unit = self.scope.table.unit
+        unit = self.scope.unit
         if function != "count":
             raise refused(f"DISTINCT inside {function} is not supported", "count(DISTINCT x) is.")
         if len(argument.expressions) != 1 or argument.args.get("on") is not None:
             raise refused("count(DISTINCT …) takes one value", "Join the texts: count(DISTINCT x || '-' || y).")
         value = self.scope.raw(argument.expressions[0])
-        if unit is not None and value.expression == self._unit_column(unit):
-            return self._measured(node, Ask(function="count_units"))
+        if unit is not None and value.expression == unit:
+            one_row = self.scope.table.unit is None  # of a subquery that groups by the unit
+            return self._measured(node, Ask(function="count" if one_row else "count_units"))
         self._check_value(function, value)
         return self._measured(node, Ask(function="count_distinct", values=(value.expression,)))
 
@@ -273,9 +275,6 @@ class OutputBuilder:
             node, Ask(function=function, values=tuple(value.expression for value in values), bounds=bounds)
         )
 
-    def _unit_column(self, unit: str) -> Column:
-        return self.scope.table.columns[unit].named(unit)
-
     def _check_value(self, function: str, value: TypedExpression) -> None:
         """Check that a value does not read the unit column, and that it is a number if the function needs one."""
         self._check_unit(value)
@@ -286,10 +285,10 @@ class OutputBuilder:
 
     def _check_unit(self, value: TypedExpression) -> None:
         """Check that a value does not read the unit column."""
-        unit = self.scope.table.unit
-        if unit in columns(value.expression):
-            hint = f"count(DISTINCT {unit}) counts units, count(*) rows; WHERE may name the unit column."
-            raise refused(f"The unit column {unit!r} cannot be aggregated", hint)
+        unit = self.scope.unit
+        if unit is not None and unit.name in columns(value.expression):
+            hint = f"count(DISTINCT {unit.name}) counts units, count(*) rows; WHERE may name the unit column."
+            raise refused(f"The unit column {unit.name!r} cannot be aggregated", hint)
 
     def _bounds(self, function: str, value: TypedExpression) -> tuple[Fraction, Fraction]:
         """Return the proved range of an aggregated value; a RefusedError names the columns without bounds."""
@@ -299,11 +298,22 @@ class OutputBuilder:
         bare = [name for name, policy in policies if policy.bounds is None and policy.kind in ("integer", "real")]
         lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
         inputs = f"computed from {', '.join(name for name, _ in policies)}" if policies else "that is always NULL"
-        x = getattr(value.expression, "name", "x")
         raise refused(
             f"{function} needs bounds, and {lack if bare else f'the range of a value {inputs} cannot be proved'}",
-            f"Write {function}(clamp({x}, low, high)) with public bounds, give bounds (--bounds) to the query, or add "
-            "them to the policy. db.bounds (tacit bounds) finds them privately.",
+            self._bounds_hint(function, own_column(value.expression, self.scope.table), bare),
+        )
+
+    def _bounds_hint(self, function: str, column: Column | None, bare: Sequence[str]) -> str:
+        """Return how to give bounds; columns of a subquery that groups by the unit are not in the policy."""
+        x = "x" if column is None else column.name
+        clamped = f"Write {function}(clamp({x}, low, high)) with public bounds"
+        made = [] if self.scope.units is None else [name for name, _ in self.scope.units.columns if name in bare]
+        if made:
+            pair, chosen = f"bounds={{{made[0]!r}: (low, high)}}", f"bounds={{{made[0]!r}: 'auto'}}"
+            return f"{clamped}, or give {pair} (--bounds) to the query; with {chosen} the query chooses them privately."
+        return (
+            f"{clamped}, give bounds (--bounds) to the query, or add them to the policy. db.bounds (tacit bounds) "
+            "finds them privately."
         )
 
     def _measured(self, node: exp.Expr, ask: Ask) -> TypedExpression:

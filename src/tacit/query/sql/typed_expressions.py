@@ -6,6 +6,7 @@ integers could leave ±2^62. No expression grows beyond the size that engines ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +32,7 @@ _KIND_NAMES: Mapping[Kind, str] = {
     "date": "a date",
     "timestamp": "a timestamp",
 }
+_OFFSET = re.compile(r":\d\d(\.\d+)?\s*([+-]\d\d(:?\d\d)?|Z|UTC)$")
 _KIND_FORMATS: Mapping[Kind, str] = {"date": "YYYY-MM-DD", "timestamp": "YYYY-MM-DD HH:MM:SS"}
 _CAST_HINT = "CAST(x AS …) changes the kind of a value."
 
@@ -209,6 +211,8 @@ def coerce(term: TypedExpression, kind: Kind) -> TypedExpression:
     value = cast(expression.value, expression.kind, kind)
     if value is None and expression.value is not None:
         hint = f"Write it as {_KIND_FORMATS[kind]}." if kind in _KIND_FORMATS else None
+        if kind == "timestamp" and _OFFSET.search(str(expression.value)):
+            hint = "Constants are local times in the policy's timezone; write it without an offset."
         message = f"{show(expression.value)} is not {_KIND_NAMES.get(kind, kind)}."
         raise InvalidError(message, argument="sql", hint=hint)
     return constant(value, kind)

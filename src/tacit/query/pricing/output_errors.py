@@ -16,8 +16,9 @@ output be off by at most eᵢ, each with confidence 1 - (1-c)/k, so that all are
 * √a is off by at most e/√a if e ≤ a, ln a by -ln(1 - e/a) if e < a, and exp a by e^a·(e^e - 1).
 * coalesce and nullif of a part with a bound return that part: it is not NULL, in truth and after noise.
 
-**The size of a group** is private. If n units are assumed (`assume`), a group has m rows with n ≤ m ≤ r·n, where r is
-the number of rows as which a unit may count there. So `count(DISTINCT unit)` is n, `count(*)` is m, `count(x)` is from
+**The size of a group** is private, unless the plan has a public size and no groups: then the group has that many units.
+If n units are assumed (`assume`), a group has m rows with n ≤ m ≤ r·n, where r is the number of rows as which a unit
+may count there. So `count(DISTINCT unit)` is n, `count(*)` is m, `count(x)` is from
 0 to m, and `sum(x)` of values from a to b is from min(a, 0)·m to max(b, 0)·m. The error is bounded for every m: m is
 divided into ranges whose ends have a ratio of at most 1.02, and the largest bound of these ranges is used. A count of
 rows over another has its largest error at m = n, a sum over the number of units at m = r·n.
@@ -30,15 +31,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, inf, isfinite, log, sqrt
 
-from tacit.query.aggregates.statistic import Interval
+from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.statistic import ConfidenceLevel, Interval
+from tacit.query.expressions.presence import is_always_present
 from tacit.query.key_tuples import Determined
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Aggregate, Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.policy import TablePolicy
-from tacit.query.results.intervals import output_range
+from tacit.query.pricing.noisy_filters import confidence_each
+from tacit.query.pricing.output_ranges import output_range
 
 _RATIO = 1.02
-_BETWEEN_BOUNDS = ("avg", "min", "max", "quantile", "quantile_disc")
-_SPREADS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+_USUAL = 0.95
+_QUANTILES = ("min", "max", "quantile", "quantile_disc")
+_BETWEEN_BOUNDS = ("avg", "sized_avg", *_QUANTILES, *(f"drawn_{name}" for name in _QUANTILES))
+_SPREADS = tuple(
+    f"{size}{name}" for size in ("", "sized_") for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+)
+
+Noises = Mapping[int, NoiseLaw] | Sequence[NoiseLaw]
+"""The noise of the bundles of a plan, by index."""
 
 Factors = dict[int, Fraction]
 """The factor of each aggregate in a linear combination, by its index."""
@@ -76,13 +88,70 @@ def output_error(plan: Plan, output: Output, errors: Mapping[int, float], assume
     if factors is not None:
         total = sum((float(abs(factor)) * errors[index] for index, factor in factors.items() if factor), 0.0)
         return total if isfinite(total) else None
-    worst = 0.0
-    for rows in _row_counts(assume, plan.table):
-        found = _tolerance(plan, output, errors, (assume, rows))
+    units, worst = _units(plan, assume), 0.0
+    for rows in _row_counts(units, plan.table):
+        found = _tolerance(plan, output, errors, (units, rows))
         if found is None or not isfinite(found.error):
             return None
         worst = max(worst, found.error)
     return worst
+
+
+def expected_error(
+    plan: Plan, noise: Noises, output: Output, confidence: ConfidenceLevel, assume: int | None
+) -> float | None:
+    """Return the largest error of an output in one group, before the data is read; None if it has no bound.
+
+    Args:
+        plan: the plan.
+        noise: the noise of each bundle that the output needs, by its index.
+        output: the output.
+        confidence: the probability that the error is not larger.
+        assume: the number of units that a group is assumed to have.
+    """
+    errors = _errors(plan, noise, output, confidence, assume)
+    return output_error(plan, output, errors, assume)
+
+
+def may_divide_by_zero(plan: Plan, noise: Noises, output: Output, assume: int | None) -> bool:
+    """Return whether a denominator in an output may be 0, in truth or after noise, at 95 % confidence."""
+    units, errors = _units(plan, assume), _errors(plan, noise, output, _USUAL, assume)
+    denominators = [part.arguments[1] for part in _computed(output) if part.function == "divide"]
+    found = [
+        _tolerance(plan, each, errors, (units, rows))
+        for each in denominators
+        for rows in _row_counts(units, plan.table)
+    ]
+    return any(part is not None and part.smallest <= part.error for part in found)
+
+
+def _errors(
+    plan: Plan, noise: Noises, output: Output, confidence: ConfidenceLevel, assume: int | None
+) -> dict[int, float]:
+    """Return the largest error of each aggregate of an output, so that all hold together with this confidence."""
+    needed = aggregates_in(output)
+    each = confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in needed))
+    return {index: aggregate_error(plan, noise, index, each, assume) for index in needed}
+
+
+def aggregate_error(plan: Plan, noise: Noises, index: int, confidence: ConfidenceLevel, assume: int | None) -> float:
+    """Return the largest error of one aggregate."""
+    aggregate = plan.aggregates[index]
+    bundles, laws = [plan.bundles[i] for i in aggregate.bundles], [noise[i] for i in aggregate.bundles]
+    return STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, laws, confidence, assume)
+
+
+def _units(plan: Plan, assume: int | None) -> int | None:
+    """Return the number of units of a group: the public one if there are no groups, or the assumed one."""
+    return plan.size if plan.size is not None and not plan.keys else assume
+
+
+def _computed(output: Output) -> Iterator[Computed]:
+    """Yield the functions in an output."""
+    if isinstance(output, Computed):
+        yield output
+        for argument in output.arguments:
+            yield from _computed(argument)
 
 
 def aggregates_in(output: Output) -> set[int]:
@@ -94,14 +163,15 @@ def aggregates_in(output: Output) -> set[int]:
         case Noisy(place=place):
             return {place}
         case Computed(arguments=arguments):
-            return set().union(*(_places(argument) for argument in arguments))
+            return set().union(*(places_in(argument) for argument in arguments))
         case _:
             return set()
 
 
-def _places(output: Output) -> set[int]:
+def places_in(output: Output) -> set[int]:
+    """Return the indices of the aggregates in an output."""
     if isinstance(output, Computed):
-        return set().union(*(_places(argument) for argument in output.arguments))
+        return set().union(*(places_in(argument) for argument in output.arguments))
     return {output.place} if isinstance(output, Noisy) else set()
 
 
@@ -213,14 +283,18 @@ def _true_range(aggregate: Aggregate, size: GroupSize) -> Interval:
     """Return the range of an aggregate's true value in a group of this size."""
     ask, (units, (least, most)) = aggregate.ask, size
     if ask.function in ("count", "count_distinct"):
-        return (0.0 if ask.values else least), most
-    if ask.function == "count_units":
+        return (least if all(map(is_always_present, ask.values)) and ask.function == "count" else 0.0), most
+    if ask.function == "sized_sum":
+        least = most = float(ask.size or 0)
+    if ask.function in ("count_units", "sized_count"):
+        units = units if ask.size is None else ask.size
         return (0.0, inf) if units is None else (float(units), float(units))
-    if ask.function in ("sum", *_BETWEEN_BOUNDS):
+    if ask.function in ("sum", "sized_sum", *_BETWEEN_BOUNDS):
         low, high = (float(end) for end in ask.bounds[0])
         if ask.function in _BETWEEN_BOUNDS:
             return low, high
-        return (low * most if low < 0 else 0.0), (high * most if high > 0 else 0.0)
+        fewest = least if ask.function == "sized_sum" else 0.0
+        return low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)
     return (0.0 if ask.function in _SPREADS else -inf), inf
 
 

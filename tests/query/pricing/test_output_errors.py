@@ -24,9 +24,9 @@ from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import columns
 from tacit.query.plan import Measure, Noisy, Output, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.pricing import output_errors
+from tacit.query.pricing.output_errors import Tolerance, _row_counts, _tolerance, output_error
 from tacit.query.pricing.price import Cost, price
-from tacit.query.results import output_errors
-from tacit.query.results.output_errors import Tolerance, _row_counts, _tolerance, output_error
 from tacit.query.results.quote import Quote
 from tacit.query.sql.parse import parse
 
@@ -198,11 +198,11 @@ def test_without_an_assumption_a_ratio_has_no_error_and_the_plan_says_what_to_gi
     asked = quoted(SELECT)
     assert asked.unknown == ("each", "share", "cents")
     assert asked.error == {"mean": 12}
-    assert "share: the error is not known before (give the units of a group, assume=… or --assume" in str(asked)
+    assert "each, share and cents: the error is not known before (give the units of a group, assume=" in str(asked)
     known = quoted(SELECT, assume=1000)
     assert known.unknown == ()
     for text in (str(known), known._repr_html_()):
-        assert "if a group has 1,000 units" in text
+        assert "if there are 1,000 units" in text
     assert known.error["share"] < quoted(SELECT, assume=500).error["share"] / 2
     few = quoted(SELECT, assume=3)
     assert few.unknown == ("each", "share", "cents")
