@@ -62,7 +62,7 @@ def category_error(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence
 
 
 def error_number(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel) -> dict[str, float]:
-    """Return the error of the aggregate at an index as a number, under the name of what it counts; counts are rounded up."""
+    """Return the error of the aggregate at an index as a number by what it counts; counts are rounded up."""
     aggregate, statistic, bundles, laws = _parts(plan, noise, index)
     error = statistic.error(aggregate.ask, bundles, laws, confidence, None)
     return {statistic.error_name: error if aggregate.ask.bounds else ceil(error)}

@@ -39,7 +39,10 @@ def expand_histogram(select: exp.Select) -> None:
     (item,) = items
     call = item.unalias()
     if any(isinstance(node, exp.AggFunc) for node in select.find_all(exp.AggFunc)):
-        raise refused("histogram has a row for each bin, so it cannot be beside other aggregates", "Run two queries.")
+        raise refused(
+            "histogram has a row for each bin, so it cannot be beside other aggregates",
+            "Run one query with the histogram, and one with the other aggregates.",
+        )
     value = _value(call)
     place = select.expressions.index(item)
     name = item.alias or default_name(call)

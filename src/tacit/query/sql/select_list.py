@@ -113,7 +113,7 @@ class OutputBuilder:
             raise refused(
                 "any_value is supported only for keys, expressions of keys, and columns of public tables that the keys "
                 "determine",
-                "Group by the column, or use min, max or avg of it.",
+                "Group by the column, use mode(x) if its values are public, or min, max or avg of a number.",
             )
         return key if key is None or not isinstance(node, exp.Avg) else coerce(key, "real")
 
@@ -142,7 +142,7 @@ class OutputBuilder:
         """Return a quantile; at the shares 0 and 1 it is `min` or `max`."""
         _check_not_nested(quantile.value)
         if isinstance(quantile.value, exp.Distinct):
-            raise refused(f"DISTINCT inside {quantile.name} is not supported")
+            raise refused(f"DISTINCT inside {quantile.name} is not supported", "Leave it out.")
         value = self.scope.bounded(quantile.value)
         self._check_value(quantile.name, value)
         bounds = (self._bounds(quantile.name, value),)
@@ -250,7 +250,7 @@ class OutputBuilder:
         """Return a count of units or of different values, which are compared raw, not clamped."""
         unit = self.scope.unit
         if function != "count":
-            raise refused(f"DISTINCT inside {function} is not supported", "count(DISTINCT x) is.")
+            raise refused(f"DISTINCT inside {function} is not supported", "Leave it out, or write count(DISTINCT x).")
         if len(argument.expressions) != 1 or argument.args.get("on") is not None:
             raise refused("count(DISTINCT …) takes one value", "Join the texts: count(DISTINCT x || '-' || y).")
         value = self.scope.raw(argument.expressions[0])
@@ -266,7 +266,7 @@ class OutputBuilder:
         for argument in arguments:
             _check_not_nested(argument)
         if any(isinstance(argument, exp.Distinct) for argument in arguments):
-            raise refused(f"DISTINCT inside {function} is not supported")
+            raise refused(f"DISTINCT inside {function} is not supported", "Leave it out.")
         values = [self.scope.bounded(argument) for argument in arguments]
         for value in values:
             self._check_value(function, value)
@@ -342,7 +342,7 @@ def _is_row_value(value: exp.Expr) -> bool:
 
 def _check_not_nested(argument: exp.Expr) -> None:
     if any(is_aggregate(part) for part in argument.walk()):
-        raise refused("An aggregate inside an aggregate is not supported")
+        raise refused("An aggregate inside an aggregate is not supported", _NESTED)
 
 
 def _resolve_alias(node: exp.Expr, aliases: Aliases) -> TypedExpression | None:
@@ -371,6 +371,10 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.RegrSlope: "regr_slope",
     exp.Skewness: "skewness",
 }
+_NESTED = (
+    "Aggregate in a subquery: SELECT max(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x). Only arg_max and arg_min "
+    "take a total of each value: arg_max(x, count(*))."
+)
 _OF_EQUAL_VALUES = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 """Aggregates that are v if every value is v."""
 
