@@ -64,6 +64,7 @@ from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
+from tacit.query.sql.clock import time_in_zone, with_time
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.outer_query import split
 from tacit.query.sql.parse import parse, subquery_kinds
@@ -130,6 +131,7 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read nothing private and spend nothing."""
         with unspent():
+            question = replace(question, query=self._text(question))
             outer = split(question.query, self.tables) if question.form == "rows" else None
             if outer is not None:
                 return deriving.quote(self, question, outer)
@@ -174,10 +176,15 @@ class Session:
             self._tables[plan.table.name][1].check(plan)
             return self.priced(plan, question)
 
+    def _text(self, question: Question) -> str:
+        """Return the text of a query, with the date at which it was asked for the current date."""
+        zone = next((table.timezone for table in self.tables.values() if table.timezone), None)
+        return with_time(question.query, time_in_zone(question.asked_at, zone))
+
     def _parse(self, question: Question) -> Plan:
         limits = question.limits
         tables = limits.apply_all(self.tables, self.subquery_kinds(question))
-        plan = parse(question.query, tables, keys=question.keys, bounds=limits.column_bounds)
+        plan = parse(self._text(question), tables, keys=question.keys, bounds=limits.column_bounds)
         if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.all_joins))}) > 1:
             raise refused(
                 "Tables of different engines cannot be joined",
@@ -196,7 +203,7 @@ class Session:
             return {}
         known = {name: pair for name, pair in limits.column_bounds.items() if name not in limits.automatic_bounds}
         own = {name: pair for name, pair in known.items() if name in column_names(self.tables)}
-        return subquery_kinds(question.query, replace(limits, bounds=own).apply_all(self.tables), known)
+        return subquery_kinds(self._text(question), replace(limits, bounds=own).apply_all(self.tables), known)
 
     def priced(self, plan: Plan, question: Question) -> SessionQuote:
         """Price a plan by the offered cost, or by the largest error."""

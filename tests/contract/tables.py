@@ -47,7 +47,16 @@ REALS: list[Value] = [
     *(None, nan, inf, -inf, 0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 0.49999999999999994, -0.49999999999999994, 1e308, -1e308),
     *(5e-324, -5e-324, 2.0**52 + 1, -(2.0**52) - 1, 2.0**53 + 2, 1e-310, 1e19, 0.1, 100.0),
 ]
-DATES: list[Value] = [None, date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29), date(1900, 2, 28), date(1970, 1, 1)]
+DATES: list[Value] = [
+    None,
+    date(1, 1, 1),
+    date(9999, 12, 31),
+    date(2024, 2, 29),
+    date(1900, 2, 28),
+    date(1970, 1, 1),
+    date(2023, 12, 31),
+    date(2021, 1, 3),
+]
 TIMES: list[Value] = [None, *(datetime(day.year, day.month, day.day, 23, 59, 59, 999999) for day in DATES if isinstance(day, date))]  # fmt: skip # noqa: DTZ001, E501 - no zone on purpose
 
 VALUES: dict[str, list[Value]] = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from contract.tables import DATES, INTEGERS, NAMES, REALS, TIMES
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.expressions.casts import CASTS
-from tacit.query.expressions.functions import FUNCTIONS, Takes
-from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
+from tacit.query.expressions.functions import ALIKE, FUNCTIONS, Takes
+from tacit.query.expressions.time import DAYS_AND_LONGER, LAST_DAY, LAST_MICROSECOND, ORDINAL_UNITS, UNITS
 
 KINDS: dict[str, Kind] = {
     "i": "integer",
@@ -110,12 +110,18 @@ POSSIBLE: dict[Takes, list[Kind]] = {
     "boolean": ["boolean"],
     "moment": ["date", "timestamp"],
     "timestamp": ["timestamp"],
+    "quantity": ["integer", "real", "date", "timestamp"],
     "any": list(VALUES),
 }
 
 LIBRARY = frozenset({"ln", "exp", "power"})
 """Functions whose last bits depend on the library that computes them."""
 
+_AMOUNTS: dict[str, list[int]] = {
+    "add_months": [1, -1, 12, -25, 1200, 119_987, -119_988],
+    "date_at": [0, -1, LAST_DAY, LAST_DAY + 1, 738_000],
+    "timestamp_at": [0, -1, LAST_MICROSECOND, LAST_MICROSECOND + 1, 63_800_000_000_000_001],
+}
 _OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs"})
 
 
@@ -124,7 +130,7 @@ def kinds_of(name: str) -> list[Kind]:
     function = FUNCTIONS[name]
     if function.gives != "same":
         return [function.gives]
-    return next(POSSIBLE[takes] for takes in function.takes if takes in ("number", "any", "moment"))
+    return next(POSSIBLE[takes] for takes in function.takes if takes in ALIKE)
 
 
 def constants(kind: Kind) -> st.SearchStrategy[Expression]:
@@ -172,7 +178,7 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     """A call of one function that returns a kind, or a leaf if no call does."""
     function = FUNCTIONS[name]
     shared = kind if function.gives == "same" else None
-    alike = [takes for takes in function.takes if takes in ("number", "any", "moment")]
+    alike = [takes for takes in function.takes if takes in ALIKE]
     if alike and shared is None:
         shared = draw(st.sampled_from(POSSIBLE[alike[0]]))
     if alike and shared not in POSSIBLE[alike[0]]:
@@ -181,7 +187,7 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     arguments = []
     for place in range(count):
         takes = function.takes_at(place)
-        own = shared if takes in ("number", "any", "moment") and shared is not None else POSSIBLE[takes][0]
+        own = shared if takes in ALIKE and shared is not None else POSSIBLE[takes][0]
         arguments.append(draw(_argument(name, place, own, depth, without)))
     if name in ("clamp", "steps"):
         low, high = sorted(arguments[-2:], key=lambda one: one.value)  # type: ignore[union-attr, arg-type, return-value]
@@ -189,10 +195,14 @@ def calls_of(draw: st.DrawFn, name: str, kind: Kind, depth: int, *, without: fro
     if name == "date_trunc":
         units = DAYS_AND_LONGER if shared == "date" else UNITS
         arguments[0] = Constant(draw(st.sampled_from(units)), "text")
+    if name == "ordinal":
+        arguments[0] = Constant(draw(st.sampled_from(ORDINAL_UNITS[:4] if shared == "date" else ORDINAL_UNITS)), "text")
     return Call(name, tuple(arguments), kind)
 
 
-def _argument(name: str, place: int, kind: Kind, depth: int, without: frozenset[str]) -> st.SearchStrategy[Expression]:
+def _argument(  # noqa: PLR0911 - one return for each form
+    name: str, place: int, kind: Kind, depth: int, without: frozenset[str]
+) -> st.SearchStrategy[Expression]:
     if (
         name in _OVERFLOW and kind == "integer"
     ):  # the parser lets integers be added up only if they are known to be small
@@ -200,6 +210,8 @@ def _argument(name: str, place: int, kind: Kind, depth: int, without: frozenset[
         return leaves(kind).map(lambda one: Call("clamp", (one, *small), "integer"))
     if name == "modulo" and kind == "integer" and place == 1:
         return st.sampled_from([0, 1, 7, -3, 2**62]).map(lambda value: Constant(value, "integer"))
+    if name in _AMOUNTS and place == len(FUNCTIONS[name].takes) - 1:
+        return leaves(kind) | st.sampled_from(_AMOUNTS[name]).map(lambda value: Constant(value, "integer"))
     if name == "like" and place == 1:
         return st.sampled_from(["", "%", "_", "a%", "%a", "__", "%é%", "a\\%", "%%_", "'%"]).map(
             lambda value: Constant(value, "text")
@@ -216,6 +228,8 @@ def _constant(name: str, place: int, kind: Kind) -> st.SearchStrategy[Expression
         values = [
             value for value in VALUES[kind] if value is not None and not (isinstance(value, float) and isnan(value))
         ]
+    elif name == "quotient":
+        values = [1, 7, 12, 86_400_000_000]
     elif name == "round":
         values = [0, 1, 2, 15, -1, -15]
     elif name == "steps":

@@ -116,7 +116,10 @@ _SUBQUERIES = (
 )
 _PATTERNS = "Use LIKE, starts_with, left or substring."
 _LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."
-_CLOCK = ("Functions that read the clock are not supported", "Write the date into the query.")
+_CLOCK = (
+    "This function of the clock is not supported here",
+    "Write current_date or now(), without arguments, or the date.",
+)
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
     "joins": ("A join in parentheses inside a join is not supported", "Write a JOIN b ON … JOIN c ON … instead."),
@@ -195,11 +198,14 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "RegexpFullMatch": ("Regular expressions are not supported", _PATTERNS),
     "SimilarTo": ("Regular expressions are not supported", _PATTERNS),
     "Glob": ("GLOB is not supported", "Use LIKE."),
-    "Interval": ("Intervals of time are not supported", "Compare with a date, or use date_trunc, year or month."),
+    "Interval": ("An interval of time alone is not supported", "Add it to a date: day + INTERVAL 30 DAY."),
     "AtTimeZone": ("AT TIME ZONE is not supported", _LOCAL_TIMES),
     "Rand": ("Random functions are not supported", ""),
     "CurrentDate": _CLOCK,
     "CurrentTimestamp": _CLOCK,
+    "Localtimestamp": _CLOCK,
+    "CurrentDatetime": _CLOCK,
+    "CurrentTime": ("The time of day alone is not supported", "Use now(), or hour(now())."),
     "Try": ("TRY is not supported", "No expression fails: x / 0 and bad casts are NULL."),
     "Fetch": ("FETCH is not supported", "Use LIMIT."),
 }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.query.expressions import Kind, Value
 from tacit.query.expressions.casts import CASTS, HIGHEST, LOWEST, cast
-from tacit.query.expressions.functions import FUNCTIONS, Takes, apply, of_kind
+from tacit.query.expressions.functions import ALIKE, FUNCTIONS, Takes, apply, of_kind
 from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
 
 TRUTHS: list[bool | None] = [False, None, True]
@@ -47,6 +47,7 @@ POSSIBLE: dict[Takes, list[Kind]] = {
     "boolean": ["boolean"],
     "moment": ["date", "timestamp"],
     "timestamp": ["timestamp"],
+    "quantity": ["integer", "real", "date", "timestamp"],
     "any": list(VALUES),
 }
 CONSTANTS: dict[str, list[Value]] = {
@@ -56,6 +57,8 @@ CONSTANTS: dict[str, list[Value]] = {
     "right": [0, 1, 20],
     "date_trunc": list(DAYS_AND_LONGER),
     "steps": [0, 3, -2],
+    "ordinal": list(DAYS_AND_LONGER[:3]),
+    "quotient": [1, 7],
 }
 
 
@@ -77,7 +80,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Value], Kind]:
     values: list[Value] = []
     for index in range(count):
         takes = function.takes_at(index)
-        kind = common if takes in ("number", "moment", "any") else POSSIBLE[takes][0]
+        kind = common if takes in ALIKE else POSSIBLE[takes][0]
         if index in function.constants and name in CONSTANTS:
             values.append(draw(st.sampled_from(CONSTANTS[name])))
         else:
@@ -87,7 +90,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Value], Kind]:
 
 
 def _shared(name: str) -> list[Kind]:
-    sharing: list[Takes] = [takes for takes in FUNCTIONS[name].takes if takes in ("number", "moment", "any")]
+    sharing: list[Takes] = [takes for takes in FUNCTIONS[name].takes if takes in ALIKE]
     return POSSIBLE[sharing[0]] if sharing else ["integer"]
 
 

@@ -169,7 +169,9 @@ def test_of_a_timestamp_between_days_the_day_is_known_and_the_time_is_not() -> N
     assert domain(dated("at", "timestamp", "year"), "y", DATED) == (2023, 2024)
     assert domain(dated("at", "timestamp", "hour"), "h", DATED) == tuple(range(24))
     assert len(domain(Cast(Column("at", "timestamp"), "date"), "d", DATED)) == 34
-    for unknown in (Column("at", "timestamp"), dated("at", "timestamp", "date_trunc", "hour")):
+    assert len(domain(dated("at", "timestamp", "date_trunc", "hour"), "at", DATED)) == 34 * 24
+    assert len(domain(dated("at", "timestamp", "date_trunc", "minute"), "at", DATED)) == 34 * 24 * 60
+    for unknown in (Column("at", "timestamp"), dated("at", "timestamp", "date_trunc", "second")):
         with pytest.raises(RefusedError, match="at has no public keys"):
             domain(unknown, "at", DATED)
 

@@ -80,7 +80,7 @@ def test_an_accepted_query_is_typed_total_and_within_its_bounds(x: str, y: str, 
     assert evaluate(plan.where, row) in (True, False, None)
 
 
-ALIKE = ("number", "any", "moment")
+ALIKE = ("number", "any", "moment", "quantity")
 
 
 def check_kinds(expression: Expression) -> None:

@@ -89,7 +89,11 @@ def _as_list(name: str, values: object) -> list[object]:
         and not isinstance(values, str)
     ):
         return list(values)
-    raise _wrong(name, {type(values).__name__})
+    raise InvalidError(
+        f"The column {show_name(name)} is not a list or an array, but of type {type(values).__name__}.",
+        argument="source",
+        hint=_KINDS,
+    )
 
 
 def _of_list(name: str, values: list[object]) -> tuple[Column, bool]:
@@ -147,9 +151,9 @@ def _objects(values: Sequence[object]) -> Column:
 
 def _wrong(name: str, kinds: Collection[str]) -> InvalidError:
     """Return the error for a column of other types; it names types, never values."""
-    found = ", ".join(sorted(kinds)[:8])
+    found = f"type{'' if len(kinds) == 1 else 's'} {', '.join(sorted(kinds)[:8])}"
     return InvalidError(
-        f"The column {show_name(name)} has values of the types {found}, which no column can have.",
+        f"The column {show_name(name)} has values of the {found}, which no column can have.",
         argument="source",
         hint=_KINDS,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.engines.sql.builder import call
+from tacit.engines.sql.builder import SQL, call, cast, infix, whole
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.functions import (
     Form,
@@ -26,6 +26,27 @@ from tacit.engines.sql.functions import (
     integer_form,
     like_form,
 )
+from tacit.engines.sql.time_functions import (
+    add_months_form,
+    date_at_form,
+    ordinal_form,
+    quotient_form,
+    timestamp_at_form,
+)
+from tacit.query.expressions.time import EPOCH
+
+
+def _days(day: SQL, since: SQL) -> SQL:
+    return cast(infix(exp.Sub, day, since), "BIGINT")
+
+
+def _part(name: str, moment: SQL) -> SQL:
+    return cast(call(name.upper(), moment), "BIGINT")
+
+
+def _timestamp(number: SQL) -> SQL:
+    """Write the timestamp of an ordinal; DuckDB multiplies an interval by 32 bits only."""
+    return call("MAKE_TIMESTAMP", infix(exp.Sub, number, whole(EPOCH)))
 
 
 def duckdb_forms(dialect: Dialect) -> dict[str, Form]:
@@ -46,7 +67,16 @@ def duckdb_forms(dialect: Dialect) -> dict[str, Form]:
         "month": integer_form("MONTH"),
         "day": integer_form("DAY"),
         "weekday": integer_form("DAYOFWEEK"),
+        "week": integer_form("WEEK"),
+        "isoyear": integer_form("ISOYEAR"),
+        "yearday": integer_form("DAYOFYEAR"),
         "hour": integer_form("HOUR"),
         "minute": integer_form("MINUTE"),
+        "second": integer_form("SECOND"),
+        "ordinal": ordinal_form(_days, _part),
+        "date_at": date_at_form(lambda day, count: infix(exp.Add, day, cast(count, "INTEGER"))),
+        "timestamp_at": timestamp_at_form(_timestamp),
+        "add_months": add_months_form(_part),
+        "quotient": quotient_form(dialect),
         "date_trunc": Form(write=date_truncated),
     }

@@ -33,6 +33,14 @@ from tacit.engines.sql.functions import (
     lower_case_pairs,
     upper_case_pairs,
 )
+from tacit.engines.sql.time_functions import (
+    add_months_form,
+    date_at_form,
+    ordinal_form,
+    quotient_form,
+    sum_of_intervals,
+    timestamp_at_form,
+)
 from tacit.query.expressions import Call
 
 _LONGEST = 2**31 - 1
@@ -63,8 +71,15 @@ def postgres_forms(dialect: Dialect) -> dict[str, Form]:
         "replace": _short_form(lambda texts: call("REPLACE", *texts)),
         "starts_with": function_form("STARTS_WITH"),
         "like": Form(write=lambda _, arguments: filled("x LIKE p ESCAPE ''", x=arguments[0], p=arguments[1])),
-        **{part: _part(part) for part in ("year", "quarter", "month", "day", "hour", "minute")},
+        **{part: _part(part) for part in ("year", "quarter", "month", "week", "isoyear", "day", "hour", "minute")},
         "weekday": _part("dow"),
+        "yearday": _part("doy"),
+        "second": Form(write=lambda _, arguments: _part_of("second", arguments[0])),
+        "ordinal": ordinal_form(lambda day, since: cast(infix(exp.Sub, day, since), "BIGINT"), _part_of),
+        "date_at": date_at_form(_days_later),
+        "timestamp_at": timestamp_at_form(sum_of_intervals(dialect)),
+        "add_months": add_months_form(_part_of),
+        "quotient": quotient_form(dialect),
         "date_trunc": Form(write=_truncated),
     }
 
@@ -145,6 +160,17 @@ def _cut(name: str) -> Form:
 
 def _part(name: str) -> Form:
     return Form(write=lambda _, arguments: filled(f"CAST(EXTRACT({name} FROM x) AS BIGINT)", x=arguments[0]))
+
+
+def _part_of(name: str, moment: SQL) -> SQL:
+    """Write a part of a moment; PostgreSQL's seconds have a fraction, its microseconds are those of the minute."""
+    if name == "second":
+        return filled("CAST(FLOOR(EXTRACT(second FROM x)) AS BIGINT)", x=moment)
+    return filled(f"CAST(EXTRACT({name}{'s' * (name == 'microsecond')} FROM x) AS BIGINT)", x=moment)
+
+
+def _days_later(day: SQL, count: SQL) -> SQL:
+    return filled("CAST(d + n * INTERVAL '1 day' AS DATE)", d=day, n=count)
 
 
 def _truncated(node: Call, arguments: Sequence[SQL]) -> SQL:

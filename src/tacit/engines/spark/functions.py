@@ -31,6 +31,14 @@ from tacit.engines.sql.functions import (
     lower_case_pairs,
     upper_case_pairs,
 )
+from tacit.engines.sql.time_functions import (
+    add_months_form,
+    date_at_form,
+    ordinal_form,
+    quotient_form,
+    sum_of_intervals,
+    timestamp_at_form,
+)
 from tacit.query.expressions import Call
 
 _WHOLE = real(2.0**52)
@@ -89,6 +97,16 @@ def _weekday(_: Call, arguments: Sequence[SQL]) -> SQL:
     return infix(exp.Sub, cast(call("DAYOFWEEK", arguments[0]), "BIGINT"), whole(1))
 
 
+def _part(name: str, moment: SQL) -> SQL:
+    """Write a part of a moment. Spark's DATE_PART has seconds as exact decimals, from which microseconds follow."""
+    if name == "microsecond":
+        seconds = call("DATE_PART", exp.Literal.string("SECOND"), moment)
+        return cast(infix(exp.Mul, seconds, whole(1_000_000)), "BIGINT")
+    if name == "yearofweek":
+        return cast(call("DATE_PART", exp.Literal.string("YEAROFWEEK"), moment), "BIGINT")
+    return cast(call(name.upper(), moment), "BIGINT")
+
+
 def spark_forms(dialect: Dialect) -> dict[str, Form]:
     """Return the forms of all supported functions."""
     return {
@@ -113,7 +131,16 @@ def spark_forms(dialect: Dialect) -> dict[str, Form]:
         "month": integer_form("MONTH"),
         "day": integer_form("DAY"),
         "weekday": Form(write=_weekday),
+        "week": integer_form("WEEKOFYEAR"),
+        "isoyear": Form(write=lambda _, arguments: _part("yearofweek", arguments[0])),
+        "yearday": integer_form("DAYOFYEAR"),
         "hour": integer_form("HOUR"),
         "minute": integer_form("MINUTE"),
+        "second": integer_form("SECOND"),
+        "ordinal": ordinal_form(lambda day, since: cast(call("DATEDIFF", day, since), "BIGINT"), _part),
+        "date_at": date_at_form(lambda day, count: call("DATE_ADD", day, cast(count, "INTEGER"))),
+        "timestamp_at": timestamp_at_form(sum_of_intervals(dialect)),
+        "add_months": add_months_form(_part),
+        "quotient": quotient_form(dialect),
         "date_trunc": Form(write=date_truncated),
     }

@@ -6,7 +6,7 @@ is used to list public keys, to compute with released values, and to test the en
 
 * a NULL argument makes the result NULL, unless the function `sees_null`;
 * NaN counts as NULL, in arguments, columns and results; ±inf is an ordinary number;
-* all arguments that take "number" or "any" have one kind; the parser writes the necessary casts into the plan;
+* all arguments that take one of `ALIKE` have one kind; the parser writes the necessary casts into the plan;
 * an integer result outside 64 bits is NULL. Over rows this cannot happen: addition, subtraction, multiplication,
   negation and absolute value use integers only if the range of the result is proved to fit ±2^62, and reals otherwise.
 """
@@ -24,8 +24,11 @@ from typing import Final, Literal, TypeAlias
 from tacit.query.expressions import Kind, Value, numbers, text, time
 from tacit.query.expressions.casts import in_64_bits
 
-Takes: TypeAlias = Literal["number", "real", "integer", "text", "boolean", "moment", "timestamp", "any"]
-"""The kind of an argument: "number" is integer or real, "moment" is date or timestamp."""
+Takes: TypeAlias = Literal["number", "real", "integer", "text", "boolean", "moment", "timestamp", "quantity", "any"]
+"""The kind of an argument: "number" is integer or real, "moment" is date or timestamp, "quantity" is either."""
+
+ALIKE: Final[tuple[Takes, ...]] = ("number", "moment", "quantity", "any")
+"""All arguments of a call that take one of these have one kind."""
 
 NonNull = float | str | date | datetime
 """A value that is not NULL; all arguments of a call have one kind."""
@@ -39,9 +42,9 @@ class Function:
     """One listed function.
 
     `takes` are the kinds of the arguments. The last `optional` arguments may be omitted; with `many` the last one may
-    be repeated. `gives` is the kind of the result; "same" is the kind of the arguments that are "number", "moment" or
-    "any". The arguments at the indices in `constants` must be constants. Aggregates and
-    time zones use an `internal` function, but a query cannot call it; its arguments keep their kinds.
+    be repeated. `gives` is the kind of the result; "same" is the kind of the arguments in `ALIKE`. The arguments at the
+    indices in `constants` must be constants. Aggregates, dates and time zones use an `internal` function, but a query
+    cannot call it; its arguments keep their kinds.
     """
 
     takes: tuple[Takes, ...]
@@ -165,7 +168,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "power": _real(numbers.power, 2),
         "least": _choice(_least),
         "greatest": _choice(_greatest),
-        "clamp": Function(takes=("number",) * 3, gives="same", meaning=numbers.clamp, constants=frozenset({1, 2})),
+        "clamp": Function(takes=("quantity",) * 3, gives="same", meaning=numbers.clamp, constants=frozenset({1, 2})),
         "equal": _comparison(operator.eq),
         "not_equal": _comparison(operator.ne),
         "less": _comparison(operator.lt),
@@ -195,10 +198,27 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "month": _part(time.month),
         "day": _part(time.day),
         "weekday": _part(time.weekday),
+        "week": _part(time.week),
+        "isoyear": _part(time.isoyear),
+        "yearday": _part(time.yearday),
         "hour": _part(time.hour, "timestamp"),
         "minute": _part(time.minute, "timestamp"),
+        "second": _part(time.second, "timestamp"),
         "date_trunc": Function(
             takes=("text", "moment"), gives="same", meaning=time.date_trunc, constants=frozenset({0})
+        ),
+        "ordinal": Function(
+            takes=("text", "moment"), gives="integer", meaning=time.ordinal, constants=frozenset({0}), internal=True
+        ),
+        "date_at": Function(takes=("integer",), gives="date", meaning=time.date_at, internal=True),
+        "timestamp_at": Function(takes=("integer",), gives="timestamp", meaning=time.timestamp_at, internal=True),
+        "add_months": Function(takes=("moment", "integer"), gives="same", meaning=time.add_months, internal=True),
+        "quotient": Function(
+            takes=("integer", "integer"),
+            gives="integer",
+            meaning=numbers.quotient,
+            constants=frozenset({1}),
+            internal=True,
         ),
         "add_seconds": Function(
             takes=("timestamp", "integer"), gives="timestamp", meaning=time.add_seconds, internal=True

@@ -28,6 +28,15 @@ def modulo(a: float, b: float) -> float | None:
     return math.fmod(a, b)
 
 
+def quotient(a: int, b: int) -> int | None:
+    """Return a/b truncated toward zero; NULL if b is 0.
+
+    >>> quotient(7, 2), quotient(-7, 2)
+    (3, -3)
+    """
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 def sign(a: float) -> int:
     """Return -1, 0 or 1."""
     return (a > 0) - (a < 0)

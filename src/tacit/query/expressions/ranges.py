@@ -1,20 +1,23 @@
 """The range of an expression: an interval proved from its parts, by interval arithmetic in rationals.
 
 NULL counts for nothing, so a range does not cover it. But `least` and `greatest` skip NULL, so a range records whether
-its value is never NULL. Booleans are 0 and 1. A float stands for the decimal that it prints. The rounding of doubles is
-left out: measured values are clamped to their ranges again, and so is every real that becomes an integer
-(`typed_expressions.cast_to`). So the range of an integer holds on every row, while rounding can move a real out of its
-range.
+its value is never NULL. Booleans are 0 and 1, and a moment is the number of its microsecond (`moment_ranges`). A float
+stands for the decimal that it prints. The rounding of doubles is left out: measured values are clamped to their ranges
+again, and so is every real that becomes an integer (`typed_expressions.cast_to`). So the range of an integer holds on
+every row, while rounding can move a real out of its range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from math import ceil, exp, floor, inf, isinf, log, nextafter, sqrt
 
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children
+from tacit.query.expressions.moment_ranges import RULES as MOMENT_RULES
+from tacit.query.expressions.moment_ranges import moment_range, number_of, start_of_day
 
 ColumnBounds = Mapping[str, tuple[Fraction, Fraction]]
 """Columns and the bounds of their values."""
@@ -42,8 +45,12 @@ class Range:
 _UNKNOWN = Range()
 
 
-def prove_range(expression: Expression, bounds: ColumnBounds) -> tuple[Fraction, Fraction] | None:
+def prove_range(
+    expression: Expression, bounds: ColumnBounds, *, any_moment: bool = True
+) -> tuple[Fraction, Fraction] | None:
     """Return the proved range of an expression, given the bounds of its columns; None if an end is not known.
+
+    Without `any_moment`, a range that relies on the years 1 to 9999 alone does not count as known.
 
     >>> age = Column("age", "integer")
     >>> double = Call("multiply", (age, Constant(2, "integer")), "integer")
@@ -55,11 +62,18 @@ def prove_range(expression: Expression, bounds: ColumnBounds) -> tuple[Fraction,
     while waiting:
         part, ready = waiting.pop()
         if ready:
-            ranges[id(part)] = range_of(part, [ranges[id(child)] for child in children(part)], bounds)
+            below = [ranges[id(child)] for child in children(part)]
+            known = range_of(part, below, bounds)
+            ranges[id(part)] = known if any_moment or not _is_any_moment(part, below) else _UNKNOWN
         elif id(part) not in ranges:
             waiting.append((part, True))
             waiting.extend((child, False) for child in children(part))
     return ranges[id(expression)].ends
+
+
+def _is_any_moment(part: Expression, below: Sequence[Range]) -> bool:
+    """Return whether nothing is known of the moment that a part counts the units of."""
+    return isinstance(part, Call) and part.function == "ordinal" and below[1].ends is None
 
 
 def range_of(part: Expression, below: Sequence[Range], bounds: ColumnBounds) -> Range:
@@ -83,6 +97,8 @@ def range_of(part: Expression, below: Sequence[Range], bounds: ColumnBounds) -> 
 def _point(value: Value) -> Range:
     if value is None:
         return _UNKNOWN
+    if isinstance(value, date):
+        return Range(number_of(value), number_of(value), never_null=True)
     if not isinstance(value, (int, float)) or isinf(value):
         return Range(never_null=True)
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
@@ -92,6 +108,10 @@ def _point(value: Value) -> Range:
 def _of_cast(part: Cast, operand: Range) -> Range:
     if part.kind == "integer" and part.operand.kind == "real":
         return _rising(lambda x: Fraction(floor(x + _HALF)))([operand])
+    if (part.operand.kind, part.kind) == ("timestamp", "date"):
+        return Range(*start_of_day((operand.low, operand.high)))
+    if (part.operand.kind, part.kind) == ("date", "timestamp"):
+        return Range(operand.low, operand.high)
     return operand if part.kind in ("integer", "real") and part.operand.kind in ("integer", "boolean") else _UNKNOWN
 
 
@@ -114,6 +134,8 @@ def _of_call(part: Call, below: Sequence[Range]) -> Range:
         return Range(Fraction(-1), Fraction(1))  # the sign of a real can depend on its last bit
     if part.function == "modulo" and part.kind == "integer":
         return _modulo(below, step=1)
+    if part.function in MOMENT_RULES:
+        return Range(*moment_range(part, [(known.low, known.high) for known in below]))
     return _RULES[part.function](below) if part.function in _RULES else _UNKNOWN
 
 
@@ -186,6 +208,12 @@ def _divide(below: Sequence[Range]) -> Range:
     if divisor is None or divisor[0] <= 0 <= divisor[1]:
         return _UNKNOWN
     return _multiply([below[0], Range(1 / divisor[1], 1 / divisor[0])])
+
+
+def _divided(below: Sequence[Range]) -> Range:
+    """Return the range of a quotient by a constant above 0, truncated toward zero."""
+    divisor = below[1].low
+    return _UNKNOWN if divisor is None or divisor <= 0 else _rising(lambda x: Fraction(int(x / divisor)))(below)
 
 
 def _modulo(below: Sequence[Range], step: int = 0) -> Range:
@@ -318,12 +346,15 @@ _RULES: dict[str, RangeRule] = {
     "clamp": _clamp,
     "nullif": lambda below: Range(below[0].low, below[0].high),
     "length": lambda _: Range(Fraction(0), None),
-    "year": _between(-9999, 9999),
     "quarter": _between(1, 4),
     "month": _between(1, 12),
     "day": _between(1, 31),
     "weekday": _between(0, 6),
     "hour": _between(0, 23),
     "minute": _between(0, 59),
+    "second": _between(0, 59),
+    "week": _between(1, 53),
+    "yearday": _between(1, 366),
+    "quotient": _divided,
     "steps": lambda below: Range(Fraction(0), _add([below[3], _negate(below[2:3])]).high, below[0].never_null),
 }

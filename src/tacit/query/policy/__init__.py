@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from typing import Final
 from tacit.errors import InternalError, InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Column, Kind, Value
+from tacit.query.expressions.moment_ranges import number_of
 
 
 class _Row:
@@ -36,7 +37,8 @@ ROW: Final = _Row()
 class ColumnPolicy:
     """The public facts about one column: its kind, bounds of numbers, keys to group by.
 
-    `days` are the bounds of dates: the first and the last day. They determine the keys; no date is clipped to them.
+    `days` are the bounds of dates and timestamps: the first and the last day. `moments` are those of timestamps, if
+    they are not whole days. They determine the keys, and aggregated values are clipped to them; keys are not.
     `copies` is known for public tables only: the largest number of rows that share one value of the column. If the
     column is `required`, NULL and NaN are read as the constant `stand_in`. `timezone` is None unless the type of the
     column has a time zone; then it is the policy's time zone, or "" without one.
@@ -50,11 +52,13 @@ class ColumnPolicy:
     copies: int | None = field(default=None, repr=False)
     required: bool = False
     timezone: str | None = None
+    moments: tuple[datetime, datetime] | None = None
 
     def __repr__(self) -> str:
         """Return the fields that an answer depends on; ledgers hold hashes of this text, so old policies keep it."""
         names = ["kind", "bounds", "keys", "hidden", "days", *["required"][: self.required]]
         names += ["timezone"][self.timezone is None :]
+        names += ["moments"][self.moments is None :]
         return f"ColumnPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     @property
@@ -76,6 +80,24 @@ class ColumnPolicy:
             low, high = Fraction(ceil(low)), Fraction(floor(high))
         nearest = min(max(Fraction(0), low), high)
         return int(nearest) if self.kind == "integer" else float(nearest)
+
+    @property
+    def first_and_last(self) -> tuple[date, date] | None:
+        """The first and the last date or timestamp within the bounds; None without bounds.
+
+        >>> ColumnPolicy(kind="timestamp", days=(date(2026, 1, 1), date(2026, 1, 1))).first_and_last
+        (datetime.datetime(2026, 1, 1, 0, 0), datetime.datetime(2026, 1, 1, 23, 59, 59, 999999))
+        """
+        if self.days is None or self.kind == "date":
+            return self.days
+        first, last = self.days
+        return self.moments or (datetime.combine(first, time.min), datetime.combine(last, time.max))
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction] | None:
+        """The bounds as numbers; those of dates and timestamps as `moment_ranges` counts them."""
+        moments = self.first_and_last
+        return self.bounds if moments is None else (number_of(moments[0]), number_of(moments[1]))
 
     def named(self, name: str) -> Column:
         """Return the column with this policy as an expression; a column without its time zone cannot be read."""
@@ -102,6 +124,7 @@ class TablePolicy:
     `unit` is the column whose values name the privacy units, or None if each row is one unit. A unit counts in at most
     `max_groups` groups, as at most `max_rows` rows in each, and as at most `reach` rows in all groups together; None
     stands for no limit. `columns` has every column that a query can use, by its exact name, including the unit column.
+    `timezone` is the policy's time zone, in which instants and the current date are read.
     A `public` table belongs to no unit: it can be joined, its rows are not protected, and `size` is their number.
     Columns whose types cannot be used are in `unusable`, not in `columns`. The policy of a join is that of its first
     table, with the columns of all tables. `content` has the rows of a public table as they were when it was opened,
@@ -121,6 +144,7 @@ class TablePolicy:
     reach: int | None = None
     content: PublicRows | None = field(default=None, repr=False, compare=False)
     key_tuples: tuple[PublicRows, ...] = ()
+    timezone: str | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Return the fields that a guarantee depends on. Ledgers hold hashes of this text, so old policies keep it."""

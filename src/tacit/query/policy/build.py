@@ -19,8 +19,9 @@ from tacit.query.expressions.casts import CASTS
 from tacit.query.expressions.time_zones import check_name, names_of_zones
 from tacit.query.policy import ROW, ColumnPolicy, TablePolicy, _Row
 from tacit.query.policy.arguments import is_name
-from tacit.query.policy.column_values import KINDS, LARGEST_BOUND, read_bounds, read_days, read_keys, settle_kind
+from tacit.query.policy.column_values import KINDS, LARGEST_BOUND, read_keys, settle_kind
 from tacit.query.policy.declaration import TableDeclaration
+from tacit.query.policy.limits import bounded_column
 from tacit.query.policy.mistakes import DeclaredValueError, TableMistake, nearest
 from tacit.query.policy.tuple_keys import build_tuples, single_keys, tuple_mistakes, values_in_tuples
 
@@ -76,6 +77,7 @@ def build(
         columns=MappingProxyType(columns),
         unusable=frozenset(unusable),
         key_tuples=build_tuples(declaration.keys, {name: column.kind for name, column in columns.items()}),
+        timezone=zone or None,
     )
 
 
@@ -87,6 +89,7 @@ def version(policy: TablePolicy) -> str:
     columns = {
         name: {"kind": column.kind, "bounds": column.bounds, "keys": column.keys, "hidden": column.hidden}
         | ({} if column.days is None else {"days": column.days})
+        | ({} if column.moments is None else {"moments": column.moments})
         | ({"required": True} if column.required else {})
         | ({} if column.timezone is None else {"timezone": column.timezone})
         for name, column in policy.columns.items()
@@ -276,7 +279,7 @@ def _value_mistakes(name: str, column: _DeclaredColumn, kind: Kind) -> Iterator[
             if argument == "keys":
                 read_keys(value, kind)
             else:
-                _read_bounds(value, kind)
+                bounded_column(ColumnPolicy(kind=kind), value)
         except DeclaredValueError as error:
             yield TableMistake(argument, name, error.mistake)
 
@@ -302,11 +305,6 @@ def _declared_column(name: str, declaration: TableDeclaration) -> _DeclaredColum
 
 def _build_column(column: _DeclaredColumn, schema: Kind, *, hidden: bool) -> ColumnPolicy:
     kind = column.kind(schema)
-    bounds, days = (None, None) if column.bounds is None else _read_bounds(column.bounds, kind)
     keys = None if column.keys is None else read_keys(column.keys, kind)
-    return ColumnPolicy(kind=kind, bounds=bounds, keys=keys, hidden=hidden, days=days)
-
-
-def _read_bounds(bounds: object, kind: Kind) -> tuple[tuple[Fraction, Fraction] | None, tuple[date, date] | None]:
-    """Return the bounds of numbers, or those of dates."""
-    return (None, read_days(bounds)) if kind in ("date", "timestamp") else (read_bounds(bounds, kind), None)
+    policy = ColumnPolicy(kind=kind, keys=keys, hidden=hidden)
+    return policy if column.bounds is None else bounded_column(policy, column.bounds)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from fractions import Fraction
 from math import isfinite
 from typing import Final, get_args
@@ -47,7 +47,7 @@ def settle_kind(kind: Kind, *, bounds: object, keys: object) -> Kind:
     if kind != "text":
         return kind
     if bounds is not None:
-        return "date" if _are_days(bounds) else "real"
+        return "real" if not _are_days(bounds) else "date" if _days(bounds) else "timestamp"
     return _common_kind(keys) if isinstance(keys, Sequence) and not isinstance(keys, str) else kind
 
 
@@ -88,22 +88,57 @@ def _not_two_numbers(bounds: object) -> DeclaredValueError:
     return DeclaredValueError("bounds", f"must be {_TWO_NUMBERS} and not equal, not {show(bounds)}")
 
 
-def read_days(bounds: object) -> tuple[date, date]:
-    """Return the bounds of dates, the first and the last day, or raise DeclaredValueError.
+def read_moments(bounds: object, kind: Kind) -> tuple[tuple[date, date], tuple[datetime, datetime] | None]:
+    """Return the bounds of dates or timestamps: the first and the last day, and the moments unless they are whole days.
 
-    >>> read_days([date(2020, 1, 1), date(2021, 12, 31)])
-    (datetime.date(2020, 1, 1), datetime.date(2021, 12, 31))
+    A date as the last bound of a timestamp includes that whole day; a datetime is that very moment. For a column of
+    dates a datetime must be a midnight. DeclaredValueError if they are not two dates or datetimes, in order.
+
+    >>> read_moments([date(2020, 1, 1), date(2021, 12, 31)], "date")
+    ((datetime.date(2020, 1, 1), datetime.date(2021, 12, 31)), None)
     """
-    days = [_date(end) for end in bounds] if isinstance(bounds, (tuple, list)) else []
-    if len(days) != 2 or days[0] is None or days[1] is None or days[0] > days[1]:  # noqa: PLR2004 - a pair
-        example = "two dates, the earlier one first, such as 2020-01-01 and 2021-12-31"
-        reason = "because the column is of kind date or timestamp"
-        raise DeclaredValueError("bounds", f"must be {example}, {reason}, not {show(bounds)}")
-    return days[0], days[1]
+    days = _days(bounds) if kind == "date" or not _has_times(bounds) else None
+    if days is not None and days[0] <= days[1]:
+        return days, None
+    moments = _moments(bounds) if kind == "timestamp" else None
+    if moments is not None and moments[0] <= moments[1]:
+        return (moments[0].date(), moments[1].date()), moments
+    example = "two dates, the earlier one first, such as 2020-01-01 and 2021-12-31"
+    times = ", or two datetimes without a time zone" if kind == "timestamp" else ""
+    ends = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else None  # noqa: PLR2004 - a pair
+    given = show(bounds) if ends is None else f"{_shown(ends[0])} and {_shown(ends[1])}"
+    reason = f"because the column is of kind {kind}"
+    raise DeclaredValueError("bounds", f"must be {example}{times}, {reason}, not {given}")
+
+
+def _shown(end: object) -> str:
+    """Return a bound as text; a date as ISO 8601 writes it."""
+    return end.isoformat() if isinstance(end, date) else show(end)
+
+
+def _has_times(bounds: object) -> bool:
+    return isinstance(bounds, (tuple, list)) and any(isinstance(end, datetime) for end in bounds)
+
+
+def _days(bounds: object) -> tuple[date, date] | None:
+    """Return two dates; a datetime at midnight counts as its day. None if they are anything else."""
+    moments = [_timestamp(end) for end in bounds] if isinstance(bounds, (tuple, list)) else []
+    days = [moment.date() for moment in moments if moment is not None and moment.time() == time.min]
+    return (days[0], days[1]) if len(days) == len(moments) == 2 else None  # noqa: PLR2004 - a pair
+
+
+def _moments(bounds: object) -> tuple[datetime, datetime] | None:
+    """Return two moments; a date as the first one is its midnight, as the last one its end."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:  # noqa: PLR2004 - a pair
+        return None
+    first, last = (_timestamp(end) for end in bounds)
+    if first is None or last is None:
+        return None
+    return first, last if isinstance(bounds[1], datetime) else datetime.combine(last.date(), time.max)
 
 
 def _are_days(bounds: object) -> bool:
-    return isinstance(bounds, (tuple, list)) and any(_date(end) is not None for end in bounds)
+    return isinstance(bounds, (tuple, list)) and any(_timestamp(end) is not None for end in bounds)
 
 
 def read_keys(keys: object, kind: Kind, argument: str = "keys") -> tuple[Value, ...]:

@@ -79,7 +79,9 @@ class ColumnModel(_Model):
         None, description="integer, real, text, boolean, date or timestamp, in quotes", examples=['type = "real"']
     )
     bounds: list[object] | None = Field(
-        None, description="two finite numbers, or two dates, the lower one first", examples=["bounds = [0, 20_000]"]
+        None,
+        description="two finite numbers, two dates, or two datetimes, the lower one first",
+        examples=["bounds = [0, 20_000]"],
     )
     keys: list[object] | None = Field(
         None, description="a list of distinct public values", examples=['keys = ["A", "B", "C"]']

@@ -18,14 +18,14 @@ from tacit.errors import ColumnNotFoundError, InvalidError, bad_value
 from tacit.guarantees.exact import Number, whole
 from tacit.query.expressions import Kind
 from tacit.query.policy import ColumnPolicy, TablePolicy
-from tacit.query.policy.column_values import LARGEST_BOUND, read_bounds, read_days
+from tacit.query.policy.column_values import LARGEST_BOUND, read_bounds, read_moments
 from tacit.query.policy.mistakes import DeclaredValueError
 
 AUTO: Final = "auto"
 """Stands for a reach or for bounds that a part of the query's cost chooses (`pricing.reach_choice`)."""
 
 BoundPair: TypeAlias = tuple[Number, Number] | tuple[date, date]
-"""The bounds of a number, or the first and the last day of a date or timestamp."""
+"""The bounds of a number, or the first and the last day of a date, or day or moment of a timestamp."""
 
 QueryBounds: TypeAlias = Mapping[str, BoundPair | Literal["auto"]]
 """The bounds of some columns for one query, by the columns' exact names."""
@@ -173,7 +173,8 @@ def bounded_column(column: ColumnPolicy, pair: object) -> ColumnPolicy:
     (Fraction(0, 1), Fraction(500, 1))
     """
     if column.kind in _MOMENTS:
-        return replace(column, days=read_days(pair))
+        days, moments = read_moments(pair, column.kind)
+        return replace(column, days=days, moments=moments)
     ends: tuple[Fraction, Fraction] = read_bounds(pair, column.kind)
     return replace(column, bounds=ends)
 

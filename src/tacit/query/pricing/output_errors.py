@@ -12,6 +12,7 @@ output be off by at most eᵢ, each with confidence 1 - (1-c)/k, so that all are
   the error is at most (e_a + |a/b|·e_b)/(β - e_b). If e_b ≥ β, there is no bound.
 * round, floor, ceil and casts to whole numbers never decrease, and moving x by a multiple of their unit moves the
   result by as much. So they are off by at most e rounded up to a multiple of the unit.
+* A date is off by as many days as its number, a timestamp by as many seconds as its microseconds are.
 * abs, clamp, least and greatest move by at most the largest move of an argument.
 * √a is off by at most e/√a if e ≤ a, ln a by -ln(1 - e/a) if e < a, and exp a by e^a·(e^e - 1).
 * coalesce and nullif of a part with a bound return that part: it is not NULL, in truth and after noise.
@@ -368,6 +369,8 @@ _RULES: dict[str, Callable[[Sequence[Tolerance]], float | None]] = {
     "ceil": lambda parts: _in_units(parts[0].error, Fraction(1)),
     "cast to integer": lambda parts: _in_units(parts[0].error, Fraction(1)),
     "cast to real": _largest,
+    "date_at": _largest,  # in days
+    "timestamp_at": lambda parts: parts[0].error / 1e6,  # in seconds
     "clamp": _clamped,
     "least": _largest,
     "greatest": _largest,

@@ -101,6 +101,8 @@ _RULES: dict[str, _RangeRule] = {
     "round": _rounded,
     "clamp": _clamped,
     "cast to real": _rising(lambda x: x),
+    "date_at": _rising(lambda x: x),  # a date is the number of its day, a timestamp that of its microsecond
+    "timestamp_at": _rising(lambda x: x),
     "cast to integer": lambda parts: _rounded(parts[:1]),
     "least": lambda parts: (min(low for low, _ in parts), min(high for _, high in parts)),
     "greatest": lambda parts: (max(low for low, _ in parts), max(high for _, high in parts)),

@@ -15,6 +15,7 @@ from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import choosing_clauses
 from tacit.query.pricing.output_errors import aggregates_in, may_divide_by_zero
 from tacit.query.results.intervals import lacks_interval
+from tacit.query.results.moment_ends import ERROR_UNITS
 from tacit.query.results.public_note import is_public
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def _known(quote: Quote, output: Output, error: float) -> str:
     statistic = _quantile(quote.plan, output.place) if isinstance(output, Noisy) else None
     if quote.assume is None and isinstance(output, Noisy) and statistic is not None:
         return _rank_text(quote, output.place, statistic, where)
-    return f"off by at most {plain(error)}{where}{_condition(quote, output)}"
+    unit = f" {ERROR_UNITS[output.kind]}" if output.kind in ERROR_UNITS else ""
+    return f"off by at most {plain(error)}{unit}{where}{_condition(quote, output)}"
 
 
 def _quantile(plan: Plan, index: int) -> Quantile | DrawnQuantile | None:

@@ -28,6 +28,7 @@ from tacit.query.key_tuples import Determined
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
 from tacit.query.pricing.output_ranges import hull, ordered, output_range
+from tacit.query.results.moment_ends import ordinal_ends
 from tacit.safe_text import visible
 
 _PARTIAL = frozenset({"divide", "sqrt", "ln"})
@@ -102,7 +103,9 @@ def _parts(output: Output) -> list[Output]:
     return parts
 
 
-def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]) -> Interval | None:
+def _range(  # noqa: PLR0911 - one return for each form
+    output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
+) -> Interval | None:
     match output:
         case Noisy(place=place):
             return intervals[place]
@@ -110,6 +113,9 @@ def _range(output: Output, intervals: dict[int, Interval], keys: Sequence[Value]
             return _point(keys[output.place] if isinstance(output, Grouped) else output.value(keys))
         case Constantly(value=value):
             return _point(value)
+        case Computed(function="ordinal", arguments=(Constantly(value=unit), moment)):
+            inner = _range(moment, intervals, keys)
+            return None if inner is None else ordinal_ends(unit, inner, moment.kind)
         case Computed(function=function, arguments=arguments, kind=kind):
             ranges = [_range(argument, intervals, keys) for argument in arguments]
             known = [part for part in ranges if part is not None]

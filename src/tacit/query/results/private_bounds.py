@@ -243,6 +243,8 @@ def _policy_text(value: EdgeValue) -> str:
 
 def _setting(column: ColumnPolicy) -> str | None:
     """Return the bounds that a policy has for a column, as its file writes them."""
+    if column.moments is not None:
+        return f"bounds = [{column.moments[0].isoformat()}, {column.moments[1].isoformat()}]"
     if column.days is not None:
         return f"bounds = [{column.days[0]}, {column.days[1]}]"
     if column.bounds is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -69,6 +70,8 @@ class Question:
     share: Fraction = TENTH
     form: QueryForm = "rows"
     intervals: bool = True
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    """The instant that current_date and now() stand for."""
 
     def __post_init__(self) -> None:
         """Check the confidence, the assumed number of units, the share, and the measurement of the cut."""

@@ -10,6 +10,7 @@ from tacit.query.aggregates.statistic import Interval
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import decimals, percent, plain, rounded
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.results.moment_ends import MOMENTS, as_moments
 from tacit.query.results.table import Table, format_value
 from tacit.safe_text import aligned, html_lines, html_table
 from tacit.safe_text import as_html as escaped
@@ -45,9 +46,20 @@ def as_table(columns: Sequence[AnswerColumn]) -> Table:
         for side, end in enumerate(("low", "high") if column.ends is not None else ()):
             free = _free(f"{column.name}_{end}", taken)
             taken.add(free)
-            table.append((free, "real", tuple(None if ends is None else ends[side] for ends in column.ends or ())))
+            table.append((free, _end_kind(column), tuple(_end(column, ends, side) for ends in column.ends or ())))
     names, kinds, values = zip(*table, strict=True)
     return Table(names, kinds, values)
+
+
+def _end_kind(column: AnswerColumn) -> Kind:
+    return column.kind if column.kind in MOMENTS else "real"
+
+
+def _end(column: AnswerColumn, ends: Interval | None, side: int) -> Value:
+    """Return one end of an interval: of a date as a date."""
+    if ends is None:
+        return None
+    return as_moments(ends, column.kind)[side] if column.kind in MOMENTS else ends[side]
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -73,7 +85,7 @@ def text_rows(columns: Sequence[AnswerColumn], confidence: float) -> tuple[list[
         cells.append([_value(value, digits) for value in column.values])
         if column.ends is not None:
             headings.append(f"{percent(confidence)} interval of {column.name}")
-            cells.append([_between(ends, digits) for ends in column.ends])
+            cells.append([_between(ends, digits, column.kind) for ends in column.ends])
     return headings, [list(row) for row in zip(*cells, strict=True)]
 
 
@@ -81,7 +93,9 @@ def _value(value: Value, digits: int | None) -> str:
     return rounded(value, digits) if isinstance(value, float) else format_value(value)
 
 
-def _between(ends: Interval | None, digits: int | None) -> str:
+def _between(ends: Interval | None, digits: int | None, kind: Kind) -> str:
+    if ends is not None and kind in MOMENTS:
+        return " … ".join(map(format_value, as_moments(ends, kind)))
     return "" if ends is None else f"{rounded(ends[0], digits, -1)} … {rounded(ends[1], digits, 1)}"
 
 
@@ -170,7 +184,9 @@ def public_facts(column: ColumnPolicy) -> str:
         facts.append(f"in the time zone {column.timezone}" if column.timezone else "needs a timezone in the policy")
     if column.bounds is not None:
         facts.append(f"bounds {plain(float(column.bounds[0]))} to {plain(float(column.bounds[1]))}")
-    if column.days is not None:
+    if column.moments is not None:
+        facts.append(f"moments {column.moments[0]} to {column.moments[1]}")
+    elif column.days is not None:
         facts.append(f"days {column.days[0]} to {column.days[1]}")
     if column.keys is not None:
         more = f" and {len(column.keys) - _MOST_KEYS} more" if len(column.keys) > _MOST_KEYS else ""

@@ -14,7 +14,8 @@ bounds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
 from itertools import product
 from math import ceil, floor, inf, prod
 
@@ -23,10 +24,10 @@ from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, children, columns
 from tacit.query.expressions.presence import is_always_present, with_stand_in
 from tacit.query.expressions.ranges import prove_range
-from tacit.query.expressions.time import DAYS_AND_LONGER
 from tacit.query.policy import TablePolicy
 from tacit.query.policy.column_values import read_keys
 from tacit.query.refusals import refused
+from tacit.query.sql.moment_grid import moments, resolution, timestamp_in
 
 _MOST_COMBINATIONS = 100_000
 _MOST_INTEGERS = 10_000
@@ -124,16 +125,16 @@ def _public_parts(part: Expression, table: TablePolicy) -> PublicParts | None:
         return {}
     if isinstance(part, Column):
         return _column_values(part, table)
-    if (days := _values_of_day(part, table)) is not None:
-        return {part: days}
+    if (values := _values_in_time(part, table)) is not None:
+        return {part: values}
     inner = [_public_parts(child, table) for child in children(part)]
     merged = _merge(inner)
     if merged is not None and all(isinstance(source, Column) for source in merged):
         return _with_results(part, merged)
-    values = _truths(part) or _results(part, inner)
-    if values is None and merged is not None:
+    named = _truths(part) or _results(part, inner)
+    if named is None and merged is not None:
         return merged
-    values = values or _integers(part, table)
+    values = named or _integers(part, table)
     return None if values is None else {part: values}
 
 
@@ -167,28 +168,20 @@ def _days(first: date, last: date) -> Values | None:
     return None if count > _MOST_COMBINATIONS else tuple(first + timedelta(days=day) for day in range(count))
 
 
-def _values_of_day(part: Expression, table: TablePolicy) -> Values | None:
-    """Return the values of a function of the day of a timestamp, if the first and the last day are known."""
-    moment = children(part)[-1]
-    if not isinstance(moment, Column) or moment.kind != "timestamp" or not _depends_on_day(part):
-        return None
-    days = table.columns[moment.name].days
-    listed = None if days is None else _days(*days)
-    if listed is None or table.columns[moment.name].keys is not None:
-        return None
-    midnights = tuple(datetime(day.year, day.month, day.day) for day in listed if isinstance(day, date))  # noqa: DTZ001 - without a zone
-    return _images(part, {moment: midnights})
+def _values_in_time(part: Expression, table: TablePolicy) -> Values | None:
+    """Return the values of a function of the day, or of a label of the time, of a timestamp with bounds.
 
-
-def _depends_on_day(part: Expression) -> bool:
-    """Return whether a function of a timestamp depends on its day alone, not on the time of day."""
-    match part:
-        case Cast(kind="date") | Call(function="year" | "quarter" | "month" | "day" | "weekday"):
-            return True
-        case Call(function="date_trunc", arguments=(Constant(value=unit), _)):
-            return unit in DAYS_AND_LONGER
-        case _:
-            return False
+    A whole number that depends on the time of day, such as the hour, has its values without bounds.
+    """
+    moment, unit = timestamp_in(part), resolution(part)
+    if moment is None or unit is None or (unit != "day" and part.kind == "integer"):
+        return None
+    policy = table.columns[moment.name]
+    if policy.keys is not None or policy.days is None:
+        return None
+    ends = policy.moments or (datetime.combine(policy.days[0], time.min), datetime.combine(policy.days[1], time.max))
+    listed = moments(*ends, unit, _MOST_COMBINATIONS)
+    return None if listed is None else _images(part, {moment: listed})
 
 
 def _truths(part: Expression) -> Values | None:
@@ -211,12 +204,15 @@ def _results(part: Expression, below: Sequence[PublicParts | None]) -> Values | 
 
 def _integers(part: Expression, table: TablePolicy) -> Values | None:
     """Return the whole numbers between proved ends, if the part is always whole and there are not too many."""
-    bounds = {name: column.bounds for name, column in table.columns.items() if column.bounds is not None}
-    ends = prove_range(part, bounds) if _is_whole(part) else None
+    ends = prove_range(part, _bounds(table), any_moment=False) if _is_whole(part) else None
     if ends is None or floor(ends[1]) - ceil(ends[0]) >= _MOST_INTEGERS:
         return None
     numbers = range(ceil(ends[0]), floor(ends[1]) + 1)
     return tuple(numbers) if part.kind == "integer" else tuple(float(number) for number in numbers)
+
+
+def _bounds(table: TablePolicy) -> dict[str, tuple[Fraction, Fraction]]:
+    return {name: column.ends for name, column in table.columns.items() if column.ends is not None}
 
 
 def _is_whole(part: Expression) -> bool:
@@ -280,8 +276,8 @@ def _too_many(expression: Expression, table: TablePolicy) -> str | None:
     parts = _public_parts(expression, table)
     if parts is not None and expression in parts:
         return f"{len(parts[expression]):,} values; the limit is {_most_values(expression):,}"
-    bounds = {name: column.bounds for name, column in table.columns.items() if column.bounds is not None}
-    ends = prove_range(expression, bounds) if _is_whole(expression) else None
+    bounds = _bounds(table)
+    ends = prove_range(expression, bounds, any_moment=False) if _is_whole(expression) else None
     if ends is None or parts is not None or not columns(expression) <= set(bounds):
         return None
     return f"{floor(ends[1]) - ceil(ends[0]) + 1:,} values; the limit is {_MOST_INTEGERS:,}"

@@ -17,9 +17,10 @@ from tacit.query.expressions import Constant, Kind
 from tacit.query.expressions.casts import in_64_bits
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.query.expressions.like_patterns import check_pattern
-from tacit.query.expressions.time import DAYS_AND_LONGER, UNITS
 from tacit.query.refusals import refused, refused_cast, refused_function, refused_node
+from tacit.query.sql import time_nodes
 from tacit.query.sql.typed_expressions import (
+    Translate,
     TypedExpression,
     call,
     case,
@@ -30,16 +31,13 @@ from tacit.query.sql.typed_expressions import (
     constant,
 )
 
-Translate = Callable[[exp.Expr], TypedExpression]
-"""Translates a part of a node."""
-
 TranslateLeaf = Callable[[exp.Expr], TypedExpression | None]
 """Translates a node as a whole, such as a column; None if the list of node classes decides."""
 
 AGGREGATE_NAMES = {"mean": "avg", "count_star": "count"}
 """Aggregates that the parser knows by name alone, and tacit's names for them."""
 
-_CALL_NAMES = ("clamp", "weekday", "date_part", "datepart")
+_CALL_NAMES = ("clamp", *time_nodes.CALL_NAMES)
 MOST_OPTIONS = 9_000
 """The largest number of values of one IN."""
 _MOST_DIGITS = 40
@@ -78,6 +76,9 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def check_call_name(node: exp.Expr) -> None:
     """Raise RefusedError if a node is a call by a name that is not listed."""
+    if isinstance(node, exp.Anonymous) and node.name.casefold() == "age":
+        hint = "Write extract(year FROM age(a, b)), date_diff('day', b, a) or date_sub('month', b, a)."
+        raise refused("An age is an interval, not a number", hint)
     if isinstance(node, exp.Anonymous) and node.name.casefold() not in {*_CALL_NAMES, *AGGREGATE_NAMES}:
         names = [name for name, function in FUNCTIONS.items() if not function.internal]
         raise refused_function(node.name, [*names, "count", "sum", "avg"])
@@ -90,8 +91,6 @@ def _nodes(node: exp.Expr, argument: str) -> list[exp.Expr]:
 
 
 _PLAIN: dict[type[exp.Expr], str] = {
-    exp.Add: "add this expression",
-    exp.Sub: "subtract this expression",
     exp.Mul: "multiply this expression",
     exp.Div: "divide this expression",
     exp.Mod: "modulo this expression",
@@ -125,8 +124,12 @@ _PLAIN: dict[type[exp.Expr], str] = {
     exp.Day: "day this",
     exp.DayOfMonth: "day this",
     exp.DayOfWeek: "weekday this",
+    exp.DayOfYear: "yearday this",
+    exp.Week: "week this",
+    exp.WeekOfYear: "week this",
     exp.Hour: "hour this",
     exp.Minute: "minute this",
+    exp.Second: "second this",
 }
 
 
@@ -177,13 +180,20 @@ def _chain(name: str, node: exp.Expr, translate: Translate) -> TypedExpression:
             waiting.extend((inner.expression, inner.this))
         else:
             parts.append(part)
+    if name == "concat":
+        return call(name, *(_as_text(translate(part)) for part in parts))
     return call(name, *(translate(part) for part in parts))
+
+
+def _as_text(term: TypedExpression) -> TypedExpression:
+    """Return a whole number, a date or a condition as text; any other term as it is."""
+    return cast_to(term, "text") if term.kind in ("integer", "date", "boolean") and not term.is_null else term
 
 
 def _concat(node: exp.Expr, translate: Translate) -> TypedExpression:
     """Return concat(a, b, …). It skips NULL, but a || b || … does not."""
     empty = constant("", "text")
-    return call("concat", *(call("coalesce", translate(part), empty) for part in node.expressions))
+    return call("concat", *(call("coalesce", _as_text(translate(part)), empty) for part in node.expressions))
 
 
 def _between(node: exp.Expr, translate: Translate) -> TypedExpression:
@@ -271,45 +281,13 @@ def _cast(node: exp.Expr, translate: Translate) -> TypedExpression:
     return cast_to(translate(node.this), _KINDS[target])
 
 
-def _extract(node: exp.Expr, translate: Translate) -> TypedExpression:
-    return _date_part(str(node.name), translate(node.expression))
-
-
-def _date_part(part: str, moment: TypedExpression) -> TypedExpression:
-    name = {"dow": "weekday", "dayofweek": "weekday", "dayofmonth": "day"}.get(part.casefold(), part.casefold())
-    if name == "isodow":
-        return _iso_weekday(moment)
-    if name not in ("year", "quarter", "month", "day", "weekday", "hour", "minute"):
-        hint = "Use year, quarter, month, day, weekday, hour or minute."
-        raise refused("This part of a date is not supported", hint)
-    return call(name, moment)
-
-
-def _iso_weekday(moment: TypedExpression) -> TypedExpression:
-    """Return 1 for Monday to 7 for Sunday."""
-    shifted = call("add", call("weekday", moment), constant(6, "integer"))
-    return call("add", call("modulo", shifted, constant(7, "integer")), constant(1, "integer"))
-
-
-def _date_trunc(node: exp.Expr, translate: Translate) -> TypedExpression:
-    moment, unit = translate(node.this), str(node.args["unit"].name).casefold()
-    units = DAYS_AND_LONGER if moment.kind == "date" else UNITS
-    if unit not in units:
-        raise refused(f"date_trunc of a {moment.kind} takes one of {', '.join(units)}")
-    return call("date_trunc", constant(unit, "text"), moment)
-
-
 def _call_by_name(node: exp.Expr, translate: Translate) -> TypedExpression:
     """Return a call that the parser knows by name alone."""
     check_call_name(node)
     name, arguments = str(node.this).casefold(), node.expressions
     if name == "clamp":
         return _clamp([translate(part) for part in arguments])
-    if name == "weekday":
-        return call(name, *(translate(part) for part in arguments))
-    if len(arguments) != 2 or not isinstance(arguments[0], exp.Literal):  # noqa: PLR2004 - a part and a date
-        raise refused(f"{name} takes the name of a part and a date")
-    return _date_part(str(arguments[0].this), translate(arguments[1]))
+    return time_nodes.call_by_name(name, arguments, translate)
 
 
 def _clamp(terms: Sequence[TypedExpression]) -> TypedExpression:
@@ -348,11 +326,8 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Translate], TypedExpression]]
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Date: lambda node, translate: cast_to(translate(node.this), "date"),
-    exp.Extract: _extract,
-    exp.DayOfWeekIso: lambda node, translate: _iso_weekday(translate(node.this)),
-    exp.TimestampTrunc: _date_trunc,
-    exp.DateTrunc: _date_trunc,
     exp.Anonymous: _call_by_name,
+    **time_nodes.NODES,
 }
 
 LISTED: frozenset[type[exp.Expr]] = frozenset(_PLAIN) | frozenset(_SPECIAL)

@@ -15,6 +15,7 @@ from tacit.query.aggregates.arg_max import MOST_TOTALS, arg_ask
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
+from tacit.query.expressions.ranges import prove_range
 from tacit.query.key_tuples import Determined
 from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
@@ -27,7 +28,10 @@ from tacit.query.sql.public_relations import determined
 from tacit.query.sql.quantile_calls import QuantileCall, read_quantile, read_share
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
+from tacit.query.sql.time_expressions import MOMENTS, as_ordinal, from_ordinal
 from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, condition, typed_column
+
+_BOUNDED = ("integer", "real", *MOMENTS)
 
 Aliases = Mapping[str, TypedExpression]
 """The columns of the answer by their aliases."""
@@ -143,16 +147,20 @@ class OutputBuilder:
         _check_not_nested(quantile.value)
         if isinstance(quantile.value, exp.Distinct):
             raise refused(f"DISTINCT inside {quantile.name} is not supported", "Leave it out.")
-        value = self.scope.bounded(quantile.value)
+        moment = self.scope.bounded(quantile.value)
+        value = as_ordinal(moment)
         self._check_value(quantile.name, value)
         bounds = (self._bounds(quantile.name, value),)
         function, values = quantile.function, (value.expression,)
         if function in ("min", "max"):
-            return self._measured(node, Ask(function=function, values=values, bounds=bounds))
+            ask = Ask(function=function, values=values, bounds=bounds)
+            return from_ordinal(self._measured(node, ask), moment.kind)
         share = read_share(quantile, None if quantile.share is None else self.scope.raw(quantile.share))
         if share in (0, 1):
-            return self._measured(node, Ask(function="min" if share == 0 else "max", values=values, bounds=bounds))
-        return self._measured(node, Ask(function=function, values=values, bounds=bounds, parameter=share))
+            ask = Ask(function="min" if share == 0 else "max", values=values, bounds=bounds)
+        else:
+            ask = Ask(function=function, values=values, bounds=bounds, parameter=share)
+        return from_ordinal(self._measured(node, ask), moment.kind)
 
     def _mode(self, node: exp.Expr) -> TypedExpression:
         """Return the most frequent of the public values of an expression, which are compared raw."""
@@ -233,7 +241,8 @@ class OutputBuilder:
             _check_not_nested(argument)
         if isinstance(argument, exp.Distinct):
             return self._distinct(node, function, argument)
-        value = None if argument is None else as_number(self.scope.bounded(argument), function)
+        own = None if argument is None else self.scope.bounded(argument)
+        value = None if own is None else as_number(as_ordinal(own) if function == "avg" else own, function)
         if value is not None:
             self._check_value(function, value)
         if function == "count":
@@ -244,7 +253,8 @@ class OutputBuilder:
         if value is None:
             raise refused(f"{function} takes one value")
         bounds = (self._bounds(function, value),)
-        return self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
+        measured = self._measured(node, Ask(function=function, values=(value.expression,), bounds=bounds))
+        return measured if own is None else from_ordinal(measured, own.kind)
 
     def _distinct(self, node: exp.Expr, function: str, argument: exp.Distinct) -> TypedExpression:
         """Return a count of units or of different values, which are compared raw, not clamped."""
@@ -279,6 +289,9 @@ class OutputBuilder:
         """Check that a value does not read the unit column, and that it is a number if the function needs one."""
         self._check_unit(value)
         if function != "count" and value.kind not in ("integer", "real") and not value.is_null:
+            if value.kind in MOMENTS:
+                hint = f"avg, median, min and max take dates; for others write {function}(date_diff('day', a, b))."
+                raise refused(f"{function} takes numbers, not {value.kind}", hint)
             number = f"CAST({getattr(value.expression, 'name', 'x')} AS DOUBLE)"
             hint = f"If it holds numbers, write {function}(clamp({number}, low, high)) with public bounds."
             raise refused(f"{function} takes numbers, not {value.kind}", hint)
@@ -292,10 +305,11 @@ class OutputBuilder:
 
     def _bounds(self, function: str, value: TypedExpression) -> tuple[Fraction, Fraction]:
         """Return the proved range of an aggregated value; a RefusedError names the columns without bounds."""
-        if value.known.ends is not None:
-            return value.known.ends
+        ends = value.known.ends
+        if ends is not None and prove_range(value.expression, {}, any_moment=False) is not None:
+            return ends
         policies = [(name, self.scope.table.columns[name]) for name in sorted(columns(value.expression))]
-        bare = [name for name, policy in policies if policy.bounds is None and policy.kind in ("integer", "real")]
+        bare = [name for name, policy in policies if policy.ends is None and policy.kind in _BOUNDED]
         lack = f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no bounds"
         inputs = f"computed from {', '.join(name for name, _ in policies)}" if policies else "that is always NULL"
         raise refused(

@@ -36,6 +36,9 @@ def _visible_column(name: str, policy: ColumnPolicy) -> VisibleColumn:
     raw = typed_column(policy.named(name))
     if policy.required:
         raw = call("coalesce", raw, constant(policy.stand_in, policy.kind))
+    if policy.first_and_last is not None:
+        first, last = (constant(end, policy.kind) for end in policy.first_and_last)
+        return VisibleColumn(raw, call("clamp", raw, first, last))
     return VisibleColumn(raw, raw if policy.bounds is None else _clamp(raw, *policy.bounds))
 
 

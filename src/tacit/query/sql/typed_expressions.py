@@ -7,15 +7,17 @@ integers could leave ±2^62. No expression grows beyond the size that engines ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isinf
 
+from sqlglot import exp
+
 from tacit.errors import InvalidError, show
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.expressions.casts import CASTS, HIGHEST, LOWEST, cast
-from tacit.query.expressions.functions import FUNCTIONS, Function, Takes, apply
+from tacit.query.expressions.functions import ALIKE, FUNCTIONS, Function, Takes, apply
 from tacit.query.expressions.ranges import Range, range_of
 from tacit.query.expressions.text_length import EMPTY, Length, length_of
 from tacit.query.refusals import refused, sql_spelling
@@ -24,6 +26,12 @@ _MOST_NODES = 10_000
 _DEEPEST = 64
 _SAFE = Fraction(2) ** 62
 _NUMBERS = ("integer", "real")
+_MOMENTS = ("date", "timestamp")
+_ALLOWED: Mapping[Takes, tuple[str, ...]] = {
+    "number": _NUMBERS,
+    "moment": _MOMENTS,
+    "quantity": (*_NUMBERS, *_MOMENTS),
+}
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "IN")
 _INTEGER_FUNCTIONS = ("add", "subtract", "multiply", "modulo", "negate", "abs")
 _KIND_NAMES: Mapping[Kind, str] = {
@@ -61,6 +69,10 @@ class TypedExpression:
     def is_null(self) -> bool:
         """True if it is the constant NULL, which fits every kind."""
         return isinstance(self.expression, Constant) and self.expression.value is None
+
+
+Translate = Callable[[exp.Expr], TypedExpression]
+"""Translates a part of a node."""
 
 
 def typed_column(column: Column, *, released: bool = False) -> TypedExpression:
@@ -143,31 +155,38 @@ def _fold(term: TypedExpression) -> TypedExpression:
 def _cast_arguments(name: str, function: Function, terms: Sequence[TypedExpression]) -> list[TypedExpression]:
     """Return the arguments in the kinds that the function takes; arguments of one kind get their common kind."""
     takes = [function.takes_at(index) for index in range(len(terms))]
-    alike = [term for term, take in zip(terms, takes, strict=True) if take in ("any", "number", "moment")]
+    alike = [term for term, take in zip(terms, takes, strict=True) if take in ALIKE]
     common = common_kind(alike, name) if alike else None
     return [_cast_argument(name, term, take, common) for term, take in zip(terms, takes, strict=True)]
 
 
 def _cast_argument(name: str, term: TypedExpression, take: Takes, common: Kind | None) -> TypedExpression:
-    if take in ("any", "number", "moment"):
-        allowed: Sequence[str] = {"number": _NUMBERS, "moment": ("date", "timestamp")}.get(take, ())
+    if take in ALIKE:
+        allowed: Sequence[str] = _ALLOWED.get(take, ())
         if common is None or (allowed and common not in allowed):
             raise _wrong_kind(name, term.kind, take)
         return coerce(term, common)
     if take == term.kind or term.is_null or (take, term.kind) in (("real", "integer"), ("timestamp", "date")):
-        return coerce(term, take)  # type: ignore[arg-type]  # a kind, since it is not one of the three above
+        return coerce(term, take)  # type: ignore[arg-type]  # a kind, since it is not in ALIKE
     raise _wrong_kind(name, term.kind, take)
 
 
 def _wrong_kind(name: str, kind: Kind, take: str) -> Exception:
-    names = {"number": "numbers", "moment": "dates or timestamps", "real": "numbers", "boolean": "conditions"}
+    names = {
+        "number": "numbers",
+        "moment": "dates or timestamps",
+        "quantity": "numbers, dates or timestamps",
+        "real": "numbers",
+        "integer": "whole numbers",
+        "boolean": "conditions",
+    }
     return refused(f"{sql_spelling(name)} takes {names.get(take, take)}, not {kind}", _CAST_HINT)
 
 
 def _result_kind(function: Function, terms: Sequence[TypedExpression]) -> Kind:
     if function.gives != "same":
         return function.gives
-    index = next(i for i in range(len(terms)) if function.takes_at(i) in ("any", "number", "moment"))
+    index = next(i for i in range(len(terms)) if function.takes_at(i) in ALIKE)
     return terms[index].kind
 
 
