@@ -111,8 +111,8 @@ _FUNCTIONS = "tacit runs only listed functions over rows, because another could 
 _POLICY_TABLES = "Query the tables of the policy."
 _SUBQUERIES = (
     "Run the inner query first, and write its result as a constant. Use a subquery in FROM for conditions and computed "
-    "columns, and aggregate in the outermost SELECT. A subquery in FROM may also aggregate the rows of each unit: GROUP "
-    "BY the unit column there."
+    "columns, and aggregate in the outermost SELECT. A subquery in FROM may also aggregate the rows of each unit: "
+    "GROUP BY the unit column there."
 )
 _PATTERNS = "Use LIKE, starts_with, left or substring."
 _LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."

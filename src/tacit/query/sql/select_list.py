@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
 from sqlglot import exp
 
-from tacit.errors import InternalError, TacitError, show_name
+from tacit.errors import TacitError, show_name
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.arg_max import MOST_TOTALS, arg_ask
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
+from tacit.query.expressions import Column, Constant, Expression, Value, columns
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.key_tuples import Determined
-from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
+from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
 from tacit.query.sql.arg_max_calls import compared_total
 from tacit.query.sql.equivalent_calls import equivalent
@@ -26,6 +26,7 @@ from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
 from tacit.query.sql.public_relations import determined
 from tacit.query.sql.quantile_calls import QuantileCall, read_quantile, read_share
+from tacit.query.sql.released_outputs import output_of
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
 from tacit.query.sql.time_expressions import MOMENTS, as_ordinal, from_ordinal
@@ -54,7 +55,7 @@ class OutputBuilder:
 
     def output(self, term: TypedExpression) -> Output:
         """Return an expression over released values as an output of the plan."""
-        return _output(term.expression, self._outputs)
+        return output_of(term.expression, self._outputs)
 
     def _leaf(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool) -> TypedExpression | None:
         """Return an aggregate, a key or an alias; None for any other node, unless it is a column."""
@@ -407,38 +408,3 @@ def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
     argument = node.args.get("this")
     every = isinstance(argument, exp.Star) and not argument.args.get("except_") and not argument.args.get("replace")
     return name, None if every else argument
-
-
-def _output(expression: Expression, outputs: Mapping[Expression, Output]) -> Output:
-    """Return an expression over released values as an output."""
-    if expression in outputs:
-        return outputs[expression]
-    match expression:
-        case Constant(value=value, kind=kind):
-            return Constantly(value, kind)
-        case Cast(operand=operand, kind="real") if operand.kind == "integer":
-            return _as_real(_output(operand, outputs))
-        case Cast(operand=operand, kind=kind):
-            return Computed("cast", (_output(operand, outputs),), kind)
-        case Call(function=function, arguments=arguments, kind=kind):
-            return Computed(function, tuple(_output(argument, outputs) for argument in arguments), kind)
-        case Case(branches=branches, otherwise=otherwise, kind=kind):
-            parts = [part for branch in branches for part in branch] + ([] if otherwise is None else [otherwise])
-            return Computed("case", tuple(_output(part, outputs) for part in parts), kind)
-        case Column():
-            raise InternalError("an output reads a column that is not released.")
-
-
-def _as_real(output: Output) -> Output:
-    """Return a whole number as a real: the same output of another kind, so that its interval stays known."""
-    match output:
-        case Noisy(place=place):
-            return Noisy(place, "real")
-        case Grouped(place=place):
-            return Grouped(place, "real")
-        case Determined():
-            return replace(output, kind="real")
-        case Constantly(value=value):
-            return Constantly(value, "real")
-        case Computed(function=function, arguments=arguments):
-            return Computed(function, arguments, "real")
