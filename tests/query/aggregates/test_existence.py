@@ -14,7 +14,7 @@ from tacit.query.aggregates import STATISTICS, bundles_of
 from tacit.query.aggregates.existence import Existence, false_alarm, needed
 from tacit.query.aggregates.statistic import Released
 from tacit.query.expressions import Call, Column, Constant
-from tacit.query.noise_law import NoiseLaw, sensitivity
+from tacit.query.noise_law import Law, NoiseLaw, sensitivity
 from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.pricing.price import Cost, price
 
@@ -64,12 +64,8 @@ def chances(law: NoiseLaw, most: int) -> dict[int, float]:
     """The exact law of the noise, by mpmath, on whole numbers up to a size."""
     with mpmath.workdps(40):
         scale = mpmath.mpf(law.amount.numerator) / law.amount.denominator
-        weight = (
-            (lambda k: mpmath.exp(-abs(k) / scale))
-            if law.law == "laplace"
-            else (lambda k: mpmath.exp(-k * k / 2 / scale))
-        )
-        weights = {k: weight(k) for k in range(-most, most + 1)}
+        size = abs if law.law == "laplace" else (lambda k: Fraction(k * k, 2))
+        weights = {k: mpmath.exp(-mpmath.mpf(float(size(k))) / scale) for k in range(-most, most + 1)}
         total = mpmath.fsum(weights.values())
         return {k: float(w / total) for k, w in weights.items()}
 
@@ -78,10 +74,10 @@ def chances(law: NoiseLaw, most: int) -> dict[int, float]:
 @pytest.mark.parametrize("amount", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(20)])
 @pytest.mark.parametrize("bits", [0, 3])
 @pytest.mark.parametrize("beta", [Fraction(1, 20), Fraction(1, 100), Fraction(2, 5)])
-def test_the_stated_probabilities_are_those_of_the_law(law: str, amount: Fraction, bits: int, beta: Fraction) -> None:
+def test_the_stated_probabilities_are_those_of_the_law(law: Law, amount: Fraction, bits: int, beta: Fraction) -> None:
     noise = NoiseLaw(
         law=law, amount=amount * 4**bits if law == "gaussian" else amount * 2**bits, sensitivity=1, moving=1
-    )  # type: ignore[arg-type]
+    )
     bundle = Bundle(
         measures=(Measure(value=None, per="unit", fraction_bits=bits),), contribution=1 << bits, nonnegative=True
     )

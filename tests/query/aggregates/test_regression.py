@@ -45,7 +45,8 @@ def truth_of(function: str, pairs: Pairs) -> float | None:
     rows = [(min(max(y, 0.0), 10.0), min(max(x, 2), 10)) for y, x in pairs]
     argument = "y" if function == "skewness" else "y, x"
     values = ", ".join(f"({y!r}::DOUBLE, {x}::DOUBLE)" for y, x in rows)
-    ((found,),) = duckdb.sql(f"SELECT {function}({argument}) FROM (VALUES {values}) AS t(y, x)").fetchall()  # noqa: S608 - numbers
+    sql = f"SELECT {function}({argument}) FROM (VALUES {values}) AS t(y, x)"  # noqa: S608 - numbers
+    ((found,),) = duckdb.connect().execute(sql).fetchall()
     return None if found is None or not isfinite(found) else float(found)
 
 
@@ -73,7 +74,7 @@ def test_no_row_adds_more_than_it_may(function: str, most: float, low: float, hi
             )
             sums.add(sum(integers[:4]))
             largest = max(largest, sum(integers))
-    (whole,) = sums  # what counts rows is the same for every row
+    (whole,) = sums  # every row adds the same number of rows
     assert largest <= bundle.contribution <= most * whole
 
 

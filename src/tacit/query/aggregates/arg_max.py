@@ -39,7 +39,7 @@ from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 MOST_TOTALS: Final = 100
-"""The largest number of values whose sums are compared; each is a measure of its own."""
+"""The largest number of values whose sums are compared; each has a measure."""
 
 
 def arg_ask(

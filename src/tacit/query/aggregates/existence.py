@@ -5,8 +5,8 @@ SQL's answer depends on a single row, so it has no private form. tacit counts un
 * `bool_or(c)` is true if the noisy number of units with a row in which c is true is above ½.
 * `bool_and(c)` is true if the noisy number of units with a row in which c is false is at most ½.
 
-A row where c is NULL counts for neither, as in SQL. SQL returns NULL for a group without values; tacit does not know
-that there are none, and most likely returns false for `bool_or` and true for `bool_and`.
+A row where c is NULL counts for neither, as in SQL. SQL returns NULL for a group without values. tacit cannot know
+that a group is empty: it most likely returns false for `bool_or` and true for `bool_and`.
 
 **Sensitivity.** The integer of a unit in a cell is 1 if it has such a row there, however many it has, else 0: that of
 `count(DISTINCT unit)` over the rows that count (`count`). With a reach R a unit in k > R cells has the weight R/k, as
@@ -41,7 +41,7 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Existence:
-    """Whether a condition is true in some row; or, with `every`, in all rows."""
+    """The truth of a condition in some row; or, with `every`, in all rows."""
 
     error_name: ClassVar[str] = "units_that_are_seen"
     every: bool = False

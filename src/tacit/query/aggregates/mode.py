@@ -108,7 +108,7 @@ class Mode(Choice):
 
 
 def counts_by_value(number: Expression, values: Sequence[Value], table: TablePolicy) -> Bundle:
-    """Return the counts of rows by the number of their value, of which one is drawn."""
+    """Return the counts of rows by the number of their value; one value is drawn."""
     fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
     measure = Measure(value=number, bins=max(2, len(values)), fraction_bits=fine)
     return replace(unit_bundle((measure,), 1 << fine, table, nonnegative=True), values=len(values))

@@ -199,7 +199,7 @@ def unbounded(test: Contrast, beta: float) -> Interval:
 
 
 def _far_end(test: Contrast, middle: float, distance: float, beta: float) -> float:
-    """Return a θ on one side that is rejected; ±infinity if there is none within 2^200 distances."""
+    """Return a θ on one side that is rejected; ±infinity if no θ within 2^200 distances is."""
     for _ in range(_DOUBLINGS):
         if not abs(middle + distance) < _FARTHEST:
             break

@@ -20,7 +20,7 @@ MeasureIntegers: TypeAlias = Sequence[int] | Counts
 def noise_inputs(plan: Plan, exact: Sequence[MeasureIntegers]) -> list[list[MeasureIntegers]]:
     """Return the exact integers to which noise is added: for each bundle those of its measures, or a combined one.
 
-    The totals of several measures, one of which is drawn, become one vector: those of each cell together.
+    If one of several totals is drawn, they become one vector: those of each cell together.
 
     If the measured cells add up to the public size, check that they do.
 

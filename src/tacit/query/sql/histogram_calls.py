@@ -1,6 +1,6 @@
 """`histogram(x)` and `histogram(x, [b1, b2, …])` as groups and counts.
 
-In DuckDB the result is one MAP from values to counts. Here each entry is a row of its own, so that it has an interval.
+In DuckDB the result is one MAP from values to counts. Here each entry is a row, so that it has an interval.
 The call is rewritten before the query is checked:
 
     SELECT histogram(x) AS n FROM t                  SELECT x, count(*) AS n FROM t GROUP BY x

@@ -206,7 +206,7 @@ class OutputBuilder:
         return self._measured(node, Ask(function=function, values=(value.expression,)))
 
     def _respelled(self, node: exp.Expr, other: exp.Expr) -> TypedExpression:
-        """Return an aggregate that is measured as another one, with its own spelling."""
+        """Return an aggregate that is measured as `other`, under the spelling of `node`."""
         before = len(self.asks)
         term = self._aggregate(other)
         self.asks |= dict.fromkeys(list(self.asks)[before:], to_sql(node, lower=True))
