@@ -179,7 +179,7 @@ def test_the_answer_says_what_is_clipped_and_the_plan_how_many_rows_a_person_has
         quote = db.plan(f"SELECT avg(v) FROM ({VISITS})", epsilon=1, bounds={"v": (0, 2)})
         assert "The subquery has one row for each person_id, so no limits are needed." in str(quote)
         answer = db.sql(f"SELECT avg(v) FROM ({VISITS})", epsilon=1, bounds={"v": (0, 2)})
-        assert "V is clipped to 0 … 2" in str(answer)
+        assert "The column v is clipped to 0 … 2" in str(answer)
         privacy = answer.receipt["privacy"]
         assert isinstance(privacy, dict)
         assert privacy["unit"] == "all rows with one value of person_id"
