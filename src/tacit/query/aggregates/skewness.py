@@ -32,8 +32,8 @@ estimate 0. SQL's answer for two rows, and for rows that are all equal, is NULL;
 **Above 95 % confidence** nothing is approximated: with β/4 each, the mean, A₃, A₂ and n are in ranges, by the union
 bound; a cubic in m is least or largest at the ends of the range of m, or where its derivative is 0.
 
-Coverage at 95 % is simulated, not proved (`tests/query/aggregates/test_regression.py`). It is 94.3 % where a few of many
-rows are at a bound (10,000 releases).
+Coverage at 95 % is simulated, not proved (`tests/query/aggregates/test_regression.py`). It is 94.3 % where a few of
+many rows are at a bound (10,000 releases).
 """
 
 from __future__ import annotations
