@@ -131,12 +131,12 @@ def test_an_error_is_solved_at_the_chosen_reach_and_charged_apart() -> None:
         assert answer.price.events == (*first.events, *second.events)
 
 
-def test_the_choice_for_an_error_costs_a_share_of_the_answer_at_a_reach_of_ten() -> None:
+def test_the_choice_for_an_error_costs_a_share_of_the_answer_at_a_reach_of_fifty() -> None:
     with year() as db:
-        usual = db.plan(BY_MONTH, error=50, reach=10).cost
+        usual = db.plan(BY_MONTH, error=50, reach=50).cost
         assert choosing(db, BY_MONTH, error=50).cost.epsilon == pytest.approx(usual.epsilon / 10)  # type: ignore[union-attr]
     with year(tc.ZCDP(rho=10**9)) as db:
-        quote, fixed = choosing(db, BY_MONTH, error=500), db.plan(BY_MONTH, error=500, reach=10)
+        quote, fixed = choosing(db, BY_MONTH, error=500), db.plan(BY_MONTH, error=500, reach=50)
         assert quote.cost.rho == pytest.approx(fixed.cost.rho / 10)  # type: ignore[union-attr]
         answer = db.sql(BY_MONTH, error=500, reach="auto")
         last = db.plan(BY_MONTH, error=500, reach=chosen(answer)).cost

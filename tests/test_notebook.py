@@ -92,7 +92,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "TCloseness": lambda: tc.TCloseness(0.2),
 }
 
-TAGS = {"p", "table", "thead", "tbody", "tr", "th", "td", "pre", "strong"}
+TAGS = {"p", "table", "thead", "tbody", "tr", "th", "td", "pre", "strong", "ol", "li"}
 
 
 @pytest.mark.parametrize("name", VALUES)

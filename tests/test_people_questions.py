@@ -179,7 +179,7 @@ def test_the_answer_says_what_is_clipped_and_the_plan_how_many_rows_a_person_has
         quote = db.plan(f"SELECT avg(v) FROM ({VISITS})", epsilon=1, bounds={"v": (0, 2)})
         assert "The subquery has one row for each person_id, so no limits are needed." in str(quote)
         answer = db.sql(f"SELECT avg(v) FROM ({VISITS})", epsilon=1, bounds={"v": (0, 2)})
-        assert "V is clipped to 0 … 2" in str(answer)
+        assert "The column v is clipped to 0 … 2" in str(answer)
         privacy = answer.receipt["privacy"]
         assert isinstance(privacy, dict)
         assert privacy["unit"] == "all rows with one value of person_id"
@@ -271,12 +271,6 @@ def test_disjoint_questions_about_people_cost_one_only_over_the_same_subquery() 
 
 GROUPED = "SELECT count(*) FROM (SELECT {} FROM visits GROUP BY {})"
 REFUSED: list[tuple[str, str, str]] = [
-    (
-        GROUPED.format("town, count(*) AS v", "town"),
-        "must group by the unit column 'person_id'",
-        GROUPED.format("town, count(*) AS v", "town, person_id"),
-    ),
-    ("SELECT avg(v) FROM (SELECT count(*) AS v FROM visits)", "must group by the unit", "SELECT count(*) FROM visits"),
     (f"SELECT avg(v) FROM ({VISITS})", "v has no bounds", f"SELECT avg(clamp(v, 0, 9)) FROM ({VISITS})"),
     (
         GROUPED.format("sum(minutes / 7) AS s", "person_id"),
@@ -372,7 +366,7 @@ def test_bounds_of_an_unknown_column_list_those_of_the_subquery() -> None:
 
 def test_a_row_that_is_a_unit_cannot_be_grouped_further() -> None:
     db = tc.open(visits(), name="visits", unit=tc.ROW, budget=tc.PureDP(epsilon=1))
-    with db, pytest.raises(RefusedError, match="Each row of 'visits' is a unit"):
+    with db, pytest.raises(RefusedError, match="are not public"):
         db.plan(f"SELECT count(*) FROM ({VISITS})", epsilon=1)
 
 
@@ -408,3 +402,9 @@ def test_a_repeated_question_is_free_and_a_different_subquery_is_not() -> None:
         assert total_epsilon(db.spent) == 1
         db.sql(sql.replace("GROUP", "WHERE cost > 1 GROUP"), epsilon=1)
         assert total_epsilon(db.spent) == 2
+
+
+def test_aliases_of_aliases_are_refused_before_they_take_long() -> None:
+    items = ", ".join(["count(*) AS a0", *(f"a{i} + a{i} AS a{i + 1}" for i in range(40))])
+    with opened() as db, pytest.raises(RefusedError, match="more than 4,000 parts"):
+        db.plan(f"SELECT count(*) FROM (SELECT person_id, {items} FROM visits GROUP BY person_id)", epsilon=1)

@@ -2,6 +2,7 @@
 
 Each call opens the column in memory with `unit=tc.ROW` and a budget of exactly this call, and asks the verb of that
 name. So the guarantee, the treatment of None, NaN and infinities, the answer and its interval are those of a database.
+A list has no type. It is read as numbers, or as values of the kind of the keys; a value of another kind is missing.
 
 **Guarantee.** Every value is one unit. The answer has the guarantee of the call under the given neighbour relation
 (see `session`). Nothing adds up several calls: their costs add up, and `tc.compose` computes by how much. To keep a
@@ -10,18 +11,19 @@ budget, or if a person has several values, use `tc.open`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
 from tacit.database import Database
+from tacit.engines.duckdb.columns import column_of_kind, kind_of_keys
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import Number
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.opening import open as open_database
-from tacit.query.expressions import Value
+from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW
 from tacit.query.results.release import Release
 from tacit.query_options import Options
@@ -132,7 +134,8 @@ def histogram(
         raise InvalidError("A histogram needs bins or keys, and not both.", argument="bins", hint="Give one of them.")
     if bounds is not None and not isinstance(bins, int):
         raise InvalidError("bounds has no effect without a number of bins.", argument="bounds", hint="Remove it.")
-    with _opened(_source(values), bounds, options) as db:
+    kind: Kind = "real" if keys is None else kind_of_keys(list(keys))
+    with _opened(_source(values, kind), bounds, options) as db:
         if keys is not None:
             cost = _cost(options)
             cost["keys"] = {_NAME: keys}
@@ -140,18 +143,25 @@ def histogram(
         return db.histogram(_NAME, [] if bins is None else bins, **_cost(options))
 
 
-def _source(values: object) -> object:
-    """Return a source with one column, in the library of the values if it has one."""
-    library, kind = type(values).__module__.partition(".")[0], type(values).__name__
-    if library in ("pandas", "polars") and kind == "Series":
+def _source(values: object, kind: Kind = "real") -> object:
+    """Return a source with one column, in the library of the values if it has one.
+
+    A column without a type, such as a list or an array of objects, is read as values of one kind, which follows from
+    the call and never from the values.
+    """
+    library, name = type(values).__module__.partition(".")[0], type(values).__name__
+    typed = str(getattr(values, "dtype", "object")).lower() != "object"
+    if library in ("pandas", "polars") and name == "Series" and typed:
         return values.to_frame(_NAME)  # type: ignore[attr-defined]  # both have it
-    if library == "pyarrow" and kind.endswith("Array"):
+    if library == "pyarrow" and name.endswith("Array"):
         from pyarrow import table  # noqa: PLC0415 - not a dependency
 
         return table({_NAME: values})
     if isinstance(values, (str, bytes, Mapping)) or hasattr(values, "columns"):
         raise _not_a_column(values)
-    return {_NAME: values}
+    if typed or not isinstance(values, Iterable):
+        return {_NAME: values}
+    return {_NAME: column_of_kind(_NAME, values, kind)}
 
 
 def _not_a_column(values: object) -> InvalidError:

@@ -1,27 +1,31 @@
 """A mapping of columns as arrays that DuckDB reads.
 
-A column is a list, a NumPy array, or a column of pandas, polars or Arrow. Its type follows from the type of the array,
-or from the types of a list's values, which are public like any schema; never from the values. If a list has several
-types, integers and other numbers become reals, and other mixtures are refused.
+A column is a list, a NumPy array, or a column of pandas, polars or Arrow. An array has a type, which is public like any
+schema. A list has no type: `column_of_kind` reads it as a given kind, and no value can change that kind or fail. Only
+`tc.open` of a mapping derives the kind of a list from the types of its values. The steward who opens it states that
+these types are public. If a list has several types, integers and other numbers become reals there, and other mixtures
+are refused.
 
-**Every value has a meaning.** A number that its type cannot hold becomes the nearest one that it can, so an integer
-beyond 64 bits is clipped. None and NaN are missing. A value that fails to convert, such as a signalling NaN, is missing
-too. So opening a column reveals nothing but its types.
+**Every value has a meaning.** A number or a time that its type cannot hold becomes the nearest one that it can, so an
+integer beyond 64 bits is clipped. None and NaN are missing. So is a value that fails to convert, such as a signalling
+NaN. A text that is not Unicode has U+FFFD in place of each lone surrogate, because DuckDB would fail on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import copysign, nan
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InvalidError, show_name
+from tacit.query.expressions import Kind
 
 Column: TypeAlias = npt.NDArray[np.generic]
 
@@ -30,6 +34,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _BOOLS = (bool, np.bool_)
 _INTEGERS = (int, np.integer)
 _REALS = (int, float, np.integer, np.floating, Decimal, Fraction)
+_TIMES = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 _KINDS = "A column is a list or an array of numbers, texts, booleans, dates or times without a zone."
 
 
@@ -71,9 +76,11 @@ def _of_array(name: str, values: npt.NDArray[np.generic]) -> tuple[Column, bool]
         case "f":
             return values.astype(np.float64), False
         case "U":
-            return values.astype(object), False
+            return _objects([_text(value) for value in values.tolist()]), False
         case "M":
-            return values.astype("datetime64[us]"), values.dtype.str.endswith("[D]")
+            coarse = values.dtype.str[3:].strip("[]0123456789<>=|") not in ("us", "ns", "ps", "fs", "as")
+            near = np.clip(values, *(end.astype(values.dtype) for end in _TIMES)) if coarse else values
+            return near.astype("datetime64[us]"), values.dtype.str.endswith("[D]")
     raise _wrong(name, {values.dtype.name})
 
 
@@ -108,7 +115,7 @@ def _of_list(name: str, values: list[object]) -> tuple[Column, bool]:
     if all(issubclass(kind, _REALS) for kind in kinds) and kinds:
         return np.array([nan if value is None else _real(value) for value in values], dtype=np.float64), False
     if all(issubclass(kind, str) for kind in kinds):
-        return _objects(values), False
+        return _objects([None if value is None else _text(str(value)) for value in values]), False
     if all(issubclass(kind, datetime) for kind in kinds):
         if any(value.tzinfo is not None for value in values if isinstance(value, datetime)):
             raise _wrong(name, {"datetime with a time zone"})
@@ -118,8 +125,77 @@ def _of_list(name: str, values: list[object]) -> tuple[Column, bool]:
     raise _wrong(name, {kind.__name__ for kind in kinds})
 
 
+def column_of_kind(name: str, values: object, kind: Kind) -> Column:
+    """Return a list as an array of one kind; a value of another kind is missing, so no value decides anything.
+
+    >>> column_of_kind("x", [1, 2.5, None, "a"], "real").tolist()
+    [1.0, 2.5, nan, nan]
+    """
+    listed = [None if _is_missing(value) else value for value in _as_list(name, values)]
+    found = [None if value is None else _CONVERTED[kind](value) for value in listed]
+    match kind:
+        case "real":
+            return np.array([nan if value is None else value for value in found], dtype=np.float64)
+        case "text":
+            return _objects(found)
+        case "date":
+            return np.array(found, dtype="datetime64[D]")
+        case "timestamp":
+            return np.array(found, dtype="datetime64[us]")
+    return _masked(found, lambda value: value, np.bool_ if kind == "boolean" else np.int64)
+
+
+def kind_of_keys(keys: Sequence[object]) -> Kind:
+    """Return the kind of a column with these public values, or raise InvalidError.
+
+    >>> kind_of_keys(["a", None, "b"]), kind_of_keys([1, 2.5])
+    ('text', 'real')
+    """
+    present = [key for key in keys if key is not None]
+    for kind in _KEY_KINDS:
+        if present and all(_CONVERTED[kind](key) is not None for key in present):
+            return kind
+    raise InvalidError("The keys are not of one kind.", argument="keys", hint="List numbers, texts, booleans or dates.")
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, _BOOLS) or not isinstance(value, _REALS):
+        return None
+    with suppress(OverflowError, ValueError):
+        return _integer(value) if value == int(value) else None
+    return None
+
+
+def _number(value: object) -> float | None:
+    return None if isinstance(value, _BOOLS) or not isinstance(value, _REALS) else _real(value)
+
+
+def _moment(value: object) -> datetime | None:
+    if isinstance(value, datetime):
+        return value if value.tzinfo is None else None
+    return datetime(value.year, value.month, value.day) if isinstance(value, date) else None  # noqa: DTZ001 - no zone
+
+
+def _text(value: str) -> str:
+    """Return a text without lone surrogates, which UTF-8 cannot hold."""
+    return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_CONVERTED: Mapping[Kind, Callable[[object], Any]] = {
+    "boolean": lambda value: bool(value) if isinstance(value, _BOOLS) else None,
+    "integer": _whole,
+    "real": _number,
+    "text": lambda value: _text(str(value)) if isinstance(value, str) else None,
+    "date": lambda value: value if isinstance(value, date) and not isinstance(value, datetime) else None,
+    "timestamp": _moment,
+}
+_KEY_KINDS: tuple[Kind, ...] = ("boolean", "integer", "real", "text", "date", "timestamp")
+
+
 def _is_missing(value: object) -> bool:
-    """Return whether a value is pandas' NA or NaT, or NumPy's NaT; None and NaN are handled by their types."""
+    """Return whether a value is NaN, pandas' NA or NaT, or NumPy's NaT."""
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
     return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, np.datetime64) and bool(np.isnat(value)))
 
 

@@ -33,13 +33,13 @@ def limits_note(plan: Plan) -> str | None:
     if unit is None or any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
         return None  # bounds are found from all values of a unit, which weigh 1 together
     limits, clipped = [] if plan.table.unit is None else _limits(plan), _clipped(plan)
-    each = [f"each {unit} counts {listed(limits)}"] if limits else []
+    each = [f"Each {unit} counts {listed(limits)}"] if limits else []
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
     if not nouns:
         return None
     text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
     left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them"
-    return visible(f"{text[0].upper()}{text[1:]}; {left_out}.")
+    return visible(f"{text if limits else f'The column {text}'}; {left_out}.")
 
 
 def unit_rows_note(plan: Plan) -> str | None:

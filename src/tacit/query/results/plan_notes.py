@@ -58,8 +58,11 @@ def widened_notes(plan: Plan, confidence: float | None) -> list[str]:
 def missing_notes(plan: Plan) -> list[str]:
     """Return what missing values of required columns count as, for the columns that the query reads.
 
-    A key that is such a column is in `group_note`.
+    A key that is such a column is in `group_note`. A subquery that groups by the unit makes its values itself, so they
+    are not missing values of a column.
     """
+    if plan.units is not None:
+        return []
     parts = [part for each in _read(plan, bare=False) for part in walk(each) if not isinstance(part, Column)]
     read = {column.name for part in parts if (column := own_column(part, plan.table)) is not None}
     texts = [f"of {name}, if any, count as {value_text(plan.table.columns[name].stand_in)}" for name in sorted(read)]

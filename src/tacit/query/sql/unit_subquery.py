@@ -148,6 +148,10 @@ def _visible(names: Sequence[str], unit_names: Sequence[str], whole: Scope, unit
     return {name: whole.columns[unit_name if name in unit_names else name] for name in names}
 
 
+_MOST_PARTS = 4_000
+"""The largest number of nodes of a subquery's items, with the items that aliases stand for."""
+
+
 @dataclass(slots=True)
 class _UnitReader:
     """A subquery while it is read: the keys and the aggregates found so far, with what is public about them."""
@@ -158,6 +162,7 @@ class _UnitReader:
     keys: list[tuple[str, Expression]] = field(default_factory=list)
     aggregates: list[UnitAggregate] = field(default_factory=list)
     policies: dict[str, ColumnPolicy] = field(default_factory=dict)
+    parts: int = 0
 
     def read_keys(self) -> None:
         """Read GROUP BY, which must name the unit."""
@@ -195,6 +200,12 @@ class _UnitReader:
         return exp.Paren(this=node.copy()).transform(self._replaced, copy=False).unnest()
 
     def _replaced(self, node: exp.Expr) -> exp.Expr:
+        self.parts += 1
+        if self.parts > _MOST_PARTS:  # aliases that name aliases twice grow exponentially
+            raise refused(
+                f"The subquery has more than {_MOST_PARTS:,} parts, aliases in full",
+                "Use fewer aliases of aliases, or compute in the outer SELECT.",
+            )
         if is_aggregate(node):
             return self._aggregate(node)
         key = self._key(node)
