@@ -25,8 +25,7 @@ CANTONS = [
     ("ZG", "de", 130_000),
     ("ZH", "de", 1_580_000),
 ]
-MONTHS = [f"2026-{month:02d}" for month in range(1, 13)]
-DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+NEW_YEAR = datetime(2026, 1, 1)  # noqa: DTZ001 - columns without a zone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,7 @@ def _events() -> Setting:
             rows.append(
                 {
                     "user_id": user,
-                    "seen": datetime(2026, 1, 1) + timedelta(seconds=draw.randrange(365 * 86_400)),
+                    "seen": NEW_YEAR + timedelta(seconds=draw.randrange(365 * 86_400)),
                     "event": event,
                     "country": draw.choice(countries),
                     "version": draw.choice(["1.0", "1.1", "2.0"]),
@@ -128,7 +127,7 @@ def _events() -> Setting:
         "bounds": {
             "ms": (0, 2_000),
             "price": (0, 60),
-            "seen": (datetime(2026, 1, 1), datetime(2026, 12, 31, 23, 59, 59)),
+            "seen": (NEW_YEAR, NEW_YEAR + timedelta(days=365, seconds=-1)),
         },
     }
     return Setting(table="events", kinds=kinds, rows=rows, policy=policy)
@@ -148,7 +147,7 @@ def _visits() -> Setting:
                     "ward": draw.choice(["eyes", "heart", "lungs", "skin"]),
                     "diagnosis": draw.choices(["I21", "J10", "L40"], weights=[5, 3, 2])[0],
                     "cost": float(draw.randrange(50, 3_000)),
-                    "emergency": draw.random() < 0.3,  # noqa: PLR2004 - three of ten
+                    "emergency": draw.random() < 0.3,
                 }
             )
     kinds: dict[str, Kind] = {
@@ -187,11 +186,11 @@ def opened(engine: str, setting: Setting) -> Iterator[Database]:
             place.fill(setting.table, setting.kinds, setting.rows)
             for name, (kinds, rows) in setting.public.items():
                 place.fill(name, kinds, rows)
-            public = dict.fromkeys(setting.public, place.reader)
+            public: dict[str, Any] = dict.fromkeys(setting.public, place.reader)
             source: Any = place.reader
             policy["table"] = setting.table
         else:
-            make = arrow if engine == "duckdb" else frame
-            public = {name: make(*shape) for name, shape in setting.public.items()}  # type: ignore[operator]  # of two functions
+            make: Any = arrow if engine == "duckdb" else frame
+            public = {name: make(*shape) for name, shape in setting.public.items()}
             source = make(setting.kinds, setting.rows)
         yield stack.enter_context(tc.open(source, public=public or None, **policy))
