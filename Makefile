@@ -74,6 +74,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/noise.py
 	$(PY) bench/accounting.py
 	$(PY) bench/query.py
+	$(PY) bench/query_single.py
 	$(PY) bench/ledger.py
 	$(PY) bench/anonymity.py
 	$(PY) bench/local.py

@@ -17,7 +17,6 @@ import query_data
 import query_errors
 import query_large
 import query_quantiles
-import query_single
 import query_speed
 import query_tables
 import query_targets
@@ -57,7 +56,6 @@ def measure(*, everyone: bool, huge: bool, rows: int) -> list[Part]:
         "tables with margins": query_tables.measure,
         "errors in place of ε": query_targets.measure,
         "errors": partial(query_errors.measure, small, everyone=everyone),
-        "single quantiles": partial(query_single.measure, small, everyone=everyone),
     }
     if huge:
         parts["a hundred million rows"] = partial(query_large.measure, small)

@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import query_data
 from query_data import truth
 from query_errors import EPSILON, LONGEST, Entry
 from query_fresh import OPENDP, PIPELINE_DP, SMARTNOISE, TACIT, TUMULT
 from query_serve import HIGH, HIGHEST, KEYS, LOW, MAX_GROUPS, MAX_ROWS, Query
-from report import Part, Verdict, table
+from report import Part, Verdict, machine, table, verdict_table, write_section
 from rounds import short
 from scipy.stats import binom
 from serve import Missing
 
 import tacit as tc
+from noise import fingerprint
 
 SINGLE = {"median": 0.5, "quantile": HIGHEST}
 ALONE, TOGETHER = "tacit, intervals=False", "tacit"
@@ -34,7 +36,7 @@ RELEASES, COPIES = 2000, 100
 LEAST, MOST, ALARM = 0.95, 0.98, 1e-3
 
 TEXT = """\
-### Single quantiles
+## Single quantiles
 
 The median and the {highest:g} quantile of 50 groups, each alone, on the table of "Error at equal ε": the 95 % quantile
 of |released − true| at ε = {epsilon:g}. The number of releases is in the header. With `intervals=False` tacit draws the
@@ -177,3 +179,20 @@ def _coverage_verdicts(shares: Mapping[str, Mapping[float, float]]) -> list[Verd
                 met, target = met and share <= MOST, f"{LEAST:.0%} to {MOST:.0%}"
             verdicts.append(Verdict(f"coverage of the {q:g} quantile, {name}", target, f"{100 * share:.2f} %", met))
     return verdicts
+
+
+def main() -> None:
+    """Run the benchmark, print the report, and write it to RESULTS.md."""
+    before = fingerprint()
+    part = measure(query_data.small(), everyone=False)
+    changed = sorted({name for name, _ in before ^ fingerprint()})
+    if changed:
+        raise SystemExit(f"The source changed during the run: {', '.join(changed)}. Run it again.")
+    versions = {name: version for entry in (TACIT, OPENDP) for name, version in entry.ask("about")["versions"].items()}
+    text = "\n\n".join([part.text, machine(versions), verdict_table(part.verdicts)])
+    print(text)
+    write_section("single quantiles", text)
+
+
+if __name__ == "__main__":
+    main()

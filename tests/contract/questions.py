@@ -70,11 +70,23 @@ UNITS: dict[UnitKind, list[Value]] = {
 }
 
 SPELLINGS: dict[str, list[str]] = {
-    "avg": ["avg({number})", "mean({number})"],
-    "count": ["count(*)", "count({any})", "count(CASE WHEN {condition} THEN 1 END)", "count(1)"],
+    "arg_max": ["arg_max(n, count(*))", "max_by(p, count({any}))", "arg_max(p, sum({number}))"],
+    "arg_min": [
+        "arg_min(quarter(d), sum({number}))",
+        "arg_min(p, count(*))",
+        "CAST(min_by(b, sum({number})) AS INTEGER)",
+    ],
+    "avg": ["avg({number})", "mean({number})", "regr_avgx({number}, {number})"],
+    "bool_and": ["CAST(bool_and({condition}) AS INTEGER)"],
+    "bool_or": ["CAST(bool_or({condition}) AS INTEGER)"],
+    "count": ["count(*)", "count({any})", "count(CASE WHEN {condition} THEN 1 END)", "count(1)", "regr_count(x, n)"],
     "count_units": ["count(DISTINCT u)"],
     "corr": ["corr({number} + n, p)", "corr(x, {number} / 7 + n)"],
-    "count_distinct": ["count(DISTINCT {any})", "count(DISTINCT CASE WHEN {condition} THEN note END)"],
+    "count_distinct": [
+        "count(DISTINCT {any})",
+        "approx_count_distinct({any})",
+        "count(DISTINCT CASE WHEN {condition} THEN note END)",
+    ],
     "covar_pop": ["covar_pop({number}, {number})"],
     "covar_samp": ["covar_samp({number}, {number})"],
     "stddev_pop": ["stddev_pop({number})"],
@@ -98,6 +110,10 @@ SPELLINGS: dict[str, list[str]] = {
         *("quantile_disc({number}, 0.5)", "quantile({number}, 0.99)"),
         "percentile_disc(0.3) WITHIN GROUP (ORDER BY {number})",
     ],
+    "regr_intercept": ["regr_intercept({number} + n, p)"],
+    "regr_r2": ["regr_r2(x, {number} / 7 + n)"],
+    "regr_slope": ["regr_slope(x, {number} + n)"],
+    "skewness": ["skewness({number} + n)", "skewness(x)"],
     "sum": ["sum({number})", "sum(CASE WHEN {condition} THEN {number} ELSE 0 END)"],
 }
 """Every aggregate, with its spellings in SQL."""

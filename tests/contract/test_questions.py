@@ -149,7 +149,7 @@ def test_so_it_is_in_a_long_search(trial: Trial) -> None:
 
 
 def test_every_aggregate_is_asked() -> None:
-    alone = {"table_count", "bounds"}  # asked by verbs alone: see test_margins and test_value_bounds
+    alone = {"table_count", "table_sum", "bounds"}  # see test_margins, test_table_sum and test_value_bounds
     drawn = {f"drawn_{name}" for name in ("quantile", "quantile_disc", "min", "max")}  # see test_drawn_quantiles
     sized = {name for name in STATISTICS if name.startswith("sized_")}  # see test_public_size and test_sized_moments
     assert set(SPELLINGS) == set(STATISTICS) - alone - drawn - sized

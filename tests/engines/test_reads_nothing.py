@@ -131,7 +131,11 @@ COMPUTATIONS = [
     if (
         sql.startswith("SELECT count(*) FROM survey ")
         and any(
-            word in sql for word in ("WINDOW w AS (PARTITION", "QUALIFY row_number", "UNION", "INTERSECT", "EXCEPT")
+            word in sql
+            for word in (
+                *("WINDOW w AS (PARTITION", "QUALIFY row_number", "UNION", "INTERSECT", "EXCEPT"),
+                *("current_date", "now()"),  # constants of the query, from the clock of the session
+            )
         )
     )
     or (

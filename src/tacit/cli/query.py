@@ -241,7 +241,7 @@ def _quote_json(quote: Quote) -> dict[str, object]:
         "noise": quote.why,
         "confidence": quote.confidence,
         "shares": shares_json(quote.shares, quote.price),
-        "error": quote.error | dict.fromkeys(quote.unknown) | _shortfalls(quote),
+        "error": quote.error | dict.fromkeys(quote.unknown) | quote.category_errors,
         "error_without_hidden": quote.error_without_hidden,
         "intervals": without_intervals(quote.plan, meaning(quote.plan)),
         "assume": quote.assume,
@@ -263,11 +263,6 @@ def _derived_quote_json(quote: DerivedQuote) -> dict[str, object]:
         "columns": quote.methods,
         "released": [{"name": each.label, **_quote_json(part)} for each, part in inner],
     }
-
-
-def _shortfalls(quote: Quote) -> dict[str, object]:
-    """Return by how many rows each drawn category may be short of the most frequent one."""
-    return {name: {"rows_below_the_most_frequent_value": rows} for name, rows in quote.shortfall.items()}
 
 
 def _limits_json(quote: Quote) -> dict[str, object]:

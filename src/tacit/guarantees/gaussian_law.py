@@ -164,11 +164,11 @@ def two_sided_quantile(variance: Fraction, beta: float) -> int:
     low, high = -1, ceil(sqrt(tau) * sqrt(2 * log(4 / beta))) + 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _outside(tau, middle) <= beta else (middle, high)
+        low, high = (low, middle) if outside(tau, middle) <= beta else (middle, high)
     return high
 
 
-def _outside(tau: float, t: int) -> float:
+def outside(tau: float, t: int) -> float:
     """Return Pr[|K| > t], rounded up."""
     if tau > _TERMWISE**2:
         x = (t + 0.5) / sqrt(tau)

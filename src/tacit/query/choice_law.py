@@ -1,16 +1,20 @@
-"""The law of a choice: the most frequent of several public values, drawn in each group.
+"""The law of a choice: the one of several public values with the largest or the least total, drawn in each group.
 
-The rows of a group are counted by value (a measure with bins, see `plan`), and the counts are the scores. They get no
-noise: one value is drawn.
+The rows of a group are counted by value (a measure with bins, see `plan`), or a column is summed by value (a measure
+for each value, see `aggregates.arg_max`). These totals are the scores. They get no noise: one value is drawn. For the
+least total the scores are the totals times -1.
 
-* In ε by permute-and-flip (`mechanisms.permute_and_flip`): each value whose count is g below the largest shows with
+* In ε by permute-and-flip (`mechanisms.permute_and_flip`): each value whose score is g below the largest shows with
   probability e^(-g/s), and one of those that show is drawn uniformly.
 * In ρ by the exponential mechanism: a value is drawn with probability proportional to e^(-g/s). An ε-DP choice costs
   ρ = ε²/2, but one of bounded range costs ε²/8, so this has half the scale of permute-and-flip for the same ρ.
 
-**Sensitivity.** Let a unit come or go. Let k_g be the largest of its integers in the group g. They are ≥ 0 and sum to
-at most K in a group and to at most T in all groups (`noise_law`), so k_g ≤ K and Σk_g ≤ T, hence Σk_g² ≤ K·T. All
-counts of a group move in one direction, by 0 to k_g: they are *monotone*.
+**Sensitivity.** Let a unit come or go. Its integers move the scores of the group g by some amounts. Let k_g be the
+largest of these minus the least. If they are of two values, k_g is at most the sum of their sizes; of one value, it is
+0. The sizes of a unit's integers sum to at most K in a group and to at most T in all groups (`noise_law`), so k_g ≤ K
+and Σk_g ≤ T, hence Σk_g² ≤ K·T. Both mechanisms see only differences of scores. So adding one constant to all scores of
+a group changes nothing, and with the least amount as that constant all scores move in one direction, by 0 to k_g: they
+are *monotone*. This holds for totals of any sign.
 
 **Statement.** With s = T/ε under "add/remove" and s = 2T/ε under "change one" the choices in all groups are ε-DP. With
 s² = K·T/8ρ, or K·T/2ρ under "change one", the choices by the exponential mechanism are ρ-zCDP.
@@ -24,11 +28,11 @@ A weight of the exponential mechanism changes by a factor from e^(-k_g/s) to e^(
 
 Monotone scores need "add/remove": under "change one" one count falls while another rises.
 
-**Accuracy.** With probability ≥ 1-β the drawn value has at most s·ln((m-1)/β) fewer rows than the most frequent of m
+**Accuracy.** With probability ≥ 1-β the score of the drawn value is at most s·ln((m-1)/β) below the largest of m
 values by permute-and-flip, and s·ln(m/β) by the exponential mechanism (union bounds; see the mechanisms).
 
-**On real bits.** Counts are exact integers of any size, s is a rational (rounded up in ρ), and coins and choices are
-exact. The work is the same for all counts. Ties are drawn evenly; so is the value of a group without rows.
+**On real bits.** Totals are exact integers of any size, s is a rational (rounded up in ρ), and coins and choices are
+exact. The work is the same for all totals. Ties are drawn evenly; so is the value of a group without rows.
 """
 
 from __future__ import annotations
@@ -65,8 +69,10 @@ class ChoiceLaw(NoiseLaw):
     in_rho: bool
     values: int
     bins: int
-    unit: int
-    """The integer of one row of weight 1."""
+    unit: Fraction
+    """The integer of a total of 1: of one row of weight 1, or of a sum of 1."""
+    least: bool = False
+    """True if the value with the least total is drawn."""
 
     @property
     def event(self) -> PureRelease | ZCDPRelease:  # type: ignore[override]  # of another mechanism
@@ -79,9 +85,9 @@ class ChoiceLaw(NoiseLaw):
         raise InternalError("a choice has no additive noise.")
 
     def shortfall(self, beta: Fraction) -> float:
-        """Return by how many rows the choice may be short of the most frequent value, except with probability β.
+        """Return by how much the total of the choice may miss the best one, except with probability β.
 
-        Rows that all have weight 1 are whole, so the bound is rounded down.
+        Totals of rows that all have weight 1 are whole, so the bound is rounded down.
         """
         rivals = self.values - (not self.in_rho)
         short = self.amount / self.unit * Fraction(log(rivals / float(beta))) if rivals else Fraction(0)
@@ -89,8 +95,9 @@ class ChoiceLaw(NoiseLaw):
         return float(floor(bound)) if self.unit == 1 else bound
 
     def choose(self, counts: Sequence[int] | WideInts, bits: BitSource = SYSTEM) -> int:
-        """Draw the index of a value for one group, from the exact counts of its rows by value."""
-        ballot, rate = _ballot(counts[: self.values]), 1 / self.amount
+        """Draw the index of a value for one group, from the exact totals by value."""
+        totals = [int(count) for count in counts[: self.values]]
+        ballot, rate = _ballot([-total for total in totals] if self.least else totals), 1 / self.amount
         if self.in_rho:
             return choose_exp(ballot.exponents(rate), lambda i: ballot.exponent(rate, i), bits)
         coins = bernoulli_exp(-ballot.exponents(rate), lambda i: -ballot.exponent(rate, i), bits)
@@ -98,7 +105,7 @@ class ChoiceLaw(NoiseLaw):
         return int(standing[below_integer(standing.size, bits)])
 
     def choose_all(self, counts: Sequence[int] | WideInts, bits: BitSource = SYSTEM) -> list[int]:
-        """Draw the index of a value for each group, from the counts of all groups in turn."""
+        """Draw the index of a value for each group, from the totals of all groups in turn."""
         return [self.choose(counts[first : first + self.bins], bits) for first in range(0, len(counts), self.bins)]
 
     def entering(self, plan: Plan, bundle: Bundle) -> ChoiceLaw:
@@ -107,9 +114,8 @@ class ChoiceLaw(NoiseLaw):
         return replace(self, sensitivity=moved, cost=self.cost * moved / self.sensitivity)
 
 
-def _ballot(counts: Sequence[int] | WideInts) -> Ballot:
-    """Return the counts as scores: 64 bits if they fit, else Python's integers."""
-    integers = [int(count) for count in counts]
+def _ballot(integers: Sequence[int]) -> Ballot:
+    """Return integers as scores: 64 bits if they fit, else Python's integers."""
     fits = max(integers) < 2**63 and min(integers) >= -(2**63)
     return Ballot(None, np.array(integers, dtype=np.int64 if fits else object))
 
@@ -129,7 +135,7 @@ def choice_law(
     if cost is None or bundle.values is None:
         raise InternalError("a choice has values and a cost.")
     change = _change(plan, bundle, in_rho=epsilon is None)
-    (measure,) = bundle.measures
+    measure = bundle.measures[0]
     return ChoiceLaw(
         law="laplace",
         amount=change / cost if epsilon is not None else _root(Fraction(change) / (8 * cost)),
@@ -138,8 +144,9 @@ def choice_law(
         cost=cost,
         in_rho=epsilon is None,
         values=bundle.values,
-        bins=measure.bins,
-        unit=1 << measure.fraction_bits,
+        bins=bundle.width,
+        unit=(1 << measure.fraction_bits) / measure.step,
+        least=bundle.least,
     )
 
 

@@ -133,8 +133,8 @@ class Bundle:
     `block` is the number of neighbouring bins that are added up to one integer. `over` are the indices of the factors
     by which the integers stay separate; None stands for all. If the bundle is `combined`, one integer gets noise, and
     `contribution` bounds its change. With `rank` the integers get no noise: a rank among them is drawn instead (see
-    `rank_law`). If it has `values`, its bins count the rows of so many values; no integer gets noise, and one of the
-    values is drawn (see `choice_law`).
+    `rank_law`). If it has `values`, its bins or its measures are totals of so many values; no integer gets noise,
+    and one of the values is drawn (see `choice_law`): one with a large total, or with a small one if `least`.
     """
 
     measures: tuple[Measure, ...]
@@ -147,11 +147,12 @@ class Bundle:
     combined: Combination | None = None
     rank: RankTarget | None = None
     values: int | None = None
+    least: bool = False
 
     def __repr__(self) -> str:
         """Return all fields as older versions did, because ledgers hold hashes of this text.
 
-        There `contribution` was named `reach`, and there was no `total`, no `combined`, no `rank` and no `values`.
+        There `contribution` was named `reach`, and there was no `total`, `combined`, `rank`, `values` or `least`.
         """
         fields = {
             "measures": self.measures,
@@ -164,6 +165,7 @@ class Bundle:
             **({} if self.combined is None else {"combined": self.combined}),
             **({} if self.rank is None else {"rank": self.rank}),
             **({} if self.values is None else {"values": self.values}),
+            **({"least": True} if self.least else {}),
         }
         return f"Bundle({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 

@@ -98,13 +98,21 @@ def _as_sql(name: str) -> str:
 
 
 _GROUPINGS = "Run one query for each grouping."
-_LIST = "List the values."
+_LIST = "Write x IN (1, 2)."
+_TOP = "Write SELECT x, count(*) AS n FROM t GROUP BY x ORDER BY n DESC LIMIT 3."
+_LEAVE = "Leave it out."
+_COUNTED = "Write SELECT x, count(*) FROM t GROUP BY x, or count(DISTINCT x)."
+_WINDOWS = (
+    "Aggregate with GROUP BY in a subquery; window functions over its result are supported: SELECT x, rank() OVER "
+    "(ORDER BY n DESC) FROM (SELECT x, count(*) AS n FROM t GROUP BY x)."
+)
 _CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE WHEN … THEN x END)."
 _FUNCTIONS = "tacit runs only listed functions over rows, because another could fail on a row and so reveal it."
 _POLICY_TABLES = "Query the tables of the policy."
 _SUBQUERIES = (
-    "Use a subquery in FROM for conditions and computed columns, and aggregate in the outermost SELECT. A subquery in "
-    "FROM may also aggregate the rows of each unit: GROUP BY the unit column there."
+    "Run the inner query first, and write its result as a constant. Use a subquery in FROM for conditions and computed "
+    "columns, and aggregate in the outermost SELECT. A subquery in FROM may also aggregate the rows of each unit: "
+    "GROUP BY the unit column there."
 )
 _PATTERNS = "Use LIKE, starts_with, left or substring."
 _LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."
@@ -115,31 +123,32 @@ _CLOCK = (
 
 _BY_ARGUMENT: dict[str, tuple[str, str]] = {
     "joins": ("A join in parentheses inside a join is not supported", "Write a JOIN b ON … JOIN c ON … instead."),
-    "laterals": ("LATERAL is not supported", ""),
-    "into": ("SELECT INTO is not supported, because it writes a table", ""),
-    "distinct": ("SELECT DISTINCT is not supported", "Use GROUP BY; its groups are the public keys."),
+    "laterals": ("LATERAL is not supported", "Compute columns in a subquery in FROM."),
+    "into": ("SELECT INTO is not supported, because it writes a table", _LEAVE),
+    "distinct": ("SELECT DISTINCT is not supported", _COUNTED),
     "qualify": ("QUALIFY is not supported", "Filter released values with HAVING."),
-    "windows": ("Window functions are not supported", ""),
-    "sample": ("Sampling (TABLESAMPLE, USING SAMPLE) is not supported", ""),
+    "windows": ("Window functions over rows are not supported", _WINDOWS),
+    "sample": ("Sampling (TABLESAMPLE, USING SAMPLE) is not supported", _LEAVE),
     "pivots": ("PIVOT is not supported", "Use GROUP BY."),
-    "hint": ("Hints are not supported", ""),
-    "hints": ("Hints are not supported", ""),
-    "locks": ("Row locks, such as FOR UPDATE, are not supported", ""),
-    "recursive": ("Recursive CTEs are not supported", ""),
+    "hint": ("Hints are not supported", "Leave them out."),
+    "hints": ("Hints are not supported", "Leave them out."),
+    "locks": ("Row locks, such as FOR UPDATE, are not supported", "Leave them out."),
+    "recursive": ("Recursive CTEs are not supported", "Write WITH without RECURSIVE."),
     "db": ("Names with a schema or a database are not supported", "Write the table or the column alone."),
-    "when": ("Older versions of a table are not supported", ""),
+    "when": ("Older versions of a table are not supported", _LEAVE),
     "unnest": ("IN (UNNEST …) is not supported", _LIST),
-    "field": ("IN takes a list of values in parentheses", ""),
+    "field": ("IN takes a list of values in parentheses", "Write x IN (1, 2)."),
     "all": ("GROUP BY ALL is not supported", "Name the columns to group by."),
     "grouping_sets": ("GROUPING SETS are not supported", _GROUPINGS),
     "rollup": ("ROLLUP is not supported", _GROUPINGS),
     "cube": ("CUBE is not supported", _GROUPINGS),
     "totals": ("WITH TOTALS is not supported", _GROUPINGS),
-    "limit_options": ("LIMIT takes only a number of rows", ""),
+    "limit_options": ("LIMIT takes only a number of rows", "Write LIMIT 10."),
     "symmetric": ("BETWEEN SYMMETRIC is not supported", "Put the lower end first."),
-    "on": ("DISTINCT ON is not supported", ""),
+    "on": ("DISTINCT ON is not supported", _COUNTED),
     "position": ("Trimming one end of a text is not supported", "Use trim(x), which removes spaces at both ends."),
     "kind": ("SELECT AS STRUCT or VALUE is not supported", ""),
+    "count": ("A list of the best values is not supported", _TOP),
     "ordinality": ("WITH ORDINALITY is not supported", ""),
 }
 
@@ -147,21 +156,21 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "Union": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
     "Intersect": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
     "Except": ("Set operations (UNION, INTERSECT, EXCEPT) are not supported", "Run one query for each part."),
-    "Window": ("Window functions are not supported", "Aggregate with GROUP BY."),
+    "Window": ("Window functions over rows are not supported", _WINDOWS),
     "Filter": ("FILTER is supported only for count, sum, avg, min, max, bool_or and bool_and of one value", _CASE),
     "CountIf": ("count_if takes one condition", _CASE),
     "WithinGroup": ("WITHIN GROUP is not supported", ""),
-    "Order": ("ORDER BY inside an aggregate is not supported", ""),
+    "Order": ("ORDER BY inside an aggregate is not supported", _LEAVE),
     "IgnoreNulls": ("IGNORE NULLS and functions that need it are not supported", ""),
-    "RespectNulls": ("RESPECT NULLS is not supported", ""),
+    "RespectNulls": ("RESPECT NULLS is not supported", _LEAVE),
     "Exists": ("EXISTS over released values is not supported", "Put the condition into WHERE."),
-    "Any": ("ANY and ALL over subqueries are not supported", "List the values with IN."),
-    "All": ("ANY and ALL over subqueries are not supported", "List the values with IN."),
+    "Any": ("ANY and ALL over subqueries are not supported", "Compare with a constant, or write x IN (1, 2)."),
+    "All": ("ANY and ALL over subqueries are not supported", "Compare with a constant, or write x IN (1, 2)."),
     "Subquery": ("Subqueries inside expressions are not supported", _SUBQUERIES),
     "Select": ("Subqueries inside expressions are not supported", _SUBQUERIES),
     "Values": ("VALUES is not supported", _POLICY_TABLES),
     "Unnest": ("UNNEST is not supported", _POLICY_TABLES),
-    "Lateral": ("LATERAL is not supported", ""),
+    "Lateral": ("LATERAL is not supported", "Compute columns in a subquery in FROM."),
     "Pivot": ("PIVOT is not supported", "Use GROUP BY."),
     "Rollup": ("ROLLUP is not supported", _GROUPINGS),
     "Cube": ("CUBE is not supported", _GROUPINGS),
@@ -172,11 +181,14 @@ _BY_NODE: dict[str, tuple[str, str]] = {
     "SessionParameter": ("Parameters are not supported", "Write the value into the query."),
     "Lambda": ("Lambda functions are not supported", _FUNCTIONS),
     "Dot": ("Fields and functions named with a dot are not supported", _FUNCTIONS),
-    "Bracket": ("Elements and fields, x[…], are not supported", ""),
-    "Struct": ("Structs, lists and maps are not supported", ""),
-    "Array": ("Structs, lists and maps are not supported", ""),
-    "ToMap": ("Structs, lists and maps are not supported", ""),
-    "Map": ("Structs, lists and maps are not supported", ""),
+    "Bracket": (
+        "Elements and fields, x[…], are not supported",
+        "For the characters of a text, use substring(x, 1, 1).",
+    ),
+    "Struct": ("Structs, lists and maps are not supported", "Name the columns one by one."),
+    "Array": ("Structs, lists and maps are not supported", "Name the columns one by one."),
+    "ToMap": ("Structs, lists and maps are not supported", "Name the columns one by one."),
+    "Map": ("Structs, lists and maps are not supported", "Name the columns one by one."),
     "Columns": ("COLUMNS(…) is not supported", "Name the columns."),
     "Aliases": ("Several aliases for one column are not supported", ""),
     "Star": ("* stands for rows, which are never released", "Name one column, or write count(*)."),
@@ -199,6 +211,27 @@ _BY_NODE: dict[str, tuple[str, str]] = {
 }
 
 
+_ROWS = "It would show rows. Write SELECT x, count(*) FROM t GROUP BY x."
+_TAILS = "Its noise would be larger than its value. Compare quantile_cont(x, 0.01) and quantile_cont(x, 0.99)."
+_INSTEAD = {
+    **dict.fromkeys(("list", "array_agg", "string_agg", "group_concat", "first", "last", "arbitrary"), _ROWS),
+    **dict.fromkeys(("kurtosis", "kurtosis_pop"), _TAILS),
+    "approx_quantile": "Write quantile_cont(x, 0.5).",
+    "approx_top_k": _TOP,
+    "entropy": "Write SELECT x, count(*) FROM t GROUP BY x, and compute it from the counts.",
+    "every": "Write bool_and(c).",
+    "geomean": "Write exp(avg(clamp(ln(x), low, high))) with public bounds.",
+    "geometric_mean": "Write exp(avg(clamp(ln(x), low, high))) with public bounds.",
+    "mad": "Write median(abs(x - 10)), with a median that was released before in place of 10.",
+    "product": "Write exp(sum(clamp(ln(x), low, high))) with public bounds.",
+    "regr_sxx": "Write regr_count(y, x) * var_pop(x).",
+    "regr_sxy": "Write regr_count(y, x) * covar_pop(y, x).",
+    "regr_syy": "Write regr_count(y, x) * var_pop(y).",
+    "sem": "Write stddev_samp(x) / sqrt(count(x)).",
+    "skewness_pop": "Write skewness(x), the skewness of a sample.",
+}
+"""Aggregates that are not supported, with what to write instead."""
+
 _CLOCK_NAMES = ("now", "today", "get_current_timestamp", "transaction_timestamp")
 
 
@@ -209,7 +242,7 @@ def refused_argument(node: exp.Expr, argument: str) -> RefusedError:
     if isinstance(node, exp.DataType):
         return refused_cast(node.this.name, "For decimals, cast to DOUBLE and round.")
     if isinstance(node, exp.Order):
-        return refused("ORDER BY inside an aggregate is not supported")
+        return refused("ORDER BY inside an aggregate is not supported", _LEAVE)
     unlisted = (f"{source_word(node)} with {argument.strip('_')} is not supported", "")
     return refused(*_BY_ARGUMENT.get(argument, unlisted))
 
@@ -248,8 +281,9 @@ def refused_node(node: exp.Expr) -> RefusedError:
 def _unlisted(node: exp.Expr) -> RefusedError:
     """Return the error for a node that no table mentions."""
     if isinstance(node, exp.AggFunc):
-        hint = "Supported are count, sum, avg, median, min, max, and others that the SQL reference lists."
-        return refused(f"The aggregate {source_word(node)} is not supported", hint)
+        word = source_word(node).casefold()
+        every = "Supported are count, sum, avg, median, min, max, and others that the SQL reference lists."
+        return refused(f"The aggregate {source_word(node)} is not supported", _INSTEAD.get(word, every))
     if isinstance(node, exp.Func):
         return refused(f"The function {source_word(node)} is not supported", _FUNCTIONS)
     return refused(f"{source_word(node)} is not supported", "The SQL reference lists what is supported.")
@@ -259,6 +293,8 @@ def refused_function(name: str, known: Iterable[str]) -> RefusedError:
     """Return the error for a function that is not listed, with the nearest one that is."""
     if name.casefold() in _CLOCK_NAMES:
         return refused(*_CLOCK)
+    if name.casefold() in _INSTEAD:
+        return refused(f"The aggregate {name.casefold()} is not supported", _INSTEAD[name.casefold()])
     near = get_close_matches(name.casefold(), list(known), n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS + hint)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from tacit.query.aggregates.arg_max import ArgMax
 from tacit.query.aggregates.avg import Average
 from tacit.query.aggregates.count import Count, CountDistinct, CountUnits
 from tacit.query.aggregates.covariance import Correlation, Covariance
 from tacit.query.aggregates.drawn_quantile import DrawnQuantile
+from tacit.query.aggregates.existence import Existence
 from tacit.query.aggregates.margins import GroupCount, TableCount
 from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.quantile import Quantile
+from tacit.query.aggregates.regression import Regression, RSquared
 from tacit.query.aggregates.sized_moments import SizedCount, SizedMean, SizedSpread
+from tacit.query.aggregates.skewness import Skewness
 from tacit.query.aggregates.statistic import Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
 from tacit.query.aggregates.table_sum import TableSum
@@ -25,7 +29,11 @@ from tacit.query.policy import TablePolicy
 
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     {
+        "arg_max": ArgMax(),  # type: ignore[dict-item]  # draws a category, not a number
+        "arg_min": ArgMax(least=True),  # type: ignore[dict-item]  # as above
         "avg": Average(),
+        "bool_and": Existence(every=True),
+        "bool_or": Existence(),
         "bounds": ValueBounds(),
         "corr": Correlation(),
         "count": Count(),
@@ -42,6 +50,9 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "mode": Mode(),  # type: ignore[dict-item]  # draws a category, not a number
         "quantile": Quantile("cont"),
         "quantile_disc": Quantile("disc"),
+        "regr_intercept": Regression(intercept=True),
+        "regr_r2": RSquared(),
+        "regr_slope": Regression(),
         "sized_avg": SizedMean(total=False),
         "sized_count": SizedCount(),
         "sized_covar_pop": SizedSpread(),
@@ -52,6 +63,7 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "sized_sum": SizedMean(total=True),
         "sized_var_pop": SizedSpread(),
         "sized_var_samp": SizedSpread(sample=True),
+        "skewness": Skewness(),
         "stddev_pop": Variance(sample=False, root=True),
         "stddev_samp": Variance(sample=True, root=True),
         "sum": Sum(),

@@ -49,6 +49,7 @@ from tacit.query.aggregates.moment_intervals import (
     noisy_sums,
     outward,
     ratio,
+    second_order,
 )
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Kind
@@ -126,7 +127,7 @@ class Covariance:
         rows = float(z.sums.sum())
         if not z.shows(rows - self.sample):
             return None
-        mean = _Means.of(z, rows)
+        mean = MeanPair.of(z, rows)
         bias, spread = z.quadratic([(-1 / rows, mean.first, mean.second)])
         left = float(mean.product @ z.sums) - (bias if mean.inside else 0.0)
         weights = mean.outward(z, rows).product, np.full(4, -1.0)
@@ -138,17 +139,7 @@ class Correlation:
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return four products and the two sums for the variances, bounded together."""
-        first, second = (
-            value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True)
-        )
-        if not first.width or not second.width:
-            raise refused("corr needs two values that can vary, but the bounds of one have no width")
-        both, larger = first.width * second.width, max(first.width, second.width)
-        bits = max(fraction_bits(both), (larger // min(first.width, second.width)).bit_length())
-        inner = _inner(first, second, both << bits), _inner(second, first, both << bits)
-        each = (both << bits) + sum(measure.high << measure.fraction_bits for measure in inner)
-        measures = *_products(first, second, bits), *inner
-        return (unit_bundle(measures, each, table, nonnegative=True),)
+        return (pair_bundle(ask, table),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a correlation."""
@@ -187,7 +178,7 @@ class Correlation:
         del ask
         if not assume:
             return 1.0
-        z = noisy_sums(Released(bundles[0], (0,) * 6, noise[0]), _rows(bundles[0]))
+        z = noisy_sums(Released(bundles[0], (0,) * 6, noise[0]), pair_rows(bundles[0]))
         weights = np.array([1 / 4, -1 / 4, -1 / 4, 1 / 4, 0.0, 0.0])
         low, high, beta = 0.0, assume / _EVEN, float(miss_rate(confidence))
         if z.beyond(weights, high) > beta:
@@ -199,7 +190,7 @@ class Correlation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Means:
+class MeanPair:
     """Two means, clipped to [0, 1], and the weights of A, B, C, D in sums of deviations from them."""
 
     m: float
@@ -207,15 +198,15 @@ class _Means:
     inside: bool
 
     @staticmethod
-    def of(z: NoisySums, rows: float) -> _Means:
+    def of(z: NoisySums, rows: float) -> MeanPair:
         """Estimate the means."""
         a, b, c = z.sums[:3].tolist()
         m, k = (min(max(x, 0.0), 1.0) for x in ((a + b) / rows, (a + c) / rows))
-        return _Means(m, k, inside=(m, k) == ((a + b) / rows, (a + c) / rows))
+        return MeanPair(m, k, inside=(m, k) == ((a + b) / rows, (a + c) / rows))
 
-    def outward(self, z: NoisySums, rows: float) -> _Means:
+    def outward(self, z: NoisySums, rows: float) -> MeanPair:
         """Return the means moved by a standard deviation toward the bounds."""
-        return _Means(
+        return MeanPair(
             outward(self.m, z.deviation(self.first) / rows),
             outward(self.k, z.deviation(self.second) / rows),
             self.inside,
@@ -239,11 +230,11 @@ class _Means:
 
 def _correlated(released: Released, beta: float) -> Contrast | None:
     """Return the test of correlations, or None if rows or spread do not exceed noise at level β."""
-    z = noisy_sums(released, _rows(released.bundle))
+    z = noisy_sums(released, pair_rows(released.bundle))
     rows = float(z.sums[:4].sum())
     if not z.shows(rows):
         return None
-    mean = _Means.of(z, rows)
+    mean = MeanPair.of(z, rows)
     first, second, product = (np.append(weights, (0.0, 0.0)) for weights in (mean.first, mean.second, mean.product))
     # (t-m)² = t·(1-m)² + (1-t)·m² - t(1-t)
     first_square, second_square = np.append(mean.first**2, (-1.0, 0.0)), np.append(mean.second**2, (0.0, -1.0))
@@ -258,30 +249,48 @@ def _correlated(released: Released, beta: float) -> Contrast | None:
         (1 / r / 2 / rows, second, second),
         (both / 8, difference, difference),
     ]
-    (bias, at_zero), (slope, _) = z.quadratic(fixed), z.quadratic(times_theta)
-    up, down = (z.quadratic([*fixed, *((side * x, a, b) for x, a, b in times_theta)])[1] for side in (1, -1))
-    spread = at_zero, (up - down) / 2, (up + down) / 2 - at_zero
-    return Contrast(z, left - bias, both + slope, (product, -(r * first_square + second_square / r) / 2), spread)
+    weights = product, -(r * first_square + second_square / r) / 2
+    return second_order(z, (left, both), weights, fixed, times_theta)
 
 
-def _corners(z: NoisySums, beta: float) -> list[_Means]:
+def _corners(z: NoisySums, beta: float) -> list[MeanPair]:
     """Return the extreme pairs of possible means, each mean at level β."""
     first, second, rows = (np.append(side, np.zeros(len(z.sums) - 4)) for side in _SIDES)
     ranges = [mean_range(z, side, rows, beta) for side in (first, second)]
-    return [_Means(m, k, inside=True) for m in ranges[0] for k in ranges[1]]
+    return [MeanPair(m, k, inside=True) for m in ranges[0] for k in ranges[1]]
+
+
+def mean_corners(z: NoisySums, beta: float) -> list[MeanPair]:
+    """Return the extreme pairs of possible means, and the possible pair nearest to the estimate.
+
+    There, sums of products are least or largest, and sums of squares are least.
+    """
+    corners = _corners(z, beta)
+    estimated = MeanPair.of(z, float(z.sums[:4].sum()))
+    low, high = corners[0], corners[-1]
+    inner = MeanPair(min(max(estimated.m, low.m), high.m), min(max(estimated.k, low.k), high.k), inside=True)
+    return [*corners, inner]
 
 
 def _correlations(z: NoisySums, beta: float) -> Interval:
     """Return a range of correlations from two means, a sum of products and two sums of squares, each at level β."""
-    corners = _corners(z, beta)
-    estimated = _Means.of(z, float(z.sums[:4].sum()))
-    low, high = corners[0], corners[-1]
-    inner = _Means(min(max(estimated.m, low.m), high.m), min(max(estimated.k, low.k), high.k), inside=True)
-    means = [*corners, inner]  # sums of squares are least at the estimated means
+    means = mean_corners(z, beta)
     product = [np.append(mean.product, (0.0, 0.0)) for mean in means]
     first = [np.append(mean.first**2, (-1.0, 0.0)) for mean in means]
     second = [np.append(mean.second**2, (0.0, -1.0)) for mean in means]
     return ratio(*(bracket(z, weights, 1.0, np.zeros(6)).sums(beta) for weights in (product, first, second)))
+
+
+def pair_bundle(ask: Ask, table: TablePolicy, *, both: bool = True) -> Bundle:
+    """Return four products and the sums for the variances of both values, or of the second alone, bounded together."""
+    first, second = (value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True))
+    if not first.width or not second.width:
+        raise refused(f"{ask.function} needs two values that can vary, but the bounds of one have no width")
+    product, larger = first.width * second.width, max(first.width, second.width)
+    bits = max(fraction_bits(product), (larger // min(first.width, second.width)).bit_length())
+    inner = [_inner(first, second, product << bits)] * both + [_inner(second, first, product << bits)]
+    each = (product << bits) + sum(measure.high << measure.fraction_bits for measure in inner)
+    return unit_bundle((*_products(first, second, bits), *inner), each, table, nonnegative=True)
 
 
 def _products(first: ValueSteps, second: ValueSteps, bits: int) -> tuple[Measure, ...]:
@@ -301,9 +310,15 @@ def _row(bundle: Bundle) -> int:
     return bundle.measures[0].high << bundle.measures[0].fraction_bits
 
 
-def _rows(bundle: Bundle) -> tuple[int, ...]:
-    """Return the integer that represents 1 in each of a correlation's six sums."""
-    pairs = zip(factors(bundle.measures[0].value), bundle.measures[4:], strict=True)
+def pair_steps(bundle: Bundle) -> tuple[ValueSteps, ValueSteps]:
+    """Return the steps of the two values of a bundle of products."""
+    return factors(bundle.measures[0].value)
+
+
+def pair_rows(bundle: Bundle) -> tuple[int, ...]:
+    """Return the integer that represents 1 in each of the five or six sums of `pair_bundle`."""
+    inner = bundle.measures[4:]
+    pairs = zip(pair_steps(bundle)[-len(inner) :], inner, strict=True)
     return (*(_row(bundle),) * 4, *(steps.width**2 << measure.fraction_bits for steps, measure in pairs))
 
 

@@ -63,9 +63,13 @@ def value_grid(value: Expression, bounds: Bounds, table: TablePolicy) -> Bounded
 
 @dataclass(frozen=True, slots=True)
 class ValueSteps:
-    """A value as a whole number d from 0 to `width`; `size` is the distance of the moved bounds."""
+    """A value as a whole number d from 0 to `width`; `size` is the distance of the moved bounds.
+
+    `first` is the lower bound, in steps.
+    """
 
     d: Expression
+    first: int
     width: int
     step: Fraction
 
@@ -97,7 +101,8 @@ def value_steps(value: Expression, bounds: Bounds, table: TablePolicy, most_bits
     exponent = 0 if whole_bounds and high - low <= 2**bits else _exponent(high - low, bits)
     step = Fraction(2) ** exponent
     first, last = floor(low / step), ceil(high / step)
-    return ValueSteps(Call("steps", (value, *map(whole, (exponent, first, last))), "integer"), last - first, step)
+    d = Call("steps", (value, *map(whole, (exponent, first, last))), "integer")
+    return ValueSteps(d, first, last - first, step)
 
 
 def _read_steps(d: Expression) -> ValueSteps:
@@ -107,7 +112,7 @@ def _read_steps(d: Expression) -> ValueSteps:
             function="steps",
             arguments=(_, Constant(value=int(exponent)), Constant(value=int(low)), Constant(value=int(high))),
         ):
-            return ValueSteps(d, high - low, Fraction(2) ** exponent)
+            return ValueSteps(d, low, high - low, Fraction(2) ** exponent)
         case _:
             raise TypeError("not the steps of a value")
 

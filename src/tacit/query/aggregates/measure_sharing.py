@@ -12,6 +12,11 @@ A + B + C. So the three together are as sensitive as A and B alone, and ε is no
 | avg(x) | k | 1 |
 
 `count(*)` joins the first x that has a sum or an average. An aggregate that cannot share a bundle is measured alone.
+
+`regr_slope` and `regr_intercept` of a pair use the six sums of `corr` or `regr_r2` of the same pair, if the query has
+one: a row adds 3/2 to them, where two bundles would split ε.
+
+`bool_or` and `bool_and` count units. If groups are discovered, no reach applies to such counts (`plan`).
 """
 
 from __future__ import annotations
@@ -29,6 +34,9 @@ from tacit.query.policy import TablePolicy
 
 BundleIndices = tuple[int, ...]
 
+_UNIT_COUNTS = ("count_units", "bool_or", "bool_and")
+_LINES = ("regr_slope", "regr_intercept")
+
 
 def arrange(
     asks: Sequence[Ask], table: TablePolicy, *, found: bool = False, share: bool = True
@@ -42,7 +50,7 @@ def arrange(
     bundles: dict[Bundle, int] = {}
     indices = []
     for ask in asks:
-        limited = replace(table, reach=None) if found and ask.function == "count_units" else table
+        limited = replace(table, reach=None) if found and ask.function in _UNIT_COUNTS else table
         needed = (shared[ask],) if ask in shared else bundles_of(ask, limited)
         indices.append(tuple(bundles.setdefault(bundle, len(bundles)) for bundle in needed))
     return tuple(bundles), tuple(indices)
@@ -81,7 +89,9 @@ def _shared(asks: Sequence[Ask], table: TablePolicy) -> dict[Ask, Bundle]:
         bundle = balanced(value, bounds, table, absent=bool(row_counts))
         if len(members) + len(row_counts) > 1 and bundle.measures[0].low < bundle.measures[0].high:
             shared |= dict.fromkeys([*members, *row_counts], bundle)
-    return shared
+    pairs = {(ask.values, ask.bounds): ask for ask in asks if ask.function in ("corr", "regr_r2")}
+    lines = [ask for ask in asks if ask.function in _LINES and (ask.values, ask.bounds) in pairs]
+    return shared | {ask: bundles_of(pairs[ask.values, ask.bounds], table)[0] for ask in lines}
 
 
 def _follows(ask: Ask, value: Expression, bounds: Bounds) -> bool:

@@ -11,19 +11,19 @@ The result is a category. It has no interval: `shortfall` states its error in ro
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import Final
+from typing import ClassVar, Final
 
 from tacit.errors import InternalError
 from tacit.query.aggregates.grid import unit_bundle
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind, Value
-from tacit.query.formatting import percent
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Ask, Bundle, Measure, Noisy, Output, Plan
+from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 MOST_VALUES: Final = 1_000
@@ -38,16 +38,13 @@ def mode_ask(value: Expression, values: Sequence[Value]) -> Ask:
     return Ask(function="mode", values=(value, *(Constant(each, value.kind) for each in values)))
 
 
-class Mode:
-    """The most frequent value; a unit's rows count as at most the limits allow."""
+@dataclass(frozen=True, slots=True)
+class Choice(ABC):
+    """An aggregate that draws one of several public values; see `choice_law`."""
 
-    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
-        """Return the counts of rows by value; one of the values is drawn."""
-        fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
-        values = _values(ask)
-        measure = Measure(value=value_number(ask.values[0], values), bins=max(2, len(values)), fraction_bits=fine)
-        bundle = unit_bundle((measure,), 1 << fine, table, nonnegative=True)
-        return (replace(bundle, values=len(values)),)
+    @abstractmethod
+    def values(self, ask: Ask) -> list[Value]:
+        """Return the values among which one is drawn."""
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of the values."""
@@ -55,12 +52,12 @@ class Mode:
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> Value:
         """Return the drawn value."""
-        return _values(ask)[released[0].integers[0]]
+        return self.values(ask)[released[0].integers[0]]
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Raise InternalError: a category has no interval."""
         del ask, released, confidence
-        raise InternalError("a mode has no interval.")
+        raise InternalError("a category has no interval.")
 
     def error(
         self,
@@ -70,16 +67,51 @@ class Mode:
         confidence: ConfidenceLevel,
         assume: int | None,
     ) -> float:
-        """Return by how many rows the drawn value may be short of the most frequent one, with this confidence."""
+        """Return by how much the total of the drawn value may miss the best one, with this confidence."""
         del ask, bundles, assume
         (law,) = noise
         if not isinstance(law, ChoiceLaw):
-            raise InternalError("a mode is drawn by a choice.")
+            raise InternalError("a category is drawn by a choice.")
         return law.shortfall(miss_rate(confidence))
 
 
-def _values(ask: Ask) -> list[Value]:
-    return [each.value for each in ask.values[1:] if isinstance(each, Constant)]
+class Mode(Choice):
+    """The most frequent value; a unit's rows count as at most the limits allow."""
+
+    error_name: ClassVar[str] = "rows_below_the_most_frequent_value"
+
+    def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
+        """Return the counts of rows by value; one of the values is drawn."""
+        values = self.values(ask)
+        return (counts_by_value(value_number(ask.values[0], values), values, table),)
+
+    def values(self, ask: Ask) -> list[Value]:
+        """Return the values among which one is drawn."""
+        return [each.value for each in ask.values[1:] if isinstance(each, Constant)]
+
+    def error_text(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, extent: str
+    ) -> str:
+        """Return the error in words: by how many rows the drawn value may be short of the most frequent one."""
+        rows = ceil(self.error(ask, bundles, noise, confidence, None))
+        return f"at most {rows:,} rows fewer than the most frequent of {len(self.values(ask)):,} values{extent}"
+
+    def note_text(
+        self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel, name: str
+    ) -> str:
+        """Return the same as the end of a sentence about a column."""
+        rows = ceil(self.error(ask, bundles, noise, confidence, None))
+        return (
+            f"the shown {name} has at most {rows:,} rows fewer than the most frequent one. "
+            "It is a category, so it has no interval."
+        )
+
+
+def counts_by_value(number: Expression, values: Sequence[Value], table: TablePolicy) -> Bundle:
+    """Return the counts of rows by the number of their value; one value is drawn."""
+    fine = 0 if table.unit is None else min(_FINE, max(0, _MOST_BITS - table.rows.bit_length()))
+    measure = Measure(value=number, bins=max(2, len(values)), fraction_bits=fine)
+    return replace(unit_bundle((measure,), 1 << fine, table, nonnegative=True), values=len(values))
 
 
 def value_number(value: Expression, values: Sequence[Value]) -> Expression:
@@ -103,46 +135,3 @@ def _tree(value: Expression, options: Sequence[tuple[Constant, int]]) -> Express
     middle = len(options) // 2
     below = Call("less", (value, options[middle][0]), "boolean")
     return Case(((below, _tree(value, options[:middle])),), _tree(value, options[middle:]), "integer")
-
-
-def is_mode(plan: Plan, output: Output) -> bool:
-    """Return whether an output is computed from a drawn category, which has no interval."""
-    if isinstance(output, Noisy):
-        return plan.aggregates[output.place].ask.function == "mode"
-    return any(is_mode(plan, part) for part in getattr(output, "arguments", ()))
-
-
-def mode_error(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel, extent: str) -> str:
-    """Return the error of a drawn category in words.
-
-    Args:
-        plan: the plan.
-        noise: the laws of its bundles.
-        index: the index of the aggregate.
-        confidence: the probability with which it holds, in one group.
-        extent: the words for that probability.
-    """
-    values = len(_values(plan.aggregates[index].ask))
-    rows = shortfall(plan, noise, index, confidence)
-    return f"at most {rows:,} rows fewer than the most frequent of {values:,} values{extent}"
-
-
-def mode_notes(plan: Plan, noise: Sequence[NoiseLaw], confidence: float, each: ConfidenceLevel) -> list[str]:
-    """Return a note for each column that is a drawn category: its error in words, since it has no interval.
-
-    `confidence` is that of the answer, and `each` that of one group.
-    """
-    places = [
-        (name, output.place) for name, output in plan.outputs if isinstance(output, Noisy) and is_mode(plan, output)
-    ]
-    return [
-        f"With {percent(confidence)} confidence, the shown {name} has at most {shortfall(plan, noise, place, each):,} "
-        "rows fewer than the most frequent one. It is a category, so it has no interval."
-        for name, place in places
-    ]
-
-
-def shortfall(plan: Plan, noise: Sequence[NoiseLaw], index: int, confidence: ConfidenceLevel) -> int:
-    """Return by how many rows a drawn category may be short, rounded up to whole rows."""
-    aggregate = plan.aggregates[index]
-    return ceil(Mode().error(aggregate.ask, (), [noise[place] for place in aggregate.bundles], confidence, None))

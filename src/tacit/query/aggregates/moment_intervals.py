@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import erfc, exp, sqrt
+from math import erfc, exp, inf, sqrt
 
 import numpy as np
 
@@ -50,6 +50,8 @@ _APART = 1.003
 _SMALL = 1e-3
 _FEW = 2
 _ROUNDS = 2
+_DOUBLINGS = 200
+_FARTHEST = 1e100
 
 SIMULATED = 0.05
 """The least β for which the test of `Contrast` is used alone."""
@@ -98,6 +100,16 @@ class NoisySums:
         h = sum((factor * (np.outer(u, w) + np.outer(w, u)) / 2 for factor, u, w in parts), np.zeros((len(v), len(v))))
         diagonal, excess = np.diag(h), 3.0 if self.law.law == "laplace" else 0.0
         return float(diagonal @ v), float(2 * v @ h**2 @ v + excess * diagonal**2 @ v**2)
+
+    def quantile(self, weights: Floats, beta: float) -> float:
+        """Return a bound that the noise of a weighted sum exceeds with probability at most β; the safe end."""
+        low, high = 0.0, max(self.deviation(weights), 1e-300)
+        while self.beyond(weights, high) > beta:
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.beyond(weights, middle) > beta else (low, middle)
+        return high
 
 
 def noisy_sums(released: Released, rows: Sequence[int]) -> NoisySums:
@@ -151,6 +163,52 @@ class Contrast:
         return outer  # the safe end
 
 
+def second_order(
+    noise: NoisySums,
+    ends: tuple[float, float],
+    weights: tuple[Floats, Floats],
+    fixed: Quadratic,
+    times_theta: Quadratic,
+) -> Contrast:
+    """Return the contrast α - θ·γ, corrected for the mean of its second-order term.
+
+    Args:
+        noise: the noisy sums.
+        ends: α and γ.
+        weights: the weights c₀ and c₁ of the noise.
+        fixed: the part of Q without θ.
+        times_theta: the part of Q that θ multiplies.
+    """
+    (bias, at_zero), (slope, _) = noise.quadratic(fixed), noise.quadratic(times_theta)
+    up, down = (noise.quadratic([*fixed, *((side * x, a, b) for x, a, b in times_theta)])[1] for side in (1, -1))
+    spread = at_zero, (up - down) / 2, (up + down) / 2 - at_zero
+    return Contrast(noise, ends[0] - bias, ends[1] + slope, weights, spread)
+
+
+def unbounded(test: Contrast, beta: float) -> Interval:
+    """Return the ends of all θ that are not rejected at level β, of a statistic whose range has no known end.
+
+    Each end is searched by doubling; if 2^200 times the estimate's scale is not rejected, it is infinite.
+    """
+    middle = test.alpha / test.gamma
+    distance = max(abs(middle), test.noise.quantile(test.weights[0], beta) / test.gamma, 1e-300)
+    low, high = (_far_end(test, middle, side * distance, beta) for side in (-1, 1))
+    inner, outer = max(low, -_FARTHEST), min(high, _FARTHEST)
+    found = test.interval(inner, outer, beta)
+    return (low if low == -inf else found[0]), (high if high == inf else found[1])
+
+
+def _far_end(test: Contrast, middle: float, distance: float, beta: float) -> float:
+    """Return a θ on one side that is rejected; ±infinity if no θ within 2^200 distances is."""
+    for _ in range(_DOUBLINGS):
+        if not abs(middle + distance) < _FARTHEST:
+            break
+        if test.chance(middle + distance) <= beta:
+            return middle + distance
+        distance *= 2
+    return inf if distance > 0 else -inf
+
+
 def outward(mean: float, deviation: float) -> float:
     """Return a mean between 0 and 1, moved by a standard deviation toward the nearer bound."""
     return max(mean - deviation, 0.0) if mean < 1 / 2 else min(mean + deviation, 1.0)
@@ -194,7 +252,7 @@ class Bracket:
 
     def sums(self, beta: float) -> Interval:
         """Return bounds of the weighted sum without noise, for θ = 0."""
-        reach = _reach(self.noise, np.maximum(*map(np.abs, self.weights)), beta)
+        reach = self.noise.quantile(np.maximum(*map(np.abs, self.weights)), beta)
         return self.alpha[0] - reach, self.alpha[1] + reach
 
 
@@ -210,7 +268,7 @@ def mean_range(noise: NoisySums, first: Floats, per_row: Floats, beta: float) ->
     total, rows = float(first @ noise.sums), float(per_row @ noise.sums)
     low, high = 0.0, 1.0
     for _ in range(_ROUNDS):
-        reach = _reach(noise, np.maximum(np.abs(first - low * per_row), np.abs(first - high * per_row)), beta)
+        reach = noise.quantile(np.maximum(np.abs(first - low * per_row), np.abs(first - high * per_row)), beta)
         low, high = max(low, (total - reach) / rows), min(high, (total + reach) / rows)
         if low > high:  # no mean fits: the noise was beyond its quantile
             return 0.0, 1.0
@@ -244,20 +302,21 @@ def ratio(product: Interval, first: Interval, second: Interval) -> Interval:
     return max(-1.0, min(low, 1.0)), min(1.0, max(high, -1.0))
 
 
+def quotient(dividend: Interval, divisor: Interval) -> Interval:
+    """Return the range of a quotient; (-∞, ∞) if the divisor may be 0 or less.
+
+    >>> quotient((-1.0, 2.0), (2.0, 4.0)), quotient((1.0, 2.0), (0.0, 4.0))
+    ((-0.5, 1.0), (-inf, inf))
+    """
+    if divisor[0] <= 0:
+        return -inf, inf
+    ends = [x / y for x in dividend for y in divisor]
+    return min(ends), max(ends)
+
+
 def hull(first: Interval, second: Interval) -> Interval:
     """Return the smallest interval that contains both."""
     return min(first[0], second[0]), max(first[1], second[1])
-
-
-def _reach(noise: NoisySums, weights: Floats, beta: float) -> float:
-    """Return a bound that the noise of a weighted sum exceeds with probability at most β; the safe end."""
-    low, high = 0.0, max(noise.deviation(weights), 1e-300)
-    while noise.beyond(weights, high) > beta:
-        low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if noise.beyond(weights, middle) > beta else (low, middle)
-    return high
 
 
 def _laplace(scales: Sequence[float], t: float) -> float:

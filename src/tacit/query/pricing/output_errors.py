@@ -87,7 +87,8 @@ def output_error(plan: Plan, output: Output, errors: Mapping[int, float], assume
     """
     factors = linear_factors(output)
     if factors is not None:
-        return sum((float(abs(factor)) * errors[index] for index, factor in factors.items() if factor), 0.0)
+        total = sum((float(abs(factor)) * errors[index] for index, factor in factors.items() if factor), 0.0)
+        return total if isfinite(total) else None
     units, worst = _units(plan, assume), 0.0
     for rows in _row_counts(units, plan.table):
         found = _tolerance(plan, output, errors, (units, rows))

@@ -307,7 +307,8 @@ def _describe(plan: Plan, noise: str, mechanism: str) -> str:
     choices = [bundle for bundle in plan.bundles if bundle.values is not None]
     if not choices:
         return noise
-    drawn = f"The most frequent value is drawn by {mechanism}."
+    kinds = {_DRAWN[each.ask.function] for each in plan.aggregates if each.ask.function in _DRAWN}
+    drawn = f"{kinds.pop()} is drawn by {mechanism}." if len(kinds) == 1 else f"Values are drawn by {mechanism}."
     return drawn if len(choices) == len(plan.bundles) else f"{noise} {drawn}"
 
 
@@ -356,6 +357,11 @@ def _ratio(laplace: Sequence[NoiseLaw], gaussian: Sequence[NoiseLaw]) -> float:
     return sum(ratios) / len(ratios)
 
 
+_DRAWN = {
+    "mode": "The most frequent value",
+    "arg_max": "The value with the largest total",
+    "arg_min": "The value with the least total",
+}
 _WHY_LAPLACE = "Laplace noise: the query has pure ε, without δ."
 _WHY_FREE = "No noise: the answer is public."
 _WHY_CHOICE = "Laplace noise: a query that draws a value does not use δ."

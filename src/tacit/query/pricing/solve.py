@@ -20,6 +20,8 @@ from fractions import Fraction
 
 from tacit.errors import InvalidError, TacitError, TooMuchNoiseError, bad_value, show_name
 from tacit.guarantees.exact import Exact, to_fraction
+from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.categories import Category
 from tacit.query.aggregates.cut import cut_share, is_cut
 from tacit.query.aggregates.measure_sharing import without_sharing
 from tacit.query.formatting import listed
@@ -70,7 +72,7 @@ def _target(error: object) -> Fraction:
     return number
 
 
-_NEVER = ("min", "max", "drawn_min", "drawn_max", "corr")
+_NEVER = ("min", "max", "drawn_min", "drawn_max", "corr", "regr_slope", "regr_intercept", "regr_r2", "skewness")
 """Aggregates whose error depends on the distribution of the values, for a group of any size."""
 
 
@@ -94,10 +96,10 @@ def _check_all(plan: Plan, noisy: Mapping[str, Output], targets: ErrorTargets) -
 
 def _check_bounded(aggregate: Aggregate) -> None:
     """Raise RefusedError if an aggregate has no error that a group of some size meets."""
-    if aggregate.ask.function == "mode":
+    if isinstance(STATISTICS[aggregate.ask.function], Category):
         raise refused(
-            f"{aggregate.sql} is a category, which has no error",
-            "Use epsilon= instead; the plan states how many rows it may be short of the most frequent value.",
+            f"{aggregate.sql} is a category or a truth value, which has no error",
+            "Use epsilon= instead; the plan states its error in words.",
         )
     if aggregate.ask.function in _NEVER:
         raise refused(

@@ -6,8 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.categories import category_error, is_category
 from tacit.query.aggregates.drawn_quantile import DrawnQuantile
-from tacit.query.aggregates.mode import is_mode, mode_error
 from tacit.query.aggregates.quantile import Quantile
 from tacit.query.expressions.presence import is_always_present
 from tacit.query.formatting import listed, percent, plain
@@ -35,8 +35,8 @@ def error_texts(quote: Quote) -> list[tuple[str, str]]:
         text = None
         if is_public(output):
             text = "exact and public"
-        elif is_mode(quote.plan, output):
-            text = _mode_text(quote, output)
+        elif is_category(quote.plan, output):
+            text = _category_text(quote, output)
         elif name in errors:
             text = _known(quote, output, errors[name])
         elif name in quote.unknown:
@@ -127,9 +127,9 @@ def _remedy(quote: Quote, output: Output) -> str:
     return remedy if lacks_interval(quote.plan, output) else f"{remedy}; the answer will have an interval"
 
 
-def _mode_text(quote: Quote, output: Output) -> str:
+def _category_text(quote: Quote, output: Output) -> str:
     """Return the error of a drawn category in words."""
     if not isinstance(output, Noisy):
         return "computed from a drawn category, without an interval"
     where = extent(quote.plan, quote.confidence)
-    return mode_error(quote.plan, quote.price.noise, output.place, quote.confidence_in_group, where)
+    return category_error(quote.plan, quote.price.noise, output.place, quote.confidence_in_group, where)

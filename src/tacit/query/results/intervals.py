@@ -18,8 +18,8 @@ from functools import partial
 
 from tacit.errors import bad_value
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.categories import is_category
 from tacit.query.aggregates.drawn_quantile import without_interval
-from tacit.query.aggregates.mode import is_mode
 from tacit.query.aggregates.possible_values import clipped, possible_values
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released
 from tacit.query.expressions import Value
@@ -48,7 +48,7 @@ def interval(
     aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
     if not aggregates and any(isinstance(part, Determined) for part in _parts(output)):
         return _range(output, {}, keys)
-    if not aggregates or lacks_interval(plan, output) or is_mode(plan, output):
+    if not aggregates or lacks_interval(plan, output) or is_category(plan, output):
         return None
     each = confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in aggregates))
     intervals = {index: _aggregate_interval(plan, index, released, each) for index in aggregates}
@@ -66,7 +66,7 @@ def has_intervals(plan: Plan) -> bool:
 
 
 def _has_interval(plan: Plan, output: Output) -> bool:
-    return is_noisy(output) and not lacks_interval(plan, output) and not is_mode(plan, output)
+    return is_noisy(output) and not lacks_interval(plan, output) and not is_category(plan, output)
 
 
 def without_intervals(plan: Plan, meaning: Mapping[str, object]) -> dict[str, object]:

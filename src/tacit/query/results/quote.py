@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 from tacit.errors import TooMuchNoiseError, bad_value
 from tacit.guarantees.exact import Exact, fraction_between, to_fraction, whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
+from tacit.query.aggregates.categories import error_number, is_category
 from tacit.query.aggregates.cut import LARGEST_CAP, uncut_error
 from tacit.query.aggregates.measure_sharing import at_once
-from tacit.query.aggregates.mode import is_mode, shortfall
+from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, plain, spell
@@ -117,17 +118,23 @@ class Quote:
     @property
     def unknown(self) -> tuple[str, ...]:
         """The outputs whose error is not known before, such as ratios; the answer has their intervals."""
-        noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_mode(self.plan, output)]
+        noisy = [name for name, output in self.plan.outputs if is_noisy(output) and not is_category(self.plan, output)]
         return tuple(name for name in noisy if name not in self.error)
 
     @property
-    def shortfall(self) -> dict[str, int]:
-        """By how many rows each drawn category may be short of the most frequent one, rounded up."""
+    def category_errors(self) -> dict[str, dict[str, float]]:
+        """The error of each category or truth value, under the name of what it counts."""
         return {
-            name: shortfall(self.plan, self.price.noise, output.place, self.confidence_in_group)
+            name: error_number(self.plan, self.price.noise, output.place, self.confidence_in_group)
             for name, output in self.plan.outputs
-            if isinstance(output, Noisy) and is_mode(self.plan, output)
+            if isinstance(output, Noisy) and is_category(self.plan, output)
         }
+
+    @property
+    def shortfall(self) -> dict[str, int]:
+        """By how many rows each mode may be short of the most frequent value, rounded up."""
+        name = Mode.error_name
+        return {column: int(each[name]) for column, each in self.category_errors.items() if name in each}
 
     @property
     def why(self) -> str:
@@ -149,7 +156,7 @@ class Quote:
 
     def error_of(self, output: Output, assume: int | None) -> float | None:
         """Return the error of an output if a group has so many units; None without noise or without a bound."""
-        if not is_noisy(output) or is_mode(self.plan, output):
+        if not is_noisy(output) or is_category(self.plan, output):
             return None
         return expected_error(self.plan, self.price.noise, output, self.confidence_in_group, assume)
 

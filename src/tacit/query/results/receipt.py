@@ -6,11 +6,13 @@ It has no true value and nothing that depends on the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
 from tacit.guarantees.values import ApproxDP
 from tacit.query.aggregates import STATISTICS, notes
+from tacit.query.aggregates.categories import Category
 from tacit.query.aggregates.cut import cut_share, uncut_error
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.expressions import Value
@@ -196,6 +198,7 @@ def _choice(law: ChoiceLaw) -> dict[str, object]:
     return {
         "law": "exponential mechanism" if law.in_rho else "permute-and-flip",
         "values": law.values,
+        **({"of": "the least total"} if law.least else {}),
         "scale": str(law.amount),
         "sensitivity_squared" if law.in_rho else "sensitivity": law.sensitivity,
     }
@@ -239,7 +242,8 @@ def _accuracy(plan: Plan, price: Price) -> dict[str, object]:
     for aggregate in plan.aggregates:
         bundles: list[Bundle] = [plan.bundles[i] for i in aggregate.bundles]
         noise = [price.noise[i] for i in aggregate.bundles]
-        error = STATISTICS[aggregate.ask.function].error(aggregate.ask, bundles, noise, each, None)
-        drawn = aggregate.ask.function == "mode"
-        errors[aggregate.sql] = {"rows_below_the_most_frequent_value": error} if drawn else error
+        statistic = STATISTICS[aggregate.ask.function]
+        error = statistic.error(aggregate.ask, bundles, noise, each, None)
+        known = error if isfinite(error) else None
+        errors[aggregate.sql] = {statistic.error_name: known} if isinstance(statistic, Category) else known
     return {"confidence": 0.95, "error": errors, "intervals": without_intervals(plan, meaning(plan))}

@@ -16,8 +16,8 @@ from tacit.errors import InternalError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.plots.answers import Caption
 from tacit.query.aggregates import estimates
+from tacit.query.aggregates.categories import category_notes
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
-from tacit.query.aggregates.mode import mode_notes
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.evaluate import evaluate_output
@@ -122,7 +122,7 @@ class Release(AnswerTable):
     def notes(self) -> list[str]:
         """Sentences that belong under the answer: on its intervals, what was chosen, and what is not counted."""
         each = confidence_in_group(self.plan, self.confidence, self.found_groups)
-        drawn = mode_notes(self.plan, self.price.noise, self.confidence, each)
+        drawn = category_notes(self.plan, self.price.noise, self.confidence, each)
         first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
         facts = [*rank_notes(self.plan, self.price.noise), *exact_notes(self.plan), *choice_notes(self.context)]
         rows = [*not_counted(self.plan), *cell_notes(self.plan), *missing_notes(self.plan), *zone_notes(self.plan)]
@@ -366,13 +366,12 @@ def _cell(
     """Return the cell at an index, with its estimates."""
     released = []
     for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
-        if bundle.combined is not None:
+        if bundle.combined is not None or bundle.values is not None:
             released.append(Released(bundle, [int(measures[0][index])], law))
             continue
         parts: list[MeasureIntegers] = []
         for measure, numbers in zip(bundle.measures, measures, strict=True):
             width = bundle.width if bundle.rank is not None else -(-measure.bins // bundle.block)
-            width = width if bundle.values is None else 1
             parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
         integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
         released.append(Released(bundle, pack(integers), law))

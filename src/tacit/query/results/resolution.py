@@ -20,6 +20,8 @@ MeasureIntegers: TypeAlias = Sequence[int] | Counts
 def noise_inputs(plan: Plan, exact: Sequence[MeasureIntegers]) -> list[list[MeasureIntegers]]:
     """Return the exact integers to which noise is added: for each bundle those of its measures, or a combined one.
 
+    If one of several totals is drawn, they become one vector: those of each cell together.
+
     If the measured cells add up to the public size, check that they do.
 
     Raises:
@@ -34,6 +36,9 @@ def noise_inputs(plan: Plan, exact: Sequence[MeasureIntegers]) -> list[list[Meas
             continue
         if plan.adds_up and any(sum(integers) != plan.size for _, integers in measured):
             raise SizeChangedError
+        if bundle.values is not None and len(measured) > 1:
+            vectors.append([[int(x) for cell in zip(*(totals for _, totals in measured), strict=True) for x in cell]])
+            continue
         vectors.append([coarse(plan, bundle, measure, integers) for measure, integers in measured])
     return vectors
 

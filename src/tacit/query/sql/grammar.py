@@ -10,7 +10,7 @@ tacit refuses anything that is not listed, so a new clause of the parser is refu
     count(DISTINCT x) FILTER …   count(DISTINCT CASE WHEN c THEN x END)
 
 The parser writes `any_value(x)` as `any_value(x) IGNORE NULLS`, which is its meaning; the second part is removed.
-DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too.
+DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too. `histogram_calls` has `histogram`.
 
 A row that does not meet the condition gives NULL. Every aggregate skips NULL, as FILTER skips the row. The result is
 checked like any query.
@@ -31,6 +31,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from tacit.errors import InvalidError, bad_value, show_name
 from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused_node
+from tacit.query.sql.histogram_calls import expand_histogram
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
@@ -98,7 +99,9 @@ ALLOWED: Final[Mapping[type[exp.Expr], frozenset[str]]] = MappingProxyType(
             ((exp.Count,), "this big_int"),
             ((exp.Sum, exp.Avg), "this"),
             ((exp.VariancePop, exp.Variance, exp.StddevPop, exp.Stddev, exp.StddevSamp), "this"),
-            ((exp.CovarPop, exp.CovarSamp, exp.Corr), _BINARY),
+            ((exp.CovarPop, exp.CovarSamp, exp.Corr, exp.ArgMax, exp.ArgMin), _BINARY),
+            ((exp.RegrSlope, exp.RegrIntercept, exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy), _BINARY),
+            ((exp.Skewness, exp.LogicalOr, exp.LogicalAnd, exp.ApproxDistinct), "this"),
             ((exp.Distinct,), "expressions"),
             ((exp.Median, exp.Min, exp.Max, exp.Mode, exp.AnyValue, exp.LogicalOr, exp.LogicalAnd), "this"),
             ((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
@@ -119,6 +122,7 @@ def read_select(sql: object) -> exp.Select:
         tree = tree.this
     if not isinstance(tree, exp.Select):
         raise refused_node(tree)
+    expand_histogram(tree)
     _check_nodes(tree)
     return tree
 

@@ -109,7 +109,7 @@ def _check_private(first: Scope, other: Scope) -> None:
     shared = _private_tables(first) & _private_tables(other)
     if shared:
         reason = f"A join of the private table {show_name(min(shared))} with itself is not supported"
-        raise refused(reason, "Compute the values row by row.")
+        raise refused(reason, "Compute values of each unit in a subquery that groups by the unit column.")
     if table.unit is None or joined.unit is None:
         bare = joined if joined.unit is None else table
         raise refused(

@@ -38,9 +38,11 @@ def mode_argument(node: exp.Expr) -> exp.Expr:
 
 
 def mode_names(select: exp.Expr) -> Iterator[str]:
-    """Yield the names by which the caller can list the values of the modes of a query."""
-    for node in select.find_all(exp.Mode, exp.WithinGroup):
-        if is_mode_call(node) and not isinstance(node.parent, exp.WithinGroup):
+    """Yield the names by which the caller can list the values that a query chooses among, by mode or arg_max."""
+    for node in select.find_all(exp.Mode, exp.WithinGroup, exp.ArgMax, exp.ArgMin):
+        if isinstance(node, (exp.ArgMax, exp.ArgMin)):
+            yield from _names(node.this)
+        elif is_mode_call(node) and not isinstance(node.parent, exp.WithinGroup):
             yield from _names(mode_argument(node))
 
 
@@ -54,24 +56,29 @@ def squeezed(text: str) -> str:
 
 
 def mode_values(
-    argument: exp.Expr, expression: Expression, table: TablePolicy, lists: Mapping[str, Sequence[Value]]
+    argument: exp.Expr,
+    expression: Expression,
+    table: TablePolicy,
+    lists: Mapping[str, Sequence[Value]],
+    function: str = "mode",
 ) -> tuple[Value, ...]:
-    """Return the public values among which a mode is chosen, or raise RefusedError; NULL is not one of them.
+    """Return the public values among which one is chosen, or raise RefusedError; NULL is not one of them.
 
     Args:
         argument: the value, as the query writes it.
         expression: the value of a row.
         table: the policy of its columns.
         lists: the values that the caller lists, by name.
+        function: the aggregate that chooses.
     """
     names = [squeezed(name) for name in _names(argument)]
     listed = next((values for name, values in lists.items() if squeezed(name) in names), None)
     values = tuple(value for value in domain(expression, default_name(argument), table, listed) if value is not None)
     if not values:
-        raise refused("mode has no value to choose but NULL", "List other values with keys=.")
+        raise refused(f"{function} has no value to choose but NULL", "List other values with keys=.")
     if len(values) > MOST_VALUES:
         raise refused(
-            f"mode would choose among {len(values):,} values; the limit is {MOST_VALUES:,}",
+            f"{function} would choose among {len(values):,} values; the limit is {MOST_VALUES:,}",
             "List fewer values with keys=, or choose among larger bins.",
         )
     return values

@@ -47,8 +47,22 @@ def default_name(node: exp.Expr) -> str:
 
 
 def to_sql(node: exp.Expr, *, lower: bool = False) -> str:
-    """Return the SQL of a node, without comments."""
+    """Return the SQL of a node, without comments.
+
+    >>> import sqlglot
+    >>> to_sql(sqlglot.parse_one("SELECT bool_or(x > 3)", dialect="duckdb"))
+    'SELECT BOOL_OR(x > 3)'
+    """
+    node = node.transform(_plain_call)
     return str(node.sql(dialect="duckdb", comments=False, normalize_functions="lower" if lower else "upper"))
+
+
+def _plain_call(node: exp.Expr) -> exp.Expr:
+    """Return `bool_or` and `bool_and` as plain calls, because the generator would add a cast to their arguments."""
+    if not isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
+        return node
+    name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
+    return exp.Anonymous(this=name, expressions=[node.this])
 
 
 def unique_names(names: Iterable[str]) -> list[str]:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
 from sqlglot import exp
 
-from tacit.errors import InternalError, TacitError, show_name
+from tacit.errors import TacitError, show_name
 from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates.arg_max import MOST_TOTALS, arg_ask
 from tacit.query.aggregates.measure_sharing import arrange
 from tacit.query.aggregates.mode import mode_ask
-from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Value, columns
+from tacit.query.expressions import Column, Constant, Expression, Value, columns
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.key_tuples import Determined
-from tacit.query.plan import Aggregate, Ask, Bundle, Computed, Constantly, Grouped, Key, Noisy, Output
+from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Noisy, Output
 from tacit.query.refusals import refused, refused_node
+from tacit.query.sql.arg_max_calls import compared_total
+from tacit.query.sql.equivalent_calls import equivalent
 from tacit.query.sql.key_values import own_column
 from tacit.query.sql.mode_calls import is_mode_call, mode_argument, mode_values
 from tacit.query.sql.names import resolve, to_sql
 from tacit.query.sql.public_relations import determined
+from tacit.query.sql.quantile_calls import QuantileCall, read_quantile, read_share
+from tacit.query.sql.released_outputs import output_of
 from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
 from tacit.query.sql.time_expressions import MOMENTS, as_ordinal, from_ordinal
-from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, typed_column
+from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, condition, typed_column
 
 _BOUNDED = ("integer", "real", *MOMENTS)
 
@@ -50,7 +55,7 @@ class OutputBuilder:
 
     def output(self, term: TypedExpression) -> Output:
         """Return an expression over released values as an output of the plan."""
-        return _output(term.expression, self._outputs)
+        return output_of(term.expression, self._outputs)
 
     def _leaf(self, node: exp.Expr, aliases: Aliases, *, alias_first: bool) -> TypedExpression | None:
         """Return an aggregate, a key or an alias; None for any other node, unless it is a column."""
@@ -108,11 +113,28 @@ class OutputBuilder:
             )
             key = self._released(output)
         if key is None and isinstance(node, exp.AnyValue):
+            key = self._of_keys(value)
+        if key is None and isinstance(node, exp.AnyValue):
             raise refused(
-                "any_value is supported only for keys and for columns of public tables that the keys determine",
-                "Group by the column, or use min, max or avg of it.",
+                "any_value is supported only for keys, expressions of keys, and columns of public tables that the keys "
+                "determine",
+                "Group by the column, use mode(x) if its values are public, or min, max or avg of a number.",
             )
         return key if key is None or not isinstance(node, exp.Avg) else coerce(key, "real")
+
+    def _of_keys(self, node: exp.Expr) -> TypedExpression | None:
+        """Return an expression that is computed from keys alone; None if it reads other columns."""
+
+        def leaf(part: exp.Expr) -> TypedExpression | None:
+            found = self._key(part)
+            if found is None and isinstance(part, exp.Column):
+                raise _NotAKeyError
+            return found
+
+        try:
+            return translate_expression(node, leaf)
+        except _NotAKeyError:
+            return None
 
     def _released(self, output: Noisy | Grouped | Determined) -> TypedExpression:
         """Return a released value as a column with a name that no table has."""
@@ -121,11 +143,11 @@ class OutputBuilder:
         self._outputs[stand_in] = output
         return typed_column(stand_in, released=True)
 
-    def _quantile(self, node: exp.Expr, quantile: _QuantileCall) -> TypedExpression:
+    def _quantile(self, node: exp.Expr, quantile: QuantileCall) -> TypedExpression:
         """Return a quantile; at the shares 0 and 1 it is `min` or `max`."""
         _check_not_nested(quantile.value)
         if isinstance(quantile.value, exp.Distinct):
-            raise refused(f"DISTINCT inside {quantile.name} is not supported")
+            raise refused(f"DISTINCT inside {quantile.name} is not supported", "Leave it out.")
         moment = self.scope.bounded(quantile.value)
         value = as_ordinal(moment)
         self._check_value(quantile.name, value)
@@ -134,7 +156,7 @@ class OutputBuilder:
         if function in ("min", "max"):
             ask = Ask(function=function, values=values, bounds=bounds)
             return from_ordinal(self._measured(node, ask), moment.kind)
-        share = _read_share(quantile, None if quantile.share is None else self.scope.raw(quantile.share))
+        share = read_share(quantile, None if quantile.share is None else self.scope.raw(quantile.share))
         if share in (0, 1):
             ask = Ask(function="min" if share == 0 else "max", values=values, bounds=bounds)
         else:
@@ -150,8 +172,51 @@ class OutputBuilder:
         values = mode_values(argument, value.expression, self.scope.table, self.lists)
         return self._measured(node, mode_ask(value.expression, values))
 
+    def _arg_max(self, node: exp.Expr, function: str) -> TypedExpression:
+        """Return the public value of an expression, compared raw, that has the largest or the least total."""
+        _check_not_nested(node.this)
+        key, total = self.scope.raw(node.this), compared_total(node, function)
+        self._check_unit(key)
+        bare = isinstance(total.this, exp.Star) or total.this is None
+        values = mode_values(node.this, key.expression, self.scope.table, self.lists, function)
+        if isinstance(total, exp.Count):
+            counted = None if bare else self.scope.raw(total.this)
+            if counted is not None:
+                _check_not_nested(total.this)
+                self._check_unit(counted)
+            every = counted is None or (isinstance(counted.expression, Constant) and not counted.is_null)
+            ask = arg_ask(function, key.expression, values, None if every or counted is None else counted.expression)
+            return self._measured(node, ask)
+        if len(values) > MOST_TOTALS:
+            hint = f"List fewer values with keys=, or compare counts: {function}(x, count(*))."
+            raise refused(f"{function} would compare {len(values):,} sums; the limit is {MOST_TOTALS:,}", hint)
+        _check_not_nested(total.this)
+        summed = as_number(self.scope.bounded(total.this), "sum")
+        self._check_value("sum", summed)
+        bounds = self._bounds("sum", summed)
+        return self._measured(node, arg_ask(function, key.expression, values, summed.expression, bounds))
+
+    def _existence(self, node: exp.Expr, function: str) -> TypedExpression:
+        """Return whether a condition, which sees raw rows, is true in some row or in all rows."""
+        if isinstance(node.this, exp.Distinct):
+            raise refused(f"DISTINCT inside {function} is not supported", f"Write {function}(c); it means the same.")
+        _check_not_nested(node.this)
+        value = condition(self.scope.raw(node.this), function)
+        self._check_unit(value)
+        return self._measured(node, Ask(function=function, values=(value.expression,)))
+
+    def _respelled(self, node: exp.Expr, other: exp.Expr) -> TypedExpression:
+        """Return an aggregate that is measured as `other`, under the spelling of `node`."""
+        before = len(self.asks)
+        term = self._aggregate(other)
+        self.asks |= dict.fromkeys(list(self.asks)[before:], to_sql(node, lower=True))
+        return term
+
     def _aggregate(self, node: exp.Expr) -> TypedExpression:
         """Return an aggregate: a public value if the keys determine it, else one that is measured."""
+        other = equivalent(node)
+        if other is not None:
+            return self._respelled(node, other)
         public = self._public(node)
         return self._private(node) if public is None else public
 
@@ -159,16 +224,24 @@ class OutputBuilder:
         """Return an aggregate that is measured."""
         if is_mode_call(node):
             return self._mode(node)
-        quantile = _read_quantile(node)
+        quantile = read_quantile(node)
         if quantile is not None:
             return self._quantile(node, quantile)
+        if isinstance(node, (exp.ArgMax, exp.ArgMin)):
+            return self._arg_max(node, "arg_max" if isinstance(node, exp.ArgMax) else "arg_min")
         function, argument = _function(node)
+        if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
+            return self._existence(node, function)
+        return (
+            self._two_values(node, function) if isinstance(node, _TWO_VALUES) else self._one(node, function, argument)
+        )
+
+    def _one(self, node: exp.Expr, function: str, argument: exp.Expr | None) -> TypedExpression:
+        """Return an aggregate of one value, or of all rows."""
         if argument is not None:
             _check_not_nested(argument)
         if isinstance(argument, exp.Distinct):
             return self._distinct(node, function, argument)
-        if isinstance(node, _TWO_VALUES):
-            return self._two_values(node, function)
         own = None if argument is None else self.scope.bounded(argument)
         value = None if own is None else as_number(as_ordinal(own) if function == "avg" else own, function)
         if value is not None:
@@ -188,7 +261,7 @@ class OutputBuilder:
         """Return a count of units or of different values, which are compared raw, not clamped."""
         unit = self.scope.unit
         if function != "count":
-            raise refused(f"DISTINCT inside {function} is not supported", "count(DISTINCT x) is.")
+            raise refused(f"DISTINCT inside {function} is not supported", "Leave it out, or write count(DISTINCT x).")
         if len(argument.expressions) != 1 or argument.args.get("on") is not None:
             raise refused("count(DISTINCT …) takes one value", "Join the texts: count(DISTINCT x || '-' || y).")
         value = self.scope.raw(argument.expressions[0])
@@ -204,7 +277,7 @@ class OutputBuilder:
         for argument in arguments:
             _check_not_nested(argument)
         if any(isinstance(argument, exp.Distinct) for argument in arguments):
-            raise refused(f"DISTINCT inside {function} is not supported")
+            raise refused(f"DISTINCT inside {function} is not supported", "Leave it out.")
         values = [self.scope.bounded(argument) for argument in arguments]
         for value in values:
             self._check_value(function, value)
@@ -272,6 +345,10 @@ class OutputBuilder:
         return bundles, tuple(Aggregate(ask=ask, bundles=bundle, sql=sql) for (ask, sql), bundle in pairs)
 
 
+class _NotAKeyError(Exception):
+    """An expression reads a column that is not a key."""
+
+
 def _is_row_value(value: exp.Expr) -> bool:
     """Return whether a node is computed from columns of one row."""
     parts = list(value.walk())
@@ -280,7 +357,7 @@ def _is_row_value(value: exp.Expr) -> bool:
 
 def _check_not_nested(argument: exp.Expr) -> None:
     if any(is_aggregate(part) for part in argument.walk()):
-        raise refused("An aggregate inside an aggregate is not supported")
+        raise refused("An aggregate inside an aggregate is not supported", _NESTED)
 
 
 def _resolve_alias(node: exp.Expr, aliases: Aliases) -> TypedExpression | None:
@@ -302,11 +379,21 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.CovarPop: "covar_pop",
     exp.CovarSamp: "covar_samp",
     exp.Corr: "corr",
+    exp.LogicalAnd: "bool_and",
+    exp.LogicalOr: "bool_or",
+    exp.RegrIntercept: "regr_intercept",
+    exp.RegrR2: "regr_r2",
+    exp.RegrSlope: "regr_slope",
+    exp.Skewness: "skewness",
 }
+_NESTED = (
+    "Aggregate in a subquery: SELECT max(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x). Only arg_max and arg_min "
+    "take a total of each value: arg_max(x, count(*))."
+)
 _OF_EQUAL_VALUES = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 """Aggregates that are v if every value is v."""
 
-_TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr)
+_TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2)
 
 
 def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
@@ -321,116 +408,3 @@ def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
     argument = node.args.get("this")
     every = isinstance(argument, exp.Star) and not argument.args.get("except_") and not argument.args.get("replace")
     return name, None if every else argument
-
-
-_QUANTILES: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.Median: ("quantile", "median"),
-    exp.PercentileCont: ("quantile", "quantile_cont"),
-    exp.PercentileDisc: ("quantile_disc", "quantile_disc"),
-    exp.Quantile: ("quantile_disc", "quantile"),
-    exp.Min: ("min", "min"),
-    exp.Max: ("max", "max"),
-}
-_WITHIN_GROUP = "Write quantile_cont(x, 0.9), or percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."
-
-
-@dataclass(frozen=True, slots=True)
-class _QuantileCall:
-    """A quantile in any spelling, DuckDB's or the standard's: the aggregate, its name in SQL, the value, and the share.
-
-    Without a share it is the median, `min` or `max`. If `descending`, the share counts from above.
-    """
-
-    function: str
-    name: str
-    value: exp.Expr
-    share: exp.Expr | None = None
-    descending: bool = False
-
-
-def _read_quantile(node: exp.Expr) -> _QuantileCall | None:
-    """Return the quantile that a node calls, None if it is not a quantile, or raise RefusedError."""
-    if isinstance(node, exp.WithinGroup):
-        return _read_within_group(node)
-    if type(node) not in _QUANTILES:
-        return None
-    function, name = _QUANTILES[type(node)]
-    if name in ("median", "min", "max"):
-        return _QuantileCall(function, name, node.this)
-    share = node.args.get("quantile" if isinstance(node, exp.Quantile) else "expression")
-    if share is None:
-        raise refused(f"{name} takes a value and a share of the rows", f"Write {name}(x, 0.9).")
-    if isinstance(share, exp.Order):  # quantile_cont(x, 0.9 ORDER BY x), as the parser writes WITHIN GROUP
-        return _read_ordered(function, name, node.this, share.this, share)
-    return _QuantileCall(function, name, node.this, share)
-
-
-def _read_within_group(node: exp.WithinGroup) -> _QuantileCall:
-    """Return percentile_cont(0.9) WITHIN GROUP (ORDER BY x)."""
-    inner, order = node.this, node.expression
-    if not isinstance(inner, (exp.PercentileCont, exp.PercentileDisc)) or not isinstance(order, exp.Order):
-        raise refused_node(node)
-    function, name = _QUANTILES[type(inner)]
-    if inner.args.get("expression") is not None:
-        raise refused(f"{name} has its value twice", _WITHIN_GROUP)
-    return _read_ordered(function, name, None, inner.this, order)
-
-
-def _read_ordered(
-    function: str, name: str, value: exp.Expr | None, share: exp.Expr | None, order: exp.Order
-) -> _QuantileCall:
-    terms = order.expressions
-    if share is None or len(terms) != 1 or not isinstance(terms[0], exp.Ordered):
-        raise refused(f"{name} takes one value and one share of the rows", _WITHIN_GROUP)
-    if value is not None and value != terms[0].this:
-        raise refused(f"{name} of one value in the order of another is not supported", _WITHIN_GROUP)
-    return _QuantileCall(function, name, terms[0].this, share, bool(terms[0].args.get("desc")))
-
-
-def _read_share(quantile: _QuantileCall, term: TypedExpression | None) -> Fraction:
-    """Return the share of the rows below a quantile, or raise RefusedError."""
-    if term is None:
-        return Fraction(1, 2)
-    ends = term.known.ends
-    constant = not columns(term.expression) and not term.released and ends is not None and ends[0] == ends[1]
-    if term.kind not in ("integer", "real") or not constant or ends is None or not 0 <= ends[0] <= 1:
-        raise refused(
-            f"{quantile.name} takes a constant share of the rows from 0 to 1",
-            f"Write {quantile.name}(x, 0.9). Several shares of one value cost as much as one.",
-        )
-    return 1 - ends[0] if quantile.descending else ends[0]
-
-
-def _output(expression: Expression, outputs: Mapping[Expression, Output]) -> Output:
-    """Return an expression over released values as an output."""
-    if expression in outputs:
-        return outputs[expression]
-    match expression:
-        case Constant(value=value, kind=kind):
-            return Constantly(value, kind)
-        case Cast(operand=operand, kind="real") if operand.kind == "integer":
-            return _as_real(_output(operand, outputs))
-        case Cast(operand=operand, kind=kind):
-            return Computed("cast", (_output(operand, outputs),), kind)
-        case Call(function=function, arguments=arguments, kind=kind):
-            return Computed(function, tuple(_output(argument, outputs) for argument in arguments), kind)
-        case Case(branches=branches, otherwise=otherwise, kind=kind):
-            parts = [part for branch in branches for part in branch] + ([] if otherwise is None else [otherwise])
-            return Computed("case", tuple(_output(part, outputs) for part in parts), kind)
-        case Column():
-            raise InternalError("an output reads a column that is not released.")
-
-
-def _as_real(output: Output) -> Output:
-    """Return a whole number as a real: the same output of another kind, so that its interval stays known."""
-    match output:
-        case Noisy(place=place):
-            return Noisy(place, "real")
-        case Grouped(place=place):
-            return Grouped(place, "real")
-        case Determined():
-            return replace(output, kind="real")
-        case Constantly(value=value):
-            return Constantly(value, "real")
-        case Computed(function=function, arguments=arguments):
-            return Computed(function, arguments, "real")
