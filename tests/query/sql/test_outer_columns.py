@@ -279,6 +279,14 @@ def test_a_noisy_argument_of_any_node_makes_its_value_noisy(node: type[exp.Expr]
             assert not analysis._derive(made, scope, frozenset(), {}).exact, f"{node.__name__}({name}=n)"
 
 
+def test_a_window_over_groups_that_having_chose_is_not_exact() -> None:
+    found = outline("SELECT g, row_number() OVER (ORDER BY g) AS k FROM t GROUP BY g HAVING sum(n) > 3")
+    derivation = found.derivation(1, "k", 2)
+    assert derivation is not None
+    assert not derivation.exact
+    assert not derivation.smooth
+
+
 def test_an_unknown_node_is_never_exact() -> None:
     for expression in ("list_sum([n])", "nosuch(g)", "[n][1]", "{'a': g}", "x -> x + 1"):
         assert letters(expression) == ""

@@ -339,6 +339,9 @@ class _Analysis:
         for name in ("having", "qualify"):
             if node.args.get(name) is not None:
                 relation.choice |= self._derive(node.args[name].this, scope, choice, known).inputs
+        having = node.args.get("having")  # windows are computed from the groups that it chooses
+        if having is not None and relation.choice and node.find(exp.Window) is not None:
+            return unknown_relation([self.anything])
         return self._ended(node, relation, scope, known)
 
     def _ended(self, node: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Relation:
