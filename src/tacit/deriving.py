@@ -39,6 +39,7 @@ from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
 from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
 from tacit.query.results.derived_release import DerivedRelease
+from tacit.query.results.noise_draws import is_linear
 from tacit.query.results.outer_tables import OuterTable, dummy_table, empty_table, released_table
 from tacit.query.results.quote import QueryForm, Question
 from tacit.query.results.release import Release
@@ -224,7 +225,13 @@ def _outline(session: Session, outer: OuterQuery, plans: Sequence[Plan]) -> Oute
     }
     tables |= {name: dict.fromkeys(session.tables[name].columns, False) for name in outer.public}
     chosen = [each.table for each, plan in zip(outer.inner, plans, strict=True) if choosing_clauses(plan)]
-    return outer_columns(outer.tree, tables, chosen)
+    bent = [
+        (each.table, name)
+        for each, plan in zip(outer.inner, plans, strict=True)
+        for name, output in plan.outputs
+        if is_noisy(output) and not is_linear(plan, output)
+    ]
+    return outer_columns(outer.tree, tables, chosen, bent)
 
 
 def _dry_run(session: Session, outer: OuterQuery, plans: Sequence[Plan]) -> tuple[str, ...]:

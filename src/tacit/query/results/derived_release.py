@@ -45,7 +45,7 @@ _FEWEST = 199
 _DRAWS_A_ROW = 60
 _NUMBERS = ("integer", "real")
 _MOST_NAMES = 8
-_UNKNOWN = "it is not a smooth or rising function of released numbers"
+_UNKNOWN = "it is not a linear function or a ratio of linear functions of released values"
 _DRAWN = "one of the released values in it has no noise that can be simulated"
 _CHOSEN = "noisy values chose the rows from which it is computed"
 _ALIKE = "no exact columns tell its rows apart"
@@ -363,12 +363,12 @@ def method(derivation: Derivation | None, *, chosen: bool) -> str:
     """Return in words how a column depends on released values.
 
     >>> method(Derivation(), chosen=True)
-    'exact: it depends on no noisy value'
+    'exact in each row; noisy values chose the rows'
     """
     if derivation is None:
         return "computed; it has no interval"
     if derivation.exact:
-        return "exact: it depends on no noisy value"
+        return "exact in each row; noisy values chose the rows" if chosen else "exact: it depends on no noisy value"
     together = ", for all rows together" if chosen else ""
     if derivation.copies:
         return f"released; its interval is that of the released value{together}"
@@ -376,7 +376,7 @@ def method(derivation: Derivation | None, *, chosen: bool) -> str:
         return f"computed; its interval is simulated from the noise{together}"
     if derivation.rising and not chosen:
         return "computed; its interval is propagated from intervals that hold together"
-    return "computed; it has no interval, because it is not a smooth function of released values"
+    return f"computed; it has no interval, because {_UNKNOWN}"
 
 
 def _number(value: object) -> float | None:

@@ -7,7 +7,10 @@ function f of the values, the quantiles of f(y - Z') at β/2 and 1 - β/2 are an
   misses with probability β/2;
 * if f = a/b is a ratio of linear functions and b(y - Z') > 0, then f(y - Z') ≤ f(x) = θ exactly if (a - θb)(y - Z') ≤ 0
   = (a - θb)(x), that is (a - θb)(Z') ≥ (a - θb)(Z), and the same holds (this is Fieller's interval);
-* if f is another smooth function, that holds as far as f is linear over the width of the noise.
+* if f = h(q) is a rising or falling function h of one of these, its order statistics are h of those of q, so its
+  interval holds h(q(x)) whenever that of q holds q(x).
+
+No other function is simulated (`derivations`): the draws of (y - c)², say, are all too large.
 
 The order statistics k and B + 1 - k of B draws, with k = ⌊(B + 1)·β/2⌋, have these levels exactly on average over the
 draws. Everything here is public: nothing is read, and the draws are repeatable because their seed is a hash of the
@@ -60,6 +63,11 @@ def is_drawable(release: Release, output: Output) -> bool:
     return laws <= {NoiseLaw} and (not fitted or isinstance(output, Noisy)) and (fitted or not plan.adds_up)
 
 
+def is_linear(plan: Plan, output: Output) -> bool:
+    """Return whether an output is a linear function of its noise: a count or a sum, and nothing computed from them."""
+    return isinstance(output, Noisy) and (is_fitted(plan) or _is_linear(plan, output.place))
+
+
 def is_fitted(plan: Plan) -> bool:
     """Return whether the cells of a plan are fitted together."""
     return any(aggregate.ask.function in FITTED for aggregate in plan.aggregates)
@@ -69,19 +77,20 @@ def draws(release: Release, names: Sequence[str], count: int, random: np.random.
     """Return draws of some outputs, each as an array of cells by draws; None if there are too many to compute."""
     outputs = dict(release.plan.outputs)
     if is_fitted(release.plan):
-        return [_fitted_draws(release, outputs[name], count, random) for name in names]
+        noise: dict[int, Floats] = {}
+        return [_fitted_draws(release, outputs[name], count, random, noise) for name in names]
     wanted = [outputs[name] for name in names]
     linear = [isinstance(output, Noisy) and _is_linear(release.plan, output.place) for output in wanted]
     if not all(linear) and len(release.cells) * count > _MOST_EVALUATIONS:
         return None
     results = [np.empty((len(release.cells), count)) for _ in names]
     for row, cell in enumerate(release.cells):
-        noise = [_noise(each.noise, len(each.integers), count, random) for each in cell.released]
+        parts = [_noise(each.noise, len(each.integers), count, random) for each in cell.released]
         for output, straight, result in zip(wanted, linear, results, strict=True):
             if straight and isinstance(output, Noisy):
-                result[row] = _linear_draws(release.plan, output.place, cell, noise)
+                result[row] = _linear_draws(release.plan, output.place, cell, parts)
             else:
-                result[row] = _evaluated_draws(release.plan, output, cell, noise, count)
+                result[row] = _evaluated_draws(release.plan, output, cell, parts, count)
     return results
 
 
@@ -139,8 +148,13 @@ def _noise(law: NoiseLaw, width: int, count: int, random: np.random.Generator) -
     return random.choice(values, shape, p=weights / weights.sum())
 
 
-def _fitted_draws(release: Release, output: Output, count: int, random: np.random.Generator) -> Floats:
-    """Return draws of a fitted table, around the fit before it was rounded, in the order of the cells."""
+def _fitted_draws(
+    release: Release, output: Output, count: int, random: np.random.Generator, drawn_noise: dict[int, Floats]
+) -> Floats:
+    """Return draws of a fitted table, around the fit before it was rounded, in the order of the cells.
+
+    `drawn_noise` has the noise of the bundles that were drawn before: outputs that share a bundle share its noise.
+    """
     plan = release.plan
     if not isinstance(output, Noisy):
         raise TypeError("only the fitted numbers themselves can be drawn")
@@ -155,9 +169,12 @@ def _fitted_draws(release: Release, output: Output, count: int, random: np.rando
     places = [plan.listed if rest else order[cell.keys] for cell, rest in zip(release.cells, rests, strict=True)]
     still = fit.table([[0] * size for size in sizes]).ravel()
     step = float(bundles[0].measures[0].step) if aggregate.ask.function == "table_sum" else 1.0
+    for index, law, size in zip(aggregate.bundles, laws, sizes, strict=True):
+        if index not in drawn_noise:
+            drawn_noise[index] = _noise(law, size, count, random)
     drawn = np.empty((len(release.cells), count))
     for number in range(count):
-        noise = [_noise(law, size, 1, random)[:, 0] for law, size in zip(laws, sizes, strict=True)]
+        noise = [drawn_noise[index][:, number].copy() for index in aggregate.bundles]
         if plan.halves:
             noise[-1][1] = -noise[-1][0]
         moved = fit.table([part.tolist() for part in noise]).ravel() - still

@@ -23,12 +23,12 @@ _SHAPES: Final = (
     *(exp.DataTypeParam, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Exists, exp.In, exp.Between, exp.If),
     *(exp.Case, exp.Array, exp.Any, exp.All, exp.Columns, exp.Lateral),
 )
-_OPERATORS: Final = (
+OPERATORS: Final = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Neg, exp.Not, exp.And, exp.Or, exp.Is),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike),
     *(exp.DPipe, exp.Cast, exp.TryCast),
 )
-_SCALARS: Final = (
+SCALARS: Final = (
     *(exp.Coalesce, exp.Nullif, exp.Least, exp.Greatest, exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Trunc, exp.Round),
     *(exp.Sqrt, exp.Cbrt, exp.Ln, exp.Log, exp.Exp, exp.IsNan, exp.Lower, exp.Upper, exp.Length, exp.Trim),
     *(exp.Substring, exp.Left, exp.Right, exp.Concat, exp.ConcatWs, exp.Replace, exp.StartsWith, exp.EndsWith),
@@ -37,14 +37,14 @@ _SCALARS: Final = (
     *(exp.Date, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.DateAdd, exp.DateSub, exp.DateFromParts),
     *(exp.LastDay, exp.Monthname, exp.Dayname, exp.TimeToStr, exp.Grouping, exp.GenerateSeries),
 )
-_AGGREGATES: Final = (
+AGGREGATES: Final = (
     *(exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median, exp.Mode, exp.Quantile),
     *(exp.PercentileCont, exp.PercentileDisc, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop),
     *(exp.StddevSamp, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.First, exp.Last, exp.AnyValue, exp.ArgMax, exp.ArgMin),
     *(exp.LogicalAnd, exp.LogicalOr, exp.GroupConcat, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank),
     *(exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue),
 )
-_ALLOWED: Final = frozenset((*_SHAPES, *_OPERATORS, *_SCALARS, *_AGGREGATES))
+ALLOWED: Final = frozenset((*_SHAPES, *OPERATORS, *SCALARS, *AGGREGATES))
 _NAMES: Final = frozenset(("mean", "count_star", "product", "geomean", "weekday", "isoyear", "date_part"))
 _SELECT: Final = frozenset(
     [
@@ -74,7 +74,7 @@ def check_outer(tree: exp.Expr) -> None:
             raise refused("The query is too long", "Split it into several queries.")
         if isinstance(node, exp.Anonymous) and node.name.casefold() in _NAMES:
             continue
-        if type(node) not in _ALLOWED:
+        if type(node) not in ALLOWED:
             raise _refused(node)
         _check_arguments(node)
 

@@ -14,21 +14,30 @@ Columns = list[tuple[str, Derivation]]
 
 @dataclass(slots=True)
 class Relation:
-    """A table or a query in FROM."""
+    """A table or a query in FROM.
+
+    `others` is the derivation of columns that are not named, `choice` are the noisy values that chose its rows, and
+    `order` those that put its rows in order.
+    """
 
     columns: Columns
     choice: frozenset[Input] = frozenset()
     others: Derivation | None = None
+    order: frozenset[Input] = frozenset()
 
 
 @dataclass(slots=True)
 class OuterScope:
-    """The relations of one FROM clause by their names, and the scope around a subquery."""
+    """The relations of one FROM clause by their names, and the scope around a subquery.
+
+    If it is `irregular`, the columns of a star are not those of its relations one after the other.
+    """
 
     relations: dict[str, Relation]
     merged: dict[str, Derivation]
     outer: OuterScope | None
     aliases: dict[str, Derivation] = field(default_factory=dict)
+    irregular: bool = False
 
     def column(self, node: exp.Column) -> Derivation | None:
         """Return the derivation of a column; None if it is not known."""
@@ -48,10 +57,20 @@ class OuterScope:
             return other(*found)
         if not table and name in self.aliases:
             return self.aliases[name]
-        unknown = [relation.others for relation in self.relations.values() if relation.others is not None]
+        around = None if self.outer is None else self.outer.column(node)
+        unknown = [
+            relation.others
+            for alias, relation in self.relations.items()
+            if relation.others is not None and (not table or alias == table)
+        ]
         if unknown:
-            return joint(unknown)
-        return None if self.outer is None else self.outer.column(node)
+            return joint(unknown) if around is None else other(*unknown, around)
+        return around
+
+    @property
+    def order(self) -> frozenset[Input]:
+        """The noisy values that put the rows of some relation in order."""
+        return frozenset[Input]().union(*(relation.order for relation in self.relations.values()))
 
     @property
     def everything(self) -> list[Derivation]:
@@ -64,7 +83,7 @@ class OuterScope:
 def unknown_relation(parts: Iterable[Derivation]) -> Relation:
     """Return a relation that the analysis cannot follow."""
     value = other(*parts)
-    return Relation([], value.inputs, value)
+    return Relation([], value.inputs, value, value.inputs)
 
 
 def renamed(relation: Relation, alias: exp.Expr | None) -> Relation:
@@ -74,7 +93,7 @@ def renamed(relation: Relation, alias: exp.Expr | None) -> Relation:
         return relation
     rest = relation.columns[len(names) :]
     columns = [(name, each) for name, (_, each) in zip(names, relation.columns, strict=False)]
-    return Relation([*columns, *rest], relation.choice, relation.others)
+    return Relation([*columns, *rest], relation.choice, relation.others, relation.order)
 
 
 def make_equal(condition: exp.Expr, scope: OuterScope, side: str) -> None:
