@@ -185,7 +185,7 @@ def refusals() -> list[tuple[str, dict[str, Any], type[TacitError], str]]:
         ("SELECT count(name) FROM visits", {"epsilon": 0.1}, TacitError, "name"),
         ("SELECT * FROM visits", {"epsilon": 0.1}, RefusedError, "rows"),
         ("SELECT note, count(*) FROM visits GROUP BY note", {"epsilon": 0.1}, TacitError, "note"),
-        ("SELECT skewness(cost) FROM visits", {"epsilon": 0.1}, TacitError, "."),
+        ("SELECT kurtosis(cost) FROM visits", {"epsilon": 0.1}, TacitError, "."),
         ("SELECT count(*) FROM", {"epsilon": 0.1}, TacitError, "."),
         ("DROP TABLE visits", {"epsilon": 0.1}, TacitError, "."),
         (COUNT, {"epsilon": 1.5}, BudgetError, "only 1.0 is left"),
