@@ -133,7 +133,7 @@ COMPUTATIONS = [
         and any(
             word in sql
             for word in (
-                *("WINDOW w AS (PARTITION", "QUALIFY row_number", "UNION", "INTERSECT", "EXCEPT"),
+                *("QUALIFY row_number", "UNION", "INTERSECT", "EXCEPT"),
                 *("current_date", "now()"),  # constants of the query, from the clock of the session
             )
         )
