@@ -145,6 +145,7 @@ COMPUTATIONS = [
     or sql
     in (
         "SELECT sum(n) FROM (SELECT count(*) AS n FROM survey GROUP BY region)",
+        "SELECT avg(v) FROM (SELECT region, count(*) AS v FROM survey GROUP BY region)",
         "WITH c AS (SELECT sum(income) AS s FROM survey) SELECT count(*) FROM c",
         "WITH c AS (SELECT median(income) AS s FROM survey) SELECT count(*) FROM c",
     )

@@ -246,6 +246,7 @@ REFUSED = [
     refuse("SELECT sum(clmp(age, 0, 1)) FROM survey", "'clmp'", "Did you mean clamp?"),
     refuse("SELECT avg(income), random() FROM survey", "Random functions"),
     refuse("SELECT count(*) FROM survey WHERE day = current_date", "the clock"),
+    refuse("SELECT avg(v) FROM (SELECT region, count(*) AS v FROM survey GROUP BY region)", "must group by the unit"),
     refuse("SELECT count(*) FROM survey WHERE at < now()", "the clock"),
     refuse("SELECT count(*) FROM survey WHERE INTERVAL 1 DAY > 1", "interval of time alone", "day + INTERVAL"),
     refuse("SELECT count(*) FROM survey WHERE day + 1.5 > '2024-01-01'", "one kind"),
