@@ -1,4 +1,4 @@
-"""The aggregates of a plan: what is asked, and of which bundles it is computed."""
+"""The aggregates of a plan: what is asked, and the bundles that it is computed from."""
 
 from __future__ import annotations
 
