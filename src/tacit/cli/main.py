@@ -6,16 +6,19 @@ The commands are in `query_commands`, `ledger_commands`, `local_commands` and `m
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from collections.abc import Callable
-from typing import Annotated
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
 
 import typer
 
 from tacit.cli import microdata_commands, query_commands
 from tacit.cli.ledger_commands import ledger_app
 from tacit.cli.local_commands import local_app
-from tacit.cli.output import SPELL, print_abort, print_error, print_usage_error
+from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error
 from tacit.errors import TacitError
 
 app = typer.Typer(
@@ -25,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
 )
+_LEVELS = ("debug", "info", "warning", "error")
 _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.demo,
     query_commands.init,
@@ -48,23 +52,62 @@ app.add_typer(local_app)
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0 done, 1 a bug, 2 usage, 3 refused for privacy, 4 the data source failed, 130 stopped by the user.
+    Exit codes: 0 done, 1 a bug, 2 usage, 3 refused for privacy, 4 the data source failed, 130 stopped by the user, 143
+    ended by SIGTERM.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SPELL)  # a terminal without ε shows epsilon, not a traceback
     as_json = "--json" in sys.argv[1:]
     try:
-        code = app(standalone_mode=False)
+        with _sigterm_raised():
+            code = app(standalone_mode=False)
     except TacitError as error:
         code = print_error(error, as_json=as_json)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         code = print_abort(as_json=as_json)
+    except _TerminatedError:
+        code = print_abort(INTERRUPTED, as_json=as_json, code=TERMINATED)
     except Exception as error:
         if not hasattr(error, "format_message"):  # only typer's usage errors have it
             raise
         code = print_usage_error(error, as_json=as_json)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+class _TerminatedError(BaseException):
+    """SIGTERM arrived. It is not an Exception, so that a charged query is recorded as failed on its way up."""
+
+
+@contextmanager
+def _sigterm_raised() -> Iterator[None]:
+    """Turn SIGTERM into an error within, so that files are closed and the outcome of a charge is recorded."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(*_: object) -> NoReturn:
+        raise _TerminatedError
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _start_log(level: str | None) -> str | None:
+    """Write the log of tacit to stderr, from a level on."""
+    if level is not None:
+        import logging  # noqa: PLC0415 - only for this option
+
+        if level.lower() not in _LEVELS:
+            raise typer.BadParameter(f"{level!r} is not one of {', '.join(_LEVELS)}.")
+        logging.basicConfig(
+            level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s"
+        )
+        logging.getLogger("tacit").setLevel(level.upper())
+    return level
 
 
 def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -81,5 +124,11 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            callback=_start_log, help="Write the log to stderr, from this level on: debug, info, warning or error."
+        ),
+    ] = None,
 ) -> None:
     """Publish what the data says, not who is in it."""

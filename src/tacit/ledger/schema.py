@@ -86,7 +86,7 @@ CHARGES = Table(
     Column("ended", _Number),
 )
 RESERVATION = Table("tacit_reservation", MetaData(), Column("token", Text, primary_key=True))
-"""The place to which a ledger is being moved has this table until the ledger is there; see `move`."""
+"""The place to which a ledger is being moved has this table until the ledger is there; see `relocation`."""
 
 REQUESTS = Table(
     "tacit_requests",

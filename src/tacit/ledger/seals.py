@@ -1,4 +1,4 @@
-"""Seals: a ledger that was moved admits nothing more at its old place. `move` writes them."""
+"""Seals: a ledger that was moved admits nothing more at its old place. `relocation` writes them."""
 
 from __future__ import annotations
 
