@@ -18,7 +18,8 @@ from tacit.errors import LedgerError, NoLedgerError
 from tacit.guarantees.values import PureDP
 from tacit.ledger import Request, Ticket, relocation
 from tacit.ledger.backup import export, load
-from tacit.ledger.open_ledger import open_ledger, read_ledger
+from tacit.ledger.open_ledger import create_ledger, open_ledger, read_ledger
+from tacit.ledger.records import Record, record
 from tacit.ledger.relocation import move
 from tacit.ledger.replay import replay, verify
 
@@ -208,10 +209,9 @@ def test_a_corrupt_ledger_is_not_moved(places: tuple[Site, Site]) -> None:
 def test_a_missing_permission_is_found_before_the_seal(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = sites("sqlite"), sites("postgresql")
     old.open(version="1")
-    original = relocation.create_ledger
 
     def refuse(*arguments: object) -> None:
-        original(*arguments)  # type: ignore[arg-type]
+        create_ledger(*arguments)  # type: ignore[arg-type]
         raise LedgerError("The disk is full.")
 
     monkeypatch.setattr(relocation, "create_ledger", refuse)
@@ -237,10 +237,10 @@ def test_older_versions_refuse_a_sealed_ledger_and_its_rules_are_replayed(sites:
     assert "sealed" in report.why
 
 
-def _chained(records: list[relocation.Record]) -> list[relocation.Record]:
+def _chained(records: list[Record]) -> list[Record]:
     """Return records with numbers and links that are right."""
-    chained: list[relocation.Record] = []
+    chained: list[Record] = []
     for number, old in enumerate(records):
         previous = chained[-1].link if chained else ""
-        chained.append(relocation.record(number, old.kind, old.fields, previous))
+        chained.append(record(number, old.kind, old.fields, previous))
     return chained

@@ -11,9 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from tacit.cli import microdata_commands, query_commands
 from tacit.cli.ledger_commands import ledger_app
@@ -21,12 +22,25 @@ from tacit.cli.local_commands import local_app
 from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error
 from tacit.errors import TacitError
 
+
+class _Program(TyperGroup):
+    """The commands. Typer would end silently after Ctrl-C; `main` reports it, in JSON if that was asked for."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer may bundle its copy of click
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
 app = typer.Typer(
     name="tacit",
     help="Publish what the data says, not who is in it.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
+    cls=_Program,
 )
 _LEVELS = ("debug", "info", "warning", "error")
 _COMMANDS: tuple[Callable[..., None], ...] = (
@@ -103,10 +117,11 @@ def _start_log(level: str | None) -> str | None:
 
         if level.lower() not in _LEVELS:
             raise typer.BadParameter(f"{level!r} is not one of {', '.join(_LEVELS)}.")
-        logging.basicConfig(
-            level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s"
-        )
-        logging.getLogger("tacit").setLevel(level.upper())
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logger = logging.getLogger("tacit")
+        logger.addHandler(handler)
+        logger.setLevel(level.upper())
     return level
 
 
