@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,11 +26,13 @@ from tacit.engines.sql.engine import (
     parameters_of,
 )
 from tacit.engines.sql.statement import SOURCE
-from tacit.errors import guarded
+from tacit.errors import SourceError, guarded
 from tacit.query.histograms import Histograms
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 _FOUND = "found"
+
+FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
 
 
 class DuckDBEngine(StatementEngine):
@@ -54,6 +57,12 @@ class DuckDBEngine(StatementEngine):
         by_table = {name: SOURCE} if views is None else views
         super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
         self._connection, self._skipping, self._files = connection, frozenset(skipping), tuple(files)
+        self._process = os.getpid()
+
+    def ready(self) -> None:
+        """Raise, before anything is charged, if this process was forked: DuckDB's threads are in its parent only."""
+        if os.getpid() != self._process:
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table; not of a CSV file, where it depends on their bytes."""
@@ -68,6 +77,7 @@ class DuckDBEngine(StatementEngine):
         connection is open: DuckDB locks its database files, Arrow and polars tables are immutable, and the program
         that opened a pandas frame must not change it while it is queried.
         """
+        self.ready()
         before = self._stamps()
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
         if self._stamps() != before:
@@ -121,8 +131,9 @@ class DuckDBEngine(StatementEngine):
         ]
 
     def close(self) -> None:
-        """Close the source."""
-        self._connection.close()
+        """Close the source; a child of the process that opened it leaves it open."""
+        if os.getpid() == self._process:
+            self._connection.close()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
