@@ -1,4 +1,4 @@
-"""What tacit did: one line of the log and one counter for each charge, answer, refusal, failure and retry.
+"""The log and the counters: one line and one count for each charge, answer, refusal, failure and retry.
 
     logging.getLogger("tacit")      the log; a program decides where it goes
     tc.counters()                   the counters of this process, for a monitoring server

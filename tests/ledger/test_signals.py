@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT and SIGKILL at each step of a query: what the ledger holds then, and how the next query goes on.
+"""SIGTERM, SIGINT and SIGKILL at each step of a query: the records in the ledger, and the next query.
 
 | step | SIGKILL, SIGTERM without a handler | SIGINT, SIGTERM with a handler that raises |
 |---|---|---|

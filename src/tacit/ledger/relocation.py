@@ -19,9 +19,10 @@ so a seal is continued at one place only. After a crash, the same command contin
 and 4 neither place admits charges.
 
 If the new place is lost after the seal, `lost=True` seals the old ledger again, for another place. The steward then
-declares that the lost place never comes back: two continued ledgers would be two budgets.
+declares that nobody can ever use the lost place: two continued ledgers would be two budgets.
 
-A query that was charged before the seal and answered after it stays pending in the new ledger. Its charge stands.
+If a query was charged before the seal and its outcome arrives after it, it stays pending in the new ledger. Its charge
+stands.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def check_unchanged(connection: Connection, before: str, name: str) -> None:
 
 
 def check_same(now: str, before: str, name: str) -> None:
-    """Raise LedgerError if the server is another one, or was promoted or restored."""
+    """Raise LedgerError if the server was replaced, promoted or restored."""
     if now and before and now != before:
         raise LedgerError(
             f"The server of ledger {name} was replaced, promoted from a standby, or restored from a backup since the "
