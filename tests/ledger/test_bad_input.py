@@ -265,7 +265,7 @@ def test_the_least_leave_that_makes_records_append_only(sites: Sites) -> None:
     name = f"r{make_url(site.location).database}"
     page = Path(__file__).parents[2] / "docs" / "how-to" / "keep-a-ledger.md"
     grants = [line.strip() for line in page.read_text().splitlines() if line.strip().startswith("GRANT")]
-    assert len(grants) == 3
+    assert len(grants) == 4
     site.run(f"CREATE ROLE {name} LOGIN")
     for grant in grants:
         site.run(grant.replace("asking", name))
