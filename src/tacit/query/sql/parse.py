@@ -249,7 +249,7 @@ def _order_item(item: exp.Expr, select: exp.Select, builder: OutputBuilder, term
     if isinstance(by, exp.Literal) and not by.is_string:
         term = terms[position(by, select)]
     else:
-        term = builder.term(by, _aliases(select, terms), alias_first=True)
+        term = builder.term(by, _aliases(select, terms), alias_first=isinstance(by.unnest(), exp.Column))
     descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
     return Order(by=builder.output(term), descending=descending, nulls_first=nulls_first)
 
