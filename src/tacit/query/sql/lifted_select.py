@@ -27,6 +27,7 @@ from tacit.errors import show_name
 from tacit.query.refusals import refused
 from tacit.query.sql.names import default_name
 from tacit.query.sql.row_expressions import is_aggregate
+from tacit.query.sql.select_items import check_aliases
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _GROUPINGS = (exp.Grouping, exp.GroupingId)
@@ -65,8 +66,8 @@ def grouped_node(item: exp.Expr, select: exp.Select, columns: Collection[str] = 
 
 
 def _aliases(select: exp.Select) -> dict[str, exp.Expr]:
-    """Return the items of a select list by their aliases; of two items with one alias the first counts."""
-    return {each.alias.casefold(): each.this for each in reversed(select.expressions) if isinstance(each, exp.Alias)}
+    """Return the items of a select list by their aliases; no name refers to an alias that two items have."""
+    return {each.alias.casefold(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
 
 
 def lift(select: exp.Select, columns: Collection[str]) -> tuple[exp.Select, exp.Select, bool]:
@@ -76,6 +77,7 @@ def lift(select: exp.Select, columns: Collection[str]) -> tuple[exp.Select, exp.
         select: the SELECT.
         columns: the names of the columns of its FROM, in lower case.
     """
+    check_aliases(select, columns)
     tabulated = _has_sets(select)
     inner, outer = exp.Select(), select.copy()
     for name in _INNER:

@@ -37,6 +37,7 @@ from tacit.query.sql.outer_scopes import (
     Columns,
     OuterScope,
     Relation,
+    items_first,
     make_equal,
     renamed,
     unknown_relation,
@@ -274,7 +275,7 @@ class OuterAnalysis:
         if isinstance(item, (exp.Var, exp.Star)):
             return self.anything
         if isinstance(item.unnest(), exp.Column) or scope is None or not scope.relations:
-            return self._derive(item, _of_items(relation, scope), relation.choice, known)
+            return self._derive(item, items_first(relation, scope), relation.choice, known)
         return self._either(item, relation, scope, known)
 
     def _either(self, clause: exp.Expr, relation: Relation, scope: OuterScope, known: _Known) -> Derivation:
@@ -284,7 +285,7 @@ class OuterAnalysis:
         """
         return other(
             self._derive(clause, scope, relation.choice, known),
-            self._derive(clause, _of_items(relation, scope), relation.choice, known),
+            self._derive(clause, items_first(relation, scope), relation.choice, known),
         )
 
     def _groups(self, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: _Known) -> frozenset[Input]:
@@ -388,12 +389,6 @@ class OuterAnalysis:
         if scope.order and not (whole and is_without_order(node.this)):
             by.append(Derivation(scope.order))
         return value if not inputs_of(by) else other(value, *by)
-
-
-def _of_items(relation: Relation, scope: OuterScope | None) -> OuterScope:
-    """Return a scope in which the items of a select list come before the columns of FROM."""
-    named = [(name, each) for name, each in relation.columns if name]
-    return OuterScope({"": replace(relation, columns=named)}, {}, scope)
 
 
 def _named_windows(node: exp.Window) -> list[exp.Expr] | None:

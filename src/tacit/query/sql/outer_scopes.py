@@ -114,13 +114,18 @@ def renamed(relation: Relation, alias: exp.Expr | None) -> Relation:
     """
     names = [column.name for column in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
     new = [*names, *(name for name, _ in relation.columns[len(names) :])]
-    counts = Counter(name.casefold() for name in new if name)
-    twice = tuple(name for name, count in counts.items() if count > 1)
-    columns = [
-        ("" if name.casefold() in twice or name.casefold().startswith(tuple(f"{each}_" for each in twice)) else name, each)
-        for name, (_, each) in zip(new, relation.columns, strict=False)
-    ]
+    counts = Counter(name.casefold() for name in new)
+    twice = [name for name, count in counts.items() if name and count > 1]
+    made = tuple(f"{name}_" for name in twice)
+    known = ["" if name.casefold() in twice or name.casefold().startswith(made) else name for name in new]
+    columns = [(name, each) for name, (_, each) in zip(known, relation.columns, strict=False)]
     return Relation(columns, relation.choice, relation.others, relation.order)
+
+
+def items_first(relation: Relation, scope: OuterScope | None) -> OuterScope:
+    """Return a scope in which the items of a select list come before the columns of FROM."""
+    named = [(name, each) for name, each in relation.columns if name]
+    return OuterScope({"": replace(relation, columns=named)}, {}, scope)
 
 
 def make_equal(condition: exp.Expr, scope: OuterScope, side: str) -> None:
