@@ -216,18 +216,18 @@ def _replace(outer: exp.Select, columns: _Columns, *, tabulated: bool) -> None:
 def _outermost(outer: exp.Select, columns: _Columns) -> Iterator[exp.Expr]:
     """Yield the nodes of the outer SELECT that are keys or aggregates, and not inside another.
 
-    An item of ORDER BY that is a name refers to an alias before a key. An expression in ORDER BY and HAVING refer to a
-    key before an alias. All of them refer to an alias before any other column. Elsewhere a column comes first.
+    ORDER BY refers to an alias before a key, and HAVING to a key before an alias; both refer to an alias before any
+    other column. Elsewhere a column comes first. A name inside an expression of ORDER BY refers to a key first. It is
+    left to DuckDB, because a key has the name of its column if an alias has that name (`_Columns`).
     """
     clauses = [outer.args[name] for name in ("qualify", "distinct") if outer.args.get(name) is not None]
     yield from _found([*outer.expressions, *clauses, *(outer.args.get("windows") or ())], columns, outer)
     aliases = frozenset(_aliases(outer))
-    others = frozenset(name for name in aliases if columns.key_name(exp.column(name)) is None)
     if outer.args.get("having") is not None:
+        others = frozenset(name for name in aliases if columns.key_name(exp.column(name)) is None)
         yield from _found([outer.args["having"]], columns, outer, others)
-    for item in outer.args["order"].expressions if outer.args.get("order") is not None else ():
-        named = isinstance(item.this.unnest(), exp.Column)
-        yield from _found([item], columns, outer, aliases if named else others)
+    if outer.args.get("order") is not None:
+        yield from _found([outer.args["order"]], columns, outer, aliases)
 
 
 def _found(
