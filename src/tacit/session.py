@@ -51,7 +51,7 @@ from tacit.query.results.release import Release, release, release_discovered
 from tacit.query.sql.outer_query import split
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
 from tacit.quoting import limits_quote, priced
-from tacit.shortages import error_shortage, joint_shortage
+from tacit.shortages import error_shortage, in_place_of, joint_shortage
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -181,7 +181,7 @@ class Session:
             except BudgetError as refusal:
                 if quote.question.cost.error is None:
                     raise
-                raise _in_place_of(refusal, error_shortage(self, quote, refusal)) from None
+                raise in_place_of(refusal, error_shortage(self, quote, refusal)) from None
         if ticket.answer is not None:
             return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
@@ -229,7 +229,7 @@ class Session:
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
                 shortage = joint_shortage(self, joint.together, len(again))
-                raise _in_place_of(refusal, shortage or refusal) from None
+                raise in_place_of(refusal, shortage or refusal) from None
         disjoint = {
             "queries": [quote.plan.sql for quote in again],
             "disjoint": [[index + 1 for index in family] for family in joint.families],
@@ -413,9 +413,3 @@ def _note_charge(ticket: Ticket, request: Request) -> None:
     """Log a charge, or a recorded answer that cost nothing."""
     kind: activity.Kind = "charge" if ticket.answer is None else "replay"
     activity.note(kind, record=ticket.number, analyst=request.analyst, query=activity.query_hash(request.question))
-
-
-def _in_place_of(refusal: BudgetError, better: BudgetError) -> BudgetError:
-    """Return a refusal with a better text, which is not logged again."""
-    better.unspent = refusal.unspent
-    return better

@@ -392,6 +392,24 @@ def test_a_clock_that_was_set_back(site: Site, monkeypatch: pytest.MonkeyPatch) 
     assert verify(ledger).holds
 
 
+def test_a_clock_that_jumps_after_the_charge_does_not_lose_the_outcome(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, now = site.open(), datetime.now(UTC)
+    for jump in (timedelta(days=-400), timedelta(days=400)):
+        ticket = ledger.charge(ask("0.1"))
+        monkeypatch.setattr(changes, "clock", lambda jump=jump: now + jump)
+        ledger.finish(ticket.number, "answered")
+        monkeypatch.undo()
+    assert [entry.outcome for entry in ledger.entries()] == ["answered"] * 2
+    times = [record.fields["time"] for record in ledger.records()]
+    assert times == sorted(times)
+    assert verify(ledger).holds
+    with pytest.raises(LedgerError, match="clock"):  # the last record is in the future now
+        ledger.charge(ask("0.1"))
+    site.open(accept=True).charge(ask("0.1"))
+
+
 def test_a_clock_that_was_ahead_once_does_not_lock_the_ledger_for_years(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
