@@ -14,7 +14,9 @@ import pytest
 from cli_runs import Done, run
 from tacit.cli.demo import write_survey
 from tacit.engines.duckdb.engine import DuckDBEngine
+from tacit.errors import LedgerError
 from tacit.ledger.open_ledger import read_ledger
+from tacit.ledger.sql_ledger import SqlLedger
 
 POLICY = """
 budget = { epsilon = 1.0 }
@@ -71,6 +73,22 @@ def test_a_signal_before_the_charge_is_json_too(
     assert done.returncode == code
     assert json.loads(done.stderr)["error"]["code"] == code
     assert not (folder / "survey.ledger").exists()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch, *, as_json: bool) -> None:
+    def fail(*_: object) -> None:
+        raise LedgerError("The disk is full.", hint="Then try again.")
+
+    query(folder)
+    monkeypatch.setattr(SqlLedger, "finish", fail)
+    done = query(folder, *(["--json"] if as_json else []))
+    assert done.returncode == 0
+    line = done.stderr.splitlines()[0]
+    message = json.loads(line)["warning"]["message"] if as_json else line.removeprefix("Warning: ")
+    assert message.startswith("The query was answered, but its outcome could not be recorded")
+    assert message.endswith("The disk is full.")
 
 
 @pytest.fixture

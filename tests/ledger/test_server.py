@@ -185,6 +185,8 @@ def test_another_timeline_is_refused_until_it_is_accepted(sites: Sites, monkeypa
             use()
         assert caught.value.unspent
     accepted = site.open(accept=True)
+    assert accepted.server_replaced
+    assert not site.open(accept=True).server_replaced
     accepted.charge(ask("0.1"))
     site.open().charge(ask("0.1"))
     with pytest.raises(LedgerError, match="timeline 1 became 2"):  # a process that was not started again
@@ -217,6 +219,10 @@ def test_an_analyst_who_may_not_see_the_server_can_still_charge(sites: Sites) ->
         site.run("UPDATE tacit_server SET identity = '1/00000009'")
         with pytest.raises(LedgerError, match="timeline 9 became 1"):
             analyst.open()
+        with pytest.raises(LedgerError, match="Only the owner of the tables"):
+            analyst.open(accept=True)
+        assert site.open(accept=True).server_replaced
+        analyst.open().charge(ask("0.1"))
         analyst.close()
     finally:
         site.run(f"DROP OWNED BY {role}")

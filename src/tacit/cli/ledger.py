@@ -169,7 +169,10 @@ def _accept(policy: str, location: str) -> int:
     require_ledger(location)
     with opening.open(policy, ledger=location, accept=True) as db:
         ledger = cast("SqlLedger", db.ledger)
-        accepted = "; ".join(_changes(ledger.records(), ledger.opened_after))
+        changes = _changes(ledger.records(), ledger.opened_after)
+        if ledger.server_replaced:
+            changes.append("the server, which was replaced, promoted or restored")
+        accepted = "; ".join(changes)
         outcome = f"Accepted: {accepted}." if accepted else "Nothing to accept."
         say(f"{outcome} Left: {spell(db.left)} of {spell(ledger.budget)}.")
     return 0

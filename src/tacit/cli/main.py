@@ -9,6 +9,7 @@ import io
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -19,7 +20,7 @@ from typer.core import TyperGroup
 from tacit.cli import microdata_commands, query_commands
 from tacit.cli.ledger_commands import ledger_app
 from tacit.cli.local_commands import local_app
-from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error
+from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error, print_warning
 from tacit.errors import TacitError
 
 
@@ -74,7 +75,7 @@ def main() -> None:
             stream.reconfigure(errors=SPELL)  # a terminal without ε shows epsilon, not a traceback
     as_json = "--json" in sys.argv[1:]
     try:
-        with _sigterm_raised():
+        with _sigterm_raised(), _warnings_printed(as_json=as_json):
             code = app(standalone_mode=False)
     except TacitError as error:
         code = print_error(error, as_json=as_json)
@@ -108,6 +109,18 @@ def _sigterm_raised() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _warnings_printed(*, as_json: bool) -> Iterator[None]:
+    """Print the warnings of tacit within as one line on stderr, without the place in the code."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        print_warning(str(message), as_json=as_json)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _start_log(level: str | None) -> str | None:

@@ -200,6 +200,12 @@ def print_abort(text: str = "Stopped.", *, as_json: bool, code: int = STOPPED) -
     return code
 
 
+def print_warning(message: str, *, as_json: bool) -> None:
+    """Write a warning to stderr, on one line."""
+    text = to_json({"schema": SCHEMA, "warning": {"message": message}}) if as_json else f"Warning: {visible(message)}"
+    print(text, file=sys.stderr)
+
+
 def print_usage_error(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer may bundle its copy of click
     """Write typer's error about the options to stderr, without characters that control a terminal."""
     if as_json:

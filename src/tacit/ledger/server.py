@@ -32,6 +32,7 @@ ACCEPT = (
 
 _IDENTITY = "SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()"
 _READABLE = "SELECT has_table_privilege('tacit_server', 'SELECT')"
+_OWNED = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = to_regclass('tacit_head')"
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS tacit_server (place integer PRIMARY KEY CHECK (place = 1), identity text NOT NULL)"
 )
@@ -109,40 +110,42 @@ def _timeline(of: str) -> str:
         return "unknown"
 
 
-def check_stored(connection: Connection, now: str, name: str, *, accept: bool) -> None:
-    """Compare the server with the stored one, or store it; under the lock of the head.
+def check_stored(connection: Connection, now: str, name: str, *, accept: bool) -> bool:
+    """Compare the server with the stored one, or store it; return whether it replaced an earlier server.
 
     Args:
-        connection: a connection in a transaction that writes.
+        connection: a connection in a transaction that holds the lock of the head.
         now: the server's identity.
         name: the name of the ledger in messages.
         accept: whether the steward accepts another server.
     """
     if not now:
-        return
+        return False
     readable = connection.exec_driver_sql(_READABLE).scalar_one() if _exists(connection) else None
     if readable is False:
-        return
+        return False
     before = None if readable is None else connection.exec_driver_sql("SELECT identity FROM tacit_server").scalar()
     if before is not None and not accept:
         check_same(now, str(before), name)
-    if before != now:
-        _store(connection, now)
+    is_stored = before != now and _store(connection, now)
+    if before not in (None, now) and not is_stored:
+        raise LedgerError(
+            f"Only the owner of the tables of ledger {name} can accept another server.", hint="Ask the data steward."
+        )
+    return is_stored and before is not None
 
 
 def _exists(connection: Connection) -> bool:
     return connection.exec_driver_sql("SELECT to_regclass('tacit_server')").scalar() is not None
 
 
-def _store(connection: Connection, now: str) -> None:
-    """Store the server. A role that may not create or change the table, as those of analysts, stores nothing."""
-    try:
-        with connection.begin_nested():
-            connection.exec_driver_sql(_CREATE)
-            connection.execute(text(_STORE), {"identity": now})
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise
+def _store(connection: Connection, now: str) -> bool:
+    """Store the server, if this role owns the ledger; return whether it was stored."""
+    if not connection.exec_driver_sql(_OWNED).scalar():
+        return False
+    connection.exec_driver_sql(_CREATE)
+    connection.execute(text(_STORE), {"identity": now})
+    return True
 
 
 def has_unsafe_standbys(connection: Connection) -> bool:

@@ -86,6 +86,11 @@ class SqlLedger:
         return self._created
 
     @property
+    def server_replaced(self) -> bool:
+        """True if the steward accepted another server, or a server that was promoted or restored, at the opening."""
+        return self._store.server_replaced
+
+    @property
     def budget(self) -> Budget:
         """The budget of the data, as of the last time the ledger was read."""
         return self._budget

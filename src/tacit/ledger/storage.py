@@ -129,7 +129,7 @@ class Store:
             file: the file, if there is one.
         """
         self._engine, self.name, self.place, self._file = engine, name, place, file
-        self._identity = ""
+        self._identity, self.server_replaced = "", False
         self._finish: Callable[[], object] = _nothing
         self._pool: Pool | None = None
 
@@ -227,7 +227,7 @@ class Store:
         """
         if self._file is None:
             self._identity = server.identity(connection)
-            server.check_stored(connection, self._identity, self.name, accept=accept)
+            self.server_replaced = server.check_stored(connection, self._identity, self.name, accept=accept)
             if server.has_unsafe_standbys(connection):
                 activity.note("warning", "a standby of the ledger's server is not synchronous", ledger=self.name)
                 warnings.warn(server.standby_warning(self.name), stacklevel=2)
