@@ -158,7 +158,7 @@ def shortage_of(db: Database, quote: Quote) -> str | None:
     try:
         db.check(quote)
     except (BudgetError, RefusedError) as error:
-        reason = "The budget does not suffice: " if isinstance(error, BudgetError) else ""
+        reason = "The budget does not suffice. " if isinstance(error, BudgetError) else ""
         return f"{reason}{error.message} {error.hint}" if error.hint else f"{reason}{error.message}"
     return None
 
