@@ -590,3 +590,13 @@ def test_names_refer_to_the_columns_and_ctes_that_duckdb_uses(db: Database, sql:
         connection.register("visits", VISITS)
         expected = connection.execute(sql).fetchall()
     assert sorted(map(repr, db.sql(sql, epsilon=EXACT).rows())) == sorted(map(repr, expected))
+
+
+def test_a_note_of_all_private_aggregates_is_printed_once() -> None:
+    lost = "Rows with another region, and rows where region is NULL, are not counted."
+    one = opened().sql(SHARES, epsilon=1)
+    assert [note for note in one.notes if "region" in note] == [lost]
+    both = opened().sql(U + "SELECT t.region, n, s FROM t JOIN u ON t.region = u.region", epsilon=1)
+    assert [note for note in both.notes if "not counted" in note] == [lost]
+    clipped = [note for note in both.notes if "clipped" in note]
+    assert all(note.startswith("u: ") for note in clipped)
