@@ -41,6 +41,13 @@ def db() -> Iterator[Database]:
 ALL = "SELECT count(*) FROM visits"
 SCORES = "SELECT sum(score) FROM visits"
 SHARES = "SELECT ward, n / sum(n) OVER () FROM (SELECT ward, count(*) AS n FROM visits GROUP BY ward)"
+
+
+def _found(db: Database) -> tuple[float, float]:
+    low, high, *_ = db.bounds("score", epsilon=9)
+    return float(str(low)), float(str(high))
+
+
 Call = Callable[[Database], object]
 ADVICE: list[tuple[Call, str, Call]] = [
     (lambda db: db.sql(ALL), "epsilon=0.5", lambda db: db.sql(ALL, epsilon=0.5)),
@@ -63,7 +70,7 @@ ADVICE: list[tuple[Call, str, Call]] = [
     (
         lambda db: db.sql(SCORES, error=9, bounds={"score": "auto"}),
         "find bounds with db.bounds",
-        lambda db: db.sql(SCORES, error=900, bounds={"score": tuple(db.bounds("score", epsilon=9))[:2]}),
+        lambda db: db.sql(SCORES, error=900, bounds={"score": _found(db)}),
     ),
     (
         lambda db: db.sql(ALL, epsilon=1, bounds={"cost": "auto"}),

@@ -550,7 +550,10 @@ ELSEWHERE = frozenset(
             "could become",
             "rows of public tables",
             "could take",
+            "the limit for bounds",
+            "could be longer than",
         ),  # sizes
+        "contain no combination",  # names nothing to write
         *("parts, aliases in full", "takes a date or a timestamp"),  # sizes; the same advice as of dates
         *(
             "so a subquery cannot group rows of one unit",
