@@ -404,6 +404,11 @@ ADVICE = [
         "age(current_date, birth)",
         "SELECT avg(clamp(extract(year FROM age(current_date, day)), 0, 9)) FROM visits",
     ),
+    Advice(
+        "SELECT ward AS x, count(*) AS x FROM visits GROUP BY x",
+        "Give them different aliases.",
+        "SELECT ward AS x, count(*) AS y FROM visits GROUP BY x",
+    ),
     # two private tables
     Advice(
         "SELECT count(*) FROM visits JOIN people ON visits.ward = people.ward",
@@ -563,7 +568,12 @@ ELSEWHERE = frozenset(
 )
 OTHERS = frozenset(
     {
-        *("Query each table alone.", "Give it another name.", "The SQL reference lists what is supported."),
+        *(
+            "Query each table alone.",
+            "Give it another name.",
+            "Give one of them another name.",
+            "The SQL reference lists what is supported.",
+        ),
         "Shorten long sums, and write chains of OR with IN.",
     }
 )
