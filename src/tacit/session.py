@@ -61,7 +61,7 @@ from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
-from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.release import Release, release_discovered, release_measured
 from tacit.query.results.size_note import NOT_COUNTED
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.clock import time_in_zone, with_time
@@ -510,10 +510,8 @@ class Session:
             chosen = {"limits_chosen": quote.record(settled), "settled": settled.text()}
             return self._released(choosing.at(self, quote, settled), {**context, **chosen})
         if quote.plan.open:
-            answer = release_discovered(quote.plan, quote.price, engine.find, context)
-        else:
-            answer = release(quote.plan, quote.price, engine.measure(quote.plan), context)
-        return replace(answer, confidence=quote.confidence)
+            return release_discovered(quote.plan, quote.price, engine.find, context, quote.confidence)
+        return release_measured(quote.plan, quote.price, engine.measure, context, quote.confidence)
 
     def _request(self, quote: Quote, key: str | None) -> Request:
         """Return the charge of a quote. Only a declared version of the data makes a repeated query free."""
