@@ -52,8 +52,8 @@ Its half width is 9·s rows on average, and the error of the value is 1.2 times 
 within a relative 2^-51, and t is below 45·s, so penalties up to 64·s are within 2^-44·s. `noise.choice` decides close
 cases with `exact`. The numbers of cells and of candidates are public, and so is the work for them. Ranks are whole
 numbers over a public denominator, that of q. Whether they are NumPy's integers of 64 bits or Python's, which take
-longer, is decided by that denominator alone: they are Python's unless a table of 2^40 rows would fit 64 bits. Only a
-table with more rows than that changes the decision.
+longer, is decided by that denominator alone: they are Python's unless a group of 2^35 rows would fit 64 bits. Only a
+group with more rows than that changes the decision.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ RATIO: Final = Fraction(5, 2)
 GROWTH: Final = Fraction(2, 5)
 """λ: the logarithm of the ratio of their weights."""
 
-_FITS, _SHARP, _MOST_ROWS = 2**61, 2**32, 2**40
+_FITS, _SHARP, _MOST_ROWS = 2**62, 2**32, 2**35
 _ORDINARY = Fraction(1, 2**900), Fraction(2**900)
 
 
@@ -212,7 +212,7 @@ def rank_scores(
     """
     most, whole = _MOST_ROWS * unit, rank.denominator if denominator is None else denominator
     is_large = exact_sum(counts) > most
-    fits = 2 * (most + 1) * parts * whole < _FITS and not is_large
+    fits = (most + 1) * parts * whole < _FITS and not is_large  # edges and τ are from 0 to most·parts·whole
     each = np.repeat(np.array(counts, dtype=np.int64 if fits else object), parts)
     edges = np.concatenate((np.zeros(1, dtype=each.dtype), np.cumsum(each)))
     ranks = edges * whole - (rank * parts * whole).numerator

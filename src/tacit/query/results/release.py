@@ -251,7 +251,9 @@ def release(
     noisy = _noisy(plan, price, exact, plan.measured_cells, released)
     groups = enumerate(plan.listed_groups())
     if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
-        return _answer(plan, price, _fitted(plan, price, [list(kept_integers(measures[0])) for measures in noisy]), context)
+        return _answer(
+            plan, price, _fitted(plan, price, [list(kept_integers(measures[0])) for measures in noisy]), context
+        )
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
 
 
