@@ -34,9 +34,11 @@ from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import check_admission
+from tacit.machine_memory import default_limit
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import amounts
+from tacit.query.memory_need import check_memory, check_record
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
@@ -94,6 +96,8 @@ class Session:
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
         self.closed, self.sandbox = False, SharedSandbox()
+        self.memory_limit: int | None = None
+        """The bytes that answers may need in this process; None for half of the machine's memory."""
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -293,10 +297,19 @@ class Session:
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             return recorded
+        self._check_memory(request, quotes)
         engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
         return self.ledger.charge(request)
+
+    def _check_memory(self, request: Request, quotes: Sequence[Quote]) -> None:
+        """Raise RefusedError if the answers would not fit memory, or not the record that a request needs."""
+        plans, limit = [quote.plan for quote in quotes], self.memory_limit or default_limit()
+        if request.key is not None:
+            check_record(plans)
+        if limit is not None:
+            check_memory(plans, limit, recorded=bool(self.data_version) or request.key is not None)
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands.

@@ -25,7 +25,14 @@ from tacit.query.plan import Ask, Plan
 MOST_BYTES = 64_000_000
 """The size of all trees of an answer above which they are dropped."""
 
-_BYTES = 8
+WIDER = (
+    "The answer is too large to keep the noisy counts of its quantiles, so their intervals at another confidence than "
+    "that of the query are wider than necessary. Ask with confidence=."
+)
+
+BYTES_OF_COUNT = 8
+"""The size of a number in an array."""
+
 _FURTHER = (Fraction(1, 10**4), Fraction(1, 10**9))
 TREE_FUNCTIONS = frozenset({"quantile", "quantile_disc", "min", "max"})
 
@@ -50,7 +57,7 @@ def trees_of(plan: Plan) -> dict[tuple[int, ...], list[Ask]]:
 def drops_trees(plan: Plan, groups: int) -> bool:
     """Return whether an answer of so many groups keeps only the quantiles of its trees."""
     nodes = sum(plan.bundles[index].width for bundles in trees_of(plan) for index in bundles)
-    return groups * nodes * _BYTES > MOST_BYTES
+    return groups * nodes * BYTES_OF_COUNT > MOST_BYTES
 
 
 def kept_misses(miss: Fraction) -> tuple[Fraction, ...]:

@@ -19,7 +19,7 @@ from tacit.query.aggregates import estimates
 from tacit.query.aggregates.categories import category_notes
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.aggregates.tree_summary import SummarizedTree, SummaryTable, drops_trees
+from tacit.query.aggregates.tree_summary import WIDER, SummarizedTree, SummaryTable, drops_trees
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
@@ -98,7 +98,13 @@ class Release(AnswerTable):
         return evaluate_output(output, cell.estimates, cell.keys)
 
     def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:
-        return tuple(widened_notes(self.plan, confidence))
+        return (*widened_notes(self.plan, confidence), *self._dropped_notes(confidence))
+
+    def _dropped_notes(self, confidence: float | None) -> list[str]:
+        """Return that intervals of trees are wider than necessary, if their counts were dropped (`tree_summary`)."""
+        dropped = bool(self.cells) and any(isinstance(each, SummarizedTree) for each in self.cells[0].released)
+        other = confidence is not None and confidence != self.confidence
+        return [WIDER] if dropped and other else []
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
@@ -303,13 +309,15 @@ def release_discovered(
 ) -> Release:
     """Select groups of the data by noisy numbers of units, add noise to their values and compute the answer.
 
-    Groups are processed in blocks, so that at most a few million exact counts of bins are in memory at once.
+    Groups are processed in blocks, so that at most a million exact counts of bins are in memory at once, besides those
+    that the engine found to be above 0.
 
     Args:
         plan: the plan, whose groups are not listed.
         price: its noise.
         find: the engine's method that reads the plan; it calls back to select groups.
         context: facts for the receipt.
+        confidence: that of the intervals.
     """
     law = price.choice
     if law is None:
