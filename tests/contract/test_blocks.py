@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Literal
 
 import pytest
@@ -32,7 +33,7 @@ def plan(limit: Limit) -> Plan:
         columns={
             "u": ColumnPolicy(kind="integer"),
             "k": ColumnPolicy(kind="integer", keys=tuple(range(GROUPS))),
-            "x": ColumnPolicy(kind="real", bounds=(0, 100)),
+            "x": ColumnPolicy(kind="real", bounds=(Fraction(0), Fraction(100))),
         },
     )
     return parse("SELECT k, median(x) AS m, min(x) AS low, count(*) AS n FROM t GROUP BY k", {"t": table})
