@@ -67,6 +67,12 @@ def test_blocks_of_batches_are_all_counts(
     assert all(block.dtype == object or float(block.sum(dtype=float)) < 2.0**61 for block in blocks)
 
 
+def test_large_counts_of_a_block_add_up_exactly() -> None:
+    """Each count fits 64 bits, and their sum does not."""
+    (block,) = dense_blocks([[(0, number, 2**60) for number in range(9)]], 1, 9)
+    assert in_blocks(block, 9, 9).tolist() == [9 * 2**60]
+
+
 @pytest.mark.parametrize("rows", [[(3, 0, 1), (0, 0, 1)], [(4, 0, 1)], [(0, 0, 1), (-1, 0, 1)]])
 def test_rows_out_of_order_and_unknown_groups_are_no_counts(rows: BinRows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.query.histograms.AT_ONCE", 2)

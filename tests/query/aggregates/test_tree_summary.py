@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import tacit as tc
-from query.results.test_quantile_intervals import CASES, Case, ends_of, truth
+from query.results.test_quantile_intervals import CASES, Case, ends_of, even, truth
 from tacit.database import Database
 from tacit.query.aggregates import STATISTICS
-from tacit.query.aggregates.quantile import Quantile, _ranks, bins_of
+from tacit.query.aggregates.quantile import Quantile, _ranks, bins_of, tree_noise
 from tacit.query.aggregates.ranks import edge_ends
 from tacit.query.aggregates.statistic import Interval, Released
 from tacit.query.aggregates.tree_reduction import reduced_tree
@@ -85,6 +85,20 @@ def test_values_are_the_same_and_intervals_close(name: str) -> None:
         if name not in NARROWER:
             assert found[0] <= ends[0] + near
             assert ends[1] - near <= found[1]
+
+
+@pytest.mark.parametrize("function", ["min", "max"])
+@pytest.mark.parametrize("times", [1.5, 3, 6])
+def test_ends_of_few_and_many_rows_have_the_same_intervals(function: str, times: float) -> None:
+    """With Gaussian noise both ways compute z at all edges. The rank needs twice its rows, and few are below four."""
+    first = Case(function, even(10), 0.02, law="gaussian")
+    statistic, plan = STATISTICS[function], first.plan
+    assert isinstance(statistic, Quantile)
+    offset = abs(statistic._offset(tree_noise(plan.bundles, first.priced().noise), plan.bundles[0]))
+    made = trees(replace(first, rows=even(int(times * offset))), 5)
+    near = 2 * 2.0 ** bins_of(first.value.kind, first.bounds).exponent
+    for kept, dropped in zip(made.kept, made.dropped, strict=True):
+        assert made.interval(dropped, 0.95) == pytest.approx(made.interval(kept, 0.95), abs=near)
 
 
 @pytest.mark.parametrize("name", ["nine tenths, thin", "max, thin", "Gaussian, skewed"])

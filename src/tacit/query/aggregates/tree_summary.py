@@ -1,4 +1,4 @@
-"""What is kept of a tree of noisy counts in an answer of many groups: the quantiles and their intervals.
+"""The part of a tree of noisy counts that an answer of many groups keeps: its quantiles and their intervals.
 
 A tree of 4,096 bins has 37 kB of noisy counts. An answer keeps them if all its trees have at most 64 MB, so that its
 quantiles have an interval at any confidence. In a larger answer the quantiles and intervals are computed while noise is
