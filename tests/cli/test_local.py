@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from cli_runs import run
 from tacit.cli import output
-from tacit.cli.local import SHARES, Simulation
+from tacit.cli.local import ProtocolOptions
 from tacit.cli.local_commands import local_app
+from tacit.cli.local_simulate import SHARES, SimulateOptions
 from tacit.errors import InvalidError, NoSourceError, TacitError
 from tacit.local import OLH, Aggregator, Reports, protocol
 from tacit.local.parameters import ORACLES
@@ -239,10 +240,18 @@ def test_simulate_finds_what_theory_says() -> None:
 @pytest.mark.parametrize("people", [1, 10, 12_345])
 @pytest.mark.parametrize("d", [2, 3000])
 def test_a_made_up_population_has_as_many_people_as_asked_for(population: str, people: int, d: int) -> None:
-    simulation = Simulation(
-        epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None
+    options = SimulateOptions(
+        numbers=ProtocolOptions(epsilon=1, p=None),
+        domain_size=d,
+        words=None,
+        people=people,
+        population=population,
+        protocols=(),
+        runs=1,
+        seed=None,
+        consistent=None,
     )
-    truth = simulation.truth()
+    truth = options.truth(d)
     assert (truth.size, truth.sum(), truth.min() >= 0) == (d, people, True)
 
 

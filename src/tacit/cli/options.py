@@ -143,14 +143,25 @@ ReportsArgument = Annotated[
         help="Files of reports: .jsonl, .parquet, .npz (tallies), other names (bytes); - for JSON lines on stdin."
     ),
 ]
-ReportEpsilonOption = Annotated[float, typer.Option("--epsilon", help="ε of each person's report, at most 50.")]
+ReportEpsilonOption = Annotated[float | None, typer.Option("--epsilon", help="ε of each person's report, at most 50.")]
+TruthOption = Annotated[
+    float | None,
+    typer.Option("--p", help="Instead of ε: the probability of the truth; for Warner if no protocol is named."),
+]
+WordsOption = Annotated[str | None, typer.Option(help="A domain of two words, such as yes,no.")]
+ClientOption = Annotated[
+    str | None, typer.Option(help="browser: choose among the protocols of the client for browsers.")
+]
+SimulationSeedOption = Annotated[int | None, typer.Option("--seed", help="Make the simulation reproducible.")]
 DomainOption = Annotated[
     str | None, typer.Option(help="A file of the possible values: one text per line, or a JSON list in a .json file.")
 ]
 DomainSizeOption = Annotated[
     int | None, typer.Option("--domain-size", help="Instead of a file: the values are 0, 1, …, d-1.")
 ]
-SimulatedSizeOption = Annotated[int, typer.Option("--domain-size", help="The number of possible values.")]
+SimulatedSizeOption = Annotated[
+    int | None, typer.Option("--domain-size", help="The number of possible values; 128 by default, 2 for Warner.")
+]
 PeopleOption = Annotated[int, typer.Option(help="The number of people who report.")]
 MaxReportBytesOption = Annotated[int | None, typer.Option(help="The largest acceptable report, in bytes.")]
 ProtocolOption = Annotated[str | None, typer.Option(help="Use this protocol instead of the best one.")]
@@ -161,7 +172,8 @@ SaveParametersOption = Annotated[
     str | None, typer.Option("--save", help="Write the public parameters for all devices to this file.")
 ]
 AgainstOption = Annotated[
-    str | None, typer.Option(help="The horizontal axis of the chart: epsilon (the default) or d, the domain's size.")
+    str | None,
+    typer.Option(help="The axis of the chart: epsilon (the default), d, or a protocol's constant: p, g or k."),
 ]
 ReportsOutOption = Annotated[
     str | None,

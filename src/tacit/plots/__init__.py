@@ -16,6 +16,7 @@
 | `by_group`, `by_bin`, `over_time` | answers with their intervals, by one key | `answers` |
 | `heat_map`, `side_by_side`, `on_one_axis` | answers by two keys, and several quantiles | `answers` |
 | `simulated` | estimates of simulated protocols with the true counts | `bars` |
+| `variance_by_constant` | the variance of a protocol against a constant of its own, with the least marked | `optimum` |
 
 A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
 Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
@@ -39,6 +40,7 @@ from tacit.plots.lines import (
     variances,
 )
 from tacit.plots.marks import NoisyColumn
+from tacit.plots.optimum import variance_by_constant
 
 __all__ = [
     "NoisyColumn",
@@ -60,5 +62,6 @@ __all__ = [
     "risk_before_after",
     "side_by_side",
     "simulated",
+    "variance_by_constant",
     "variances",
 ]
