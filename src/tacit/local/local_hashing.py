@@ -144,7 +144,7 @@ class OLH(Hashed):
     >>> oracle.buckets, round(oracle.variance(n=1), 2), oracle.report_bytes
     (4, 3.69, 9)
     >>> round(OLH(domain=128, epsilon=1, buckets=16).variance(n=1), 2)
-    6.27
+    7.09
 
     Args:
         domain: the values that people may have, or their number.

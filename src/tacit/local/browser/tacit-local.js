@@ -144,19 +144,20 @@ function word(take) {
 }
 
 /** Show whether 64 uniform bits, as an integer, are below A = high·2^32 + low. */
-function coinAt([high, low], view, at) {
+function coinAt(high, low, view, at) {
   const first = view.getUint32(at + 4, true);
   const second = view.getUint32(at, true);
   return (first < high) | ((first === high) & (second < low));
 }
 
-function coin(chance, take) {
-  return coinAt(chance, viewOf(take(8)), 0);
+function coin([high, low], take) {
+  return coinAt(high, low, viewOf(take(8)), 0);
 }
 
 /** Return ⌊w·n/2^32⌋ for n < 2^31, or -1 if Lemire's rule rejects the word: it keeps ⌊2^32/n⌋ words for each value. */
 function scaled(w, n) {
-  if (Math.imul(w, n) >>> 0 < TWO_32 % n) return -1;
+  const rest = Math.imul(w, n) >>> 0;
+  if (rest < n && rest < TWO_32 % n) return -1;
   const low = (w & 0xffff) * n; // below 2^47
   return Math.floor(((w >>> 16) * n + Math.floor(low / 65536)) / 65536);
 }
@@ -186,10 +187,11 @@ function respond(place, size, keep, take) {
 
 function unary(law, place, take) {
   const row = new Uint8Array(law.width);
+  const [high, low] = law.raise;
   for (let at = 0; at < row.length; at += 1024) {
     const some = row.subarray(at, at + 1024);
     const view = viewOf(take(64 * some.length));
-    for (let i = 0; i < 8 * some.length; i++) some[i >> 3] |= coinAt(law.raise, view, 8 * i) << (i & 7);
+    for (let i = 0; i < 8 * some.length; i++) some[i >> 3] |= coinAt(high, low, view, 8 * i) << (i & 7);
   }
   row[row.length - 1] &= 0xff >> (8 * law.width - law.size);
   const own = coin(law.keep, take);
@@ -267,10 +269,15 @@ function subset({ size, members, keep, width }, place, take) {
 
 /** Draw k integers, number i uniformly from 0, …, m-k+i: all words first, then those of rejected ones again. */
 function membersBelow(m, k, take) {
-  const draws = new Array(k).fill(-1);
-  for (let open = draws.map((_, i) => i); open.length > 0; open = open.filter((i) => draws[i] < 0)) {
-    const view = viewOf(take(4 * open.length));
-    open.forEach((i, at) => (draws[i] = scaled(view.getUint32(4 * at, true), m - k + i + 1)));
+  const draws = new Int32Array(k).fill(-1);
+  for (let left = k; left > 0; ) {
+    const view = viewOf(take(4 * left));
+    for (let i = 0, at = 0; i < k; i++) {
+      if (draws[i] >= 0) continue;
+      draws[i] = scaled(view.getUint32(at, true), m - k + i + 1);
+      at += 4;
+      left -= draws[i] >= 0;
+    }
   }
   return draws;
 }
