@@ -37,6 +37,7 @@ from tacit.local.base import _canonical
 from tacit.local.choose import BROWSER
 from tacit.local.parameters import ORACLES
 from tacit.local.reports import NAMES
+from tacit.local.response_law import inside
 
 NODE = shutil.which("node")
 with_node = pytest.mark.skipif(NODE is None, reason="there is no node here; see the Makefile for how to get it")
@@ -233,6 +234,14 @@ def test_own_chances_must_be_those_that_are_drawn_with() -> None:
     wrong = ask("attempt", pairs=[(nudged(*case), value(case[0])) for case in cases])
     assert all(isinstance(answer, int) for answer in right)
     assert all("that is the one drawn with" in str(answer) for answer in wrong), wrong
+
+
+@with_node
+def test_a_field_that_is_not_prime_is_refused_even_if_the_odds_are_right() -> None:
+    """The lines of F_4 would need another arithmetic: with that of whole numbers modulo 4 the law is not private."""
+    parts = json.loads(ProjectiveGeometry(domain=5, epsilon=1).parameters())
+    wrong = {**parts, "field": 4, "dimension": 2, "keep": str(inside(Fraction(1), 1, 5))}
+    assert "a projective space over a prime field" in ask("attempt", pairs=[(signed(wrong), 0)])[0]
 
 
 def value(oracle: Protocol) -> object:

@@ -26,7 +26,7 @@ _WARNER = "warner"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolOptions:
-    """What a protocol is made from: ε, or its own p."""
+    """The number that fixes the law of a protocol: ε, or its own p."""
 
     epsilon: float | None
     p: float | None

@@ -215,7 +215,7 @@ def plot_simulations(simulations: list[Simulation], *, top: int = _SHOWN, title:
         truth[shown],
         columns,
         title=title or f"{int(truth.sum()):,} simulated people · ε = {first.protocol.epsilon:g}",
-        subtitle=f"Black strokes are the true counts. {ends}{more}",
+        subtitle=f"Upright strokes are the true counts. {ends}{more}",
     )
 
 

@@ -77,7 +77,7 @@ def coin_of(p: object) -> TruthCoin:
 
 
 def read_words(words: object) -> Words | None:
-    """Return the words for yes and no; None if there are none, and answers are True and False.
+    """Return the words for yes and no; None if answers are True and False.
 
     >>> read_words(["ja", "nein"])
     ('ja', 'nein')

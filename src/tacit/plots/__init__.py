@@ -16,7 +16,7 @@
 | `by_group`, `by_bin`, `over_time` | answers with their intervals, by one key | `answers` |
 | `heat_map`, `side_by_side`, `on_one_axis` | answers by two keys, and several quantiles | `answers` |
 | `simulated` | estimates of simulated protocols with the true counts | `bars` |
-| `variance_by_constant` | the variance of a protocol against a constant of its own, with the least marked | `optimum` |
+| `variance_by_constant` | the variance of a protocol against one of its constants, with the least marked | `optimum` |
 
 A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
 Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
