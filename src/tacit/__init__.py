@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.column_functions import count, histogram, mean, quantile, sum  # noqa: A004 - as below
     from tacit.declared import declare
     from tacit.guarantees import events, filters
+    from tacit.mechanisms import figures
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
 
 __version__ = VERSION
@@ -81,6 +82,7 @@ __all__ = [
     "count",
     "declare",
     "events",
+    "figures",
     "filters",
     "histogram",
     "ledger",
@@ -98,6 +100,7 @@ __all__ = [
 _MODULES = {
     "anonymity": "tacit.anonymity",
     "events": "tacit.guarantees.events",
+    "figures": "tacit.mechanisms.figures",
     "filters": "tacit.guarantees.filters",
     "ledger": "tacit.ledger",
     "local": "tacit.local",

@@ -29,7 +29,9 @@ class FiniteLaw:
     def of(cls, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> FiniteLaw:
         """Return the law of values that may be equal and in any order."""
         distinct, index = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
-        return cls(distinct, np.bincount(index, np.asarray(probabilities, dtype=np.float64), distinct.size))
+        return cls(
+            distinct, np.bincount(index, np.asarray(probabilities, dtype=np.float64), distinct.size).astype(np.float64)
+        )
 
     @property
     def mean(self) -> float:
@@ -68,10 +70,11 @@ class FiniteLaw:
         return at_points(x, lambda points: beyond[np.searchsorted(self.values, points, side="right")])
 
     def quantile(self, p: npt.ArrayLike) -> float | Floats:
-        """Return the least value x with Pr[X ≤ x] ≥ p."""
-        upto = np.cumsum(self.probabilities)
-        place = np.searchsorted(upto, read_probabilities(p))
-        return plain(self.values[np.minimum(place, self.values.size - 1)])
+        """Return the least value x with Pr[X ≤ x] ≥ p; the last value for p = 1."""
+        chances = read_probabilities(p)
+        place = np.searchsorted(np.cumsum(self.probabilities), chances)
+        last = self.values.size - 1
+        return plain(self.values[np.where(chances == 1, last, np.minimum(place, last))])
 
     def _repr_html_(self) -> str:
         """Return the values and their probabilities as HTML, for notebooks."""

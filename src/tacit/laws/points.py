@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Floats
-from tacit.errors import InvalidError, show
+from tacit.errors import InvalidError
 
 _FINITE = 10**309
 
@@ -26,7 +26,7 @@ def read_points(values: npt.ArrayLike, argument: str) -> Floats:
     except (TypeError, ValueError):
         array = np.empty(0, dtype=np.str_)
     if array.dtype.kind not in "iuf":
-        message = f"{argument} must be a number, or an array of numbers, not {show(values)}."
+        message = f"{argument} must be a number, or an array of numbers, and this {type(values).__name__} is not."
         raise InvalidError(message, argument=argument)
     return array.astype(np.float64)
 

@@ -149,11 +149,12 @@ class AboveThreshold(Frozen):
         threshold that this object has drawn.
 
         >>> round(AboveThreshold(sensitivity=1, epsilon=1, threshold=100).probability(100), 3)
-        0.558
+        0.544
         """
         gap = np.array(float(self._threshold - self._grid.read_one(value, "value")))
         with np.errstate(under="ignore", over="ignore"):
-            return float(sum_tail(*(DiscreteLaplace(scale) for scale in self._scales), gap))
+            first, second = (DiscreteLaplace(scale) for scale in self._scales)
+            return float(sum_tail(first, second, gap))
 
     @classmethod
     def for_error(

@@ -155,7 +155,9 @@ class Additive(Frozen, ABC):
 
         Under ε-DP it is between e^-ε and e^ε if the two values are those of neighbours.
         """
-        first, second = (float(self._grid.read_one(each, name)) for each, name in ((value, "value"), (neighbour, "neighbour")))
+        first, second = (
+            float(self._grid.read_one(each, name)) for each, name in ((value, "value"), (neighbour, "neighbour"))
+        )
 
         def quotient(points: Floats) -> Floats:
             index = self._locate(points)[0]
@@ -166,13 +168,13 @@ class Additive(Frozen, ABC):
     def sample(self, n: int, *, seed: int) -> npt.NDArray[np.int64] | Floats:
         """Return n simulated noises, for study: this is not a release, and no value goes in.
 
-        They come from a seeded generator of NumPy by inversion of the law, in floats. Whoever knows the seed knows the
-        noise. Never publish a value to which they were added; use `release`. With several `outputs` each row is one
+        They come from a seeded generator of NumPy by inversion of the law, in floats. The seed reveals them.
+        Never add them to a private value; use `release`. With several `outputs` each row is one
         vector.
         """
         draw, count = generator(seed), count_of(n, "n")
         shape = count if self.outputs == 1 else (count, self.outputs)
-        low = (draw.integers(2**52, size=shape) + 0.5) / 2.0**53  # below 1/2, and the sign is drawn apart
+        low = np.asarray((draw.integers(2**52, size=shape) + 0.5) / 2.0**53, dtype=np.float64)  # below 1/2
         steps = np.where(draw.integers(2, size=shape) == 1, -1.0, 1.0) * self._law.quantile(low)
         return steps.astype(np.int64) if self._grid.integral else steps * self.granularity + 0.0
 

@@ -32,8 +32,9 @@ def confidence_near(guess: float, accurate: Callable[[float], bool]) -> float:
         guess: the confidence in floats.
         accurate: whether the error at a confidence is within the given one. If it holds, it holds for all less.
     """
-    confidence, less = min(guess, _NEARLY_ONE), 2.0**-53
-    while confidence > 0 and less <= 1:
+    confidence = min(guess, _NEARLY_ONE)
+    less = confidence * 2.0**-53
+    while confidence > 0:
         if accurate(confidence):
             return confidence
         confidence, less = confidence - less, 2 * less

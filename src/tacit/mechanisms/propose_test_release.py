@@ -153,7 +153,7 @@ class ProposeTestRelease(Frozen):
         """Return the probability that a value is released at a distance that is assumed in public.
 
         >>> round(ProposeTestRelease(bound=1, epsilon=1, delta=1e-6).probability(distance=30), 3)
-        0.878
+        0.916
         """
         with np.errstate(under="ignore"):
             law = DiscreteLaplace(1 / self._half)

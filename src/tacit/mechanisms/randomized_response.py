@@ -136,7 +136,7 @@ class RandomizedResponse(Frozen):
     def sample(self, n: int, *, seed: int, bit: bool = True) -> Bools:
         """Return n simulated answers for one true bit, for study: this is not a release.
 
-        They come from a seeded generator of NumPy. Whoever knows the seed knows the randomness. Use `release` for bits
+        They come from a seeded generator of NumPy. The seed reveals the randomness. Use `release` for bits
         that are private.
         """
         flips = generator(seed).random(count_of(n, "n")) < self.pmf(0)

@@ -188,7 +188,7 @@ class Selection(Frozen, ABC):
     def sample(self, n: int, scores: Scores[Candidate], *, seed: int) -> list[Hashable]:
         """Return n simulated choices, for study: this is not a release.
 
-        They come from a seeded generator of NumPy. Whoever knows the seed knows the randomness. Use `choose` for scores
+        They come from a seeded generator of NumPy. The seed reveals the randomness. Use `choose` for scores
         that are private.
         """
         ballot, count = read_ballot(scores), count_of(n, "n")

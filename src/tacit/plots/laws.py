@@ -12,7 +12,6 @@ from tacit.arrays import Floats
 from tacit.plots.frame import (
     AXIS,
     BLUE,
-    HEIGHT,
     INK,
     LARGEST,
     MOST_ROWS,
@@ -30,7 +29,6 @@ from tacit.plots.frame import (
     inline,
     read,
     require,
-    short,
     span,
     thin,
     tooltip,
@@ -45,10 +43,10 @@ _MOST_POINTS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartText:
-    """The texts of a chart: title, subtitle, the two axes, and a description for people who do not see it."""
+    """The texts of a chart: title, lines below it, the two axes, and a description for people who do not see it."""
 
     title: str
-    subtitle: str = ""
+    notes: tuple[str, ...] = ()
     across: str
     up: str
     description: str
@@ -63,9 +61,13 @@ class Mark:
 
 
 def bars_and_line(
-    edges: tuple[Numbers, Numbers], heights: Numbers, line: tuple[Numbers, Numbers], names: tuple[str, str], text: ChartText
+    edges: tuple[Numbers, Numbers],
+    heights: Numbers,
+    line: tuple[Numbers, Numbers],
+    names: tuple[str, str],
+    text: ChartText,
 ) -> alt.LayerChart:
-    """Draw bars and a line over them: a law and another one, or a histogram and a law.
+    """Draw bars and a line over them: two laws, or a histogram and a law.
 
     >>> text = ChartText(title="Noise", across="noise", up="probability", description="One bar.")
     >>> chart = bars_and_line(([-1], [1]), [0.5], ([-1, 1], [0.4, 0.4]), ("exact", "continuous"), text)
@@ -93,7 +95,7 @@ def bars_and_line(
         bars.encode(color=colour, tooltip=tips),
         drawn.encode(x=across.x(), y=up.y(), color=colour, tooltip=[across.tooltip(), up.tooltip()]),
     ]
-    return _described(framed(rows, layers, text.title, text.subtitle), text)
+    return _described(framed(rows, layers, text.title, list(text.notes)), text)
 
 
 def two_laws(
@@ -115,11 +117,11 @@ def two_laws(
     """
     require(len(by_name) == 2, "by_name must hold two laws.", "by_name")  # noqa: PLR2004 - two neighbours
     require(epsilon is None or between(0, epsilon, LARGEST), "epsilon must be a finite number ≥ 0.", "epsilon")
-    names = list(by_name)
-    columns = read({"x": x} | dict(by_name))
-    curves = thin({"x": columns[0], "first": columns[1], "second": columns[2]}, MOST_ROWS // 3)
-    across = Axis("x", text.across, *span(columns[0]))
-    top = float(np.maximum(columns[1], columns[2]).max()) * 1.15
+    (names, laws) = zip(*by_name.items(), strict=True)
+    at, first, second = read({"x": x, "the first law": laws[0], "the second law": laws[1]})
+    curves = thin({"x": at, "first": first, "second": second}, MOST_ROWS // 3)
+    across = Axis("x", text.across, *span(at))
+    top = float(np.maximum(first, second).max()) * 1.15
     up = Axis("height", text.up, 0.0, top)
     colour = _colour(names, (BLUE, VERMILION))
     layers = [] if epsilon is None else [_band(curves, exp(min(epsilon, 700.0)), across, up)]
@@ -128,7 +130,7 @@ def two_laws(
         rows += as_rows({"x": curves["x"], "height": curves[field]}, part=name)
     base = alt.Chart().encode(x=across.x(), y=up.y(), color=colour, tooltip=[across.tooltip(), up.tooltip()])
     layers.append(base.mark_line(strokeWidth=2, clip=True, point=curves["x"].size <= _MOST_POINTS))
-    return _described(framed(rows, layers + _mark(mark, across), text.title, text.subtitle), text)
+    return _described(framed(rows, layers + _mark(mark, across), text.title, list(text.notes)), text)
 
 
 def _band(curves: Mapping[str, Floats], factor: float, across: Axis, up: Axis) -> alt.Chart:
@@ -152,7 +154,11 @@ def _mark(mark: Mark, across: Axis) -> list[alt.Chart]:
 
 
 def chances(
-    labels: Sequence[str], by_name: Mapping[str, Numbers], text: ChartText, *, bounds: tuple[Numbers, Numbers] | None = None
+    labels: Sequence[str],
+    by_name: Mapping[str, Numbers],
+    text: ChartText,
+    *,
+    bounds: tuple[Numbers, Numbers] | None = None,
 ) -> alt.LayerChart:
     """Draw probabilities by label, bars side by side for each name, with the range that each of the first may have.
 
@@ -182,10 +188,12 @@ def chances(
     bars = alt.Chart().mark_bar(opacity=0.75, clip=True).encode(y=down, yOffset=side, color=colour, tooltip=tips)
     layers = [bars.encode(x=alt.X("chance:Q", axis=axis, scale=scale))]
     if bounds is not None:
-        layers.append(_ranges(labels, bounds, down, axis, scale))
+        low, high = read({"low": bounds[0], "high": bounds[1]})
+        ranges = as_rows({"low": low, "high": high, "group": np.array(labels, dtype=np.str_)}, part=names[0])
+        layers.append(_ranges(ranges, down, side, alt.X("low:Q", axis=axis, scale=scale)))
     drawn: alt.LayerChart = alt.LayerChart(layer=layers, data=inline(rows))
     height = max(60, 18 * (len(names) + 1) * len(labels))
-    top = heading(text.title, text.subtitle, grouped=True)
+    top = heading(text.title, list(text.notes), grouped=True)
     return _described(drawn.properties(width=WIDTH, height=height, title=top), text)
 
 
@@ -195,18 +203,11 @@ def _top(rows: list[Row], bounds: tuple[Numbers, Numbers]) -> float:
     return min(1.0, max(1.1 * largest, min(1.1 * float(np.max(np.asarray(bounds[1]))), 2 * largest)))
 
 
-def _ranges(
-    labels: Sequence[str],
-    bounds: tuple[Numbers, Numbers],
-    down: alt.Y,
-    axis: Mapping[str, object],
-    scale: alt.Scale,
-) -> alt.Chart:
-    low, high = read({"low": bounds[0], "high": bounds[1]})
-    rows = as_rows({"low": low, "high": high, "group": np.array(labels, dtype=np.str_)})
+def _ranges(rows: list[Row], down: alt.Y, side: alt.YOffset, across: alt.X) -> alt.Chart:
+    """Return thin grey bars from `low` to `high` over the bars of the first name."""
     tips = [alt.Tooltip("group:N"), tooltip("low", "at least"), tooltip("high", "at most")]
-    bar = alt.Chart(inline(rows)).mark_bar(color="#888888", opacity=0.3, height=6, clip=True)
-    drawn: alt.Chart = bar.encode(x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", y=down, tooltip=tips)
+    bar = alt.Chart(inline(rows)).mark_bar(color="#888888", opacity=0.6, height=6, clip=True)
+    drawn: alt.Chart = bar.encode(x=across, x2="high:Q", y=down, yOffset=side, tooltip=tips)
     return drawn
 
 
@@ -232,7 +233,7 @@ def curves(
     ends = decades(values) if log else span(np.append(values * 1.05, 0.0))
     up = Axis("value", text.up, *ends, log=log)
     rows, layers = named_lines(lines, "line", across, up)
-    notes = " ".join([text.subtitle, *missing_lines(by_name, lines)]).strip()
+    notes = [*text.notes, *missing_lines(by_name, lines)]
     marks = [] if mark is None else _mark(mark, across)
     return _described(framed(rows, [*layers, *marks], text.title, notes), text)
 

@@ -7,7 +7,6 @@ the probabilities themselves. If the grid is fine, a bar holds several steps and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from tacit.mechanisms.additive import Additive
 
-_BARS, _POINTS = 121, 401
+_BARS, _WIDE_BARS, _POINTS = 161, 51, 401
 _OUTSIDE = 5e-4
 
 
@@ -81,11 +80,11 @@ class _Bars:
         return (self.first + self.last) / 2 * self.step
 
 
-def _bars(noise: Additive) -> _Bars:
+def _bars(noise: Additive, most: int = _BARS) -> _Bars:
     """Return bars of equally many steps that hold all of the noise but a thousandth."""
     law = noise._law  # noqa: SLF001 - the law in steps
     reach = max(3.0, -float(law.quantile(np.array(_OUTSIDE))))
-    width = ceil((2 * reach + 1) / _BARS)
+    width = ceil((2 * reach + 1) / most)
     width += 1 - width % 2  # odd, so that the middle bar is symmetric
     middle = width * np.arange(-ceil(reach / width), ceil(reach / width) + 1.0)
     first, last = middle - (width - 1) / 2, middle + (width - 1) / 2
@@ -97,8 +96,8 @@ def _law(noise: Additive, center: float) -> alt.LayerChart:
     bars = _bars(noise)
     (left, right), x = bars.edges, np.linspace(bars.edges[0][0], bars.edges[1][-1], _POINTS)
     text = ChartText(
-        title=repr(noise),
-        subtitle=f"Standard deviation {short(noise.std)}; {_spread(noise)}.",
+        title="Law of the noise",
+        notes=(repr(noise), f"Standard deviation {short(noise.std)}; {_spread(noise)}."),
         across="noise" if center == 0 else "output",
         up=_height(noise),
         description=f"The law of the noise of {noise!r}: bars that are highest in the middle, and the density of the "
@@ -130,8 +129,8 @@ def _cumulative(noise: Additive, *, inverse: bool) -> alt.LayerChart:
         lines = {"drawn": np.asarray(noise.cdf(at)), "continuous": np.asarray(law.cdf(at))}
         titles = ("noise", "Pr[noise ≤ x]")
     text = ChartText(
-        title=repr(noise),
-        subtitle=f"{_spread(noise)}.",
+        title="Quantiles of the noise" if inverse else "Distribution function of the noise",
+        notes=(repr(noise), f"{_spread(noise)}."),
         across=titles[0],
         up=titles[1],
         description=f"{titles[1]} of {noise!r}: the law that is drawn, in steps, beside the continuous one. "
@@ -142,7 +141,7 @@ def _cumulative(noise: Additive, *, inverse: bool) -> alt.LayerChart:
 
 def _neighbours(noise: Additive, center: float, at: Number | None) -> alt.LayerChart:
     law, step = noise._law, noise.granularity  # noqa: SLF001 - the law in steps
-    shift = float(noise._grid.l1_steps(noise.sensitivity.fraction) if noise.outputs == 1 else ceil(noise.sensitivity.fraction / noise._grid.step))  # noqa: SLF001, E501
+    shift = float(ceil(noise.sensitivity.fraction / noise._grid.step))  # noqa: SLF001 - of this package
     reach = max(3.0, -float(law.quantile(np.array(_OUTSIDE))), shift)
     stride = max(1, ceil((2 * reach + shift) / _POINTS))
     index = np.arange(-reach, reach + shift + 1, stride)
@@ -153,8 +152,8 @@ def _neighbours(noise: Additive, center: float, at: Number | None) -> alt.LayerC
     heights = {f"x = {short(center)}": law.mass(index) / step, f"x′ = {short(other)}": law.mass(index - shift) / step}
     epsilon, promise = _promise(noise)
     text = ChartText(
-        title=f"Outputs of two neighbours: {noise!r}",
-        subtitle=promise,
+        title="Outputs of two neighbours",
+        notes=(repr(noise), promise),
         across="output z",
         up=_height(noise),
         description=f"Two bell-like curves of equal shape, around {short(center)} and {short(other)}. {promise} "
@@ -177,15 +176,19 @@ def _promise(noise: Additive) -> tuple[float | None, str]:
     """Return the ε of the band, and what the guarantee says about it."""
     guarantee = noise.guarantee  # type: ignore[attr-defined]  # of every subclass
     if isinstance(guarantee, PureDP):
-        return guarantee.epsilon, f"Grey: e^±ε times the law of x′, ε = {short(guarantee.epsilon)}. The law of x is in it."
+        return guarantee.epsilon, f"{_band(guarantee.epsilon)} The law of x is inside."
     if isinstance(guarantee, ApproxDP):
-        said = f"Grey: e^±ε times the law of x′, ε = {short(guarantee.epsilon)}."
-        return guarantee.epsilon, f"{said} The law of x exceeds it by δ = {short(guarantee.delta)} or less in sum."
+        excess = f"The law of x exceeds it by δ = {short(guarantee.delta)} or less in sum."
+        return guarantee.epsilon, f"{_band(guarantee.epsilon)} {excess}"
     return None, f"{guarantee!r}: the ratio has no bound, but its tail is small."
 
 
+def _band(epsilon: float) -> str:
+    return f"Grey: e^±ε times the law of x′, ε = {short(epsilon)}."
+
+
 def _releases(noise: Additive, center: float, n: int, seed: int) -> alt.LayerChart:
-    bars = _bars(noise)
+    bars = _bars(noise, _WIDE_BARS)
     drawn = np.asarray(noise.sample(n, seed=seed), dtype=np.float64).reshape(n, -1)[:, 0]
     index = np.rint(drawn / noise.granularity)
     width = bars.last[0] - bars.first[0] + 1
@@ -193,8 +196,8 @@ def _releases(noise: Additive, center: float, n: int, seed: int) -> alt.LayerCha
     beyond = n - int(counts.sum())
     left, right = bars.edges
     text = ChartText(
-        title=f"{n:,} simulated releases of {short(center)}: {noise!r}",
-        subtitle=f"{beyond:,} are outside the frame. A simulation with a seed, not a release.",
+        title=f"{n:,} simulated releases of {short(center)}",
+        notes=(repr(noise), f"{beyond:,} are outside the frame. A simulation with a seed, not a release."),
         across="output",
         up=_height(noise),
         description=f"A histogram of {n:,} simulated outputs of {noise!r} follows the line of its law.",
@@ -208,26 +211,28 @@ def _releases(noise: Additive, center: float, n: int, seed: int) -> alt.LayerCha
 def _error(noise: Additive, confidence: float) -> alt.LayerChart:
     """Draw the error and the standard deviation of mechanisms with other guarantees."""
     integral = noise._grid.integral  # noqa: SLF001 - of this package
-    fixed = {
-        "sensitivity": int(noise.sensitivity) if integral else Fraction(noise.sensitivity.fraction),
-        "outputs": noise.outputs,
-    }
+    sensitivity = int(noise.sensitivity) if integral else noise.sensitivity
+    step = None if integral else noise._grid.step  # noqa: SLF001 - of this package
     guarantee = noise.guarantee  # type: ignore[attr-defined]  # of every subclass
-    if isinstance(guarantee, ZCDP):
-        symbol, size = "ρ", float(guarantee.rho)
-    else:
-        symbol, size = "ε", float(guarantee.epsilon)
+    symbol, size = ("ρ", guarantee.rho) if isinstance(guarantee, ZCDP) else ("ε", guarantee.epsilon)
 
     def make(amount: float) -> Additive:
         if isinstance(guarantee, PureDP):
-            return Laplace(epsilon=amount, **fixed)
-        if isinstance(guarantee, ApproxDP):
-            return Gaussian(epsilon=amount, delta=guarantee.delta, **fixed)
-        return Gaussian(rho=amount, **fixed)
+            return Laplace(sensitivity=sensitivity, epsilon=amount, outputs=noise.outputs, granularity=step)
+        pair = (amount, guarantee.delta) if isinstance(guarantee, ApproxDP) else (None, None)
+        rho = amount if isinstance(guarantee, ZCDP) else None
+        return Gaussian(
+            sensitivity=sensitivity,
+            epsilon=pair[0],
+            delta=pair[1],
+            rho=rho,
+            outputs=noise.outputs,
+            granularity=step,
+        )
 
     def errors(amount: float) -> tuple[float, float]:
         other = make(amount)
         return float(other.error(confidence=confidence)), other.std
 
     names = (f"{100 * confidence:.4g} % error", "standard deviation")
-    return error_chart(symbol, size, errors, names, f"Error against {symbol}: {type(noise).__name__} noise")
+    return error_chart(symbol, float(size), errors, names, f"Error against {symbol}: {type(noise).__name__} noise")

@@ -49,7 +49,7 @@ def draw(
 
 
 def _chances(mechanism: RandomizedResponse, *, bit: bool) -> list[float]:
-    return np.asarray(mechanism.pmf([1, 0], bit=bit)).tolist()
+    return [float(mechanism.pmf(answer, bit=bit)) for answer in (1, 0)]
 
 
 def _law(mechanism: RandomizedResponse) -> alt.LayerChart:
@@ -69,7 +69,7 @@ def _neighbours(mechanism: RandomizedResponse) -> alt.LayerChart:
 
 
 def _text(title: str, note: str) -> ChartText:
-    return ChartText(title=title, subtitle=note, across="probability", up="", description=f"{title}. {note}")
+    return ChartText(title=title, notes=(note,), across="probability", up="", description=f"{title}. {note}")
 
 
 def _releases(mechanism: RandomizedResponse, n: int, share: object, seed: int) -> alt.LayerChart:
@@ -95,7 +95,7 @@ def _releases(mechanism: RandomizedResponse, n: int, share: object, seed: int) -
     title = f"Estimates of {_SURVEYS:,} simulated surveys of {n:,} bits, ε = {short(mechanism.guarantee.epsilon)}"
     text = ChartText(
         title=title,
-        subtitle=note,
+        notes=(note,),
         across="estimated share",
         up="probability of a bar",
         description=f"{title}: a histogram around the true share, and the exact law as a line. {note}",

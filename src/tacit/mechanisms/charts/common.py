@@ -1,4 +1,4 @@
-"""What the charts of all mechanisms share."""
+"""The parts that the charts of all mechanisms share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def error_chart(
     told = ", ".join(f"{name} {short(error)}" for name, error in zip(names, own, strict=True))
     text = ChartText(
         title=title,
-        subtitle=f"At {symbol} = {short(size)}: {told}.",
+        notes=(f"At {symbol} = {short(size)}: {told}.",),
         across=symbol,
         up="error",
         description=f"{title}: lines that fall as {symbol} grows. At {symbol} = {short(size)}: {told}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def draw(
 
 def _law(mechanism: Selection, scores: Scores[Candidate]) -> alt.LayerChart:
     law = _shown(mechanism.probabilities(scores))
-    text = _text(f"Probability of each candidate: {mechanism!r}", law, _shortfall(mechanism, scores))
+    text = _text(mechanism, "Probability of each candidate", law, _shortfall(mechanism, scores))
     return plots.chances([str(name) for name in law], {"probability": list(law.values())}, text)
 
 
@@ -55,11 +56,13 @@ def _shortfall(mechanism: Selection, scores: Scores[Candidate]) -> str:
     return f"The choice is {short(mechanism.shortfall(scores).mean)} below the best score on average."
 
 
-def _neighbours(
-    mechanism: Selection, scores: Scores[Candidate], neighbour: Scores[Candidate] | None
-) -> alt.LayerChart:
+def _neighbours(mechanism: Selection, scores: Scores[Candidate], neighbour: Scores[Candidate] | None) -> alt.LayerChart:
     whole = mechanism.probabilities(scores)
-    other = mechanism.probabilities(_neighbour(mechanism, scores) if neighbour is None else neighbour)
+    other = (
+        mechanism.probabilities(_neighbour(mechanism, scores))
+        if neighbour is None
+        else mechanism.probabilities(neighbour)
+    )
     if other.keys() != whole.keys():
         message = "neighbour has other candidates than scores."
         raise InvalidError(message, argument="neighbour", hint="Pass one score for each candidate.")
@@ -68,13 +71,13 @@ def _neighbours(
     factor = exp(min(epsilon, 700.0))
     bounds = [chance / factor for chance in beside], [min(1.0, chance * factor) for chance in beside]
     note = f"Grey: e^±ε times the probability under the neighbour, ε = {short(epsilon)}."
-    text = _text(f"Choices of two neighbours: {mechanism!r}", law, note)
+    text = _text(mechanism, "Choices of two neighbours", law, note)
     lines = {"the scores": list(law.values()), "a neighbour's scores": beside}
     return plots.chances([str(name) for name in law], lines, text, bounds=bounds)
 
 
-def _neighbour(mechanism: Selection, scores: Scores[Candidate]) -> dict[object, float]:
-    """Return scores of which the best is lower by the sensitivity."""
+def _neighbour(mechanism: Selection, scores: Scores[Candidate]) -> dict[Hashable, float]:
+    """Return the scores, the best one lower by the sensitivity."""
     ballot, size = read_ballot(scores), mechanism.sensitivity.fraction
     integral = ballot.scores.dtype == np.int64 and size.denominator == 1
     values = [int(score) if integral else float(score) for score in ballot.scores.tolist()]
@@ -85,7 +88,7 @@ def _neighbour(mechanism: Selection, scores: Scores[Candidate]) -> dict[object, 
 def _releases(mechanism: Selection, scores: Scores[Candidate], n: int, seed: int) -> alt.LayerChart:
     law = _shown(mechanism.probabilities(scores))
     tally = Counter(mechanism.sample(n, scores, seed=seed))
-    text = _text(f"{n:,} simulated choices: {mechanism!r}", law, "A simulation with a seed, not a release.")
+    text = _text(mechanism, f"{n:,} simulated choices", law, "A simulation with a seed, not a release.")
     lines = {"simulated choices": [tally[name] / n for name in law], "the law": list(law.values())}
     return plots.chances([str(name) for name in law], lines, text)
 
@@ -103,7 +106,7 @@ def _error(mechanism: Selection, candidates: int, confidence: float) -> alt.Laye
     return error_chart("ε", float(mechanism.guarantee.epsilon), errors, (f"{100 * confidence:.4g} % error",), title)
 
 
-def _shown(law: dict[object, float]) -> dict[object, float]:
+def _shown(law: dict[Hashable, float]) -> dict[Hashable, float]:
     """Return the likeliest candidates, in their order; all of them if they are few."""
     if len(law) <= _MOST:
         return law
@@ -111,8 +114,12 @@ def _shown(law: dict[object, float]) -> dict[object, float]:
     return {name: chance for name, chance in law.items() if name in likeliest}
 
 
-def _text(title: str, law: dict[object, float], note: str) -> ChartText:
+def _text(mechanism: Selection, title: str, law: dict[Hashable, float], note: str) -> ChartText:
     first = ", ".join(f"{name} {short(chance)}" for name, chance in list(law.items())[:5])
     return ChartText(
-        title=title, subtitle=note, across="probability", up="", description=f"{title}. {note} Probabilities: {first}."
+        title=title,
+        notes=(repr(mechanism), note),
+        across="probability",
+        up="",
+        description=f"{title}: {mechanism!r}. {note} Probabilities: {first}.",
     )
