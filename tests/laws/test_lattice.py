@@ -61,7 +61,7 @@ def test_the_laplace_law_has_twelve_digits(scale: Fraction) -> None:
 
 
 def gaussian_tail(variance: Fraction, start: float) -> Any:  # noqa: ANN401 - mpmath is not typed
-    """Return Σ_{j ≥ start} e^(-j²/2τ): term by term, or for a large σ by more terms of Euler and Maclaurin's formula."""
+    """Return Σ_{j ≥ start} e^(-j²/2τ): term by term, or for a large σ by five terms of Euler-Maclaurin."""
     tau = mpf(variance)
     if variance < 300**2:
         last = int(start + 45 * float(variance) ** 0.5) + 40
@@ -98,10 +98,10 @@ def test_the_gaussian_law_has_twelve_digits(variance: Fraction) -> None:
 def test_the_two_ways_to_a_gaussian_tail_agree_where_they_meet() -> None:
     k = np.arange(1.0, 9_000.0, 37.0)
     by_terms, by_integral = DiscreteGaussian(Fraction(256**2)), DiscreteGaussian(Fraction(256**2 + 1))
-    moved = by_integral._by_integral(k - 0.5) * np.exp(-k * k / 2 / 256**2 + k * k / 2 / (256**2 + 1))  # noqa: SLF001
-    assert np.allclose(moved / by_integral._total, by_terms.upper(k), rtol=1e-3)  # noqa: SLF001
+    moved = by_integral._by_integral(k - 0.5) * np.exp(-k * k / 2 / 256**2 + k * k / 2 / (256**2 + 1))
+    assert np.allclose(moved / by_integral._total, by_terms.upper(k), rtol=1e-3)
     same = DiscreteGaussian(Fraction(256**2))
-    assert np.allclose(same._by_integral(k - 0.5) / same._total, by_terms.upper(k), rtol=1e-12)  # noqa: SLF001
+    assert np.allclose(same._by_integral(k - 0.5) / same._total, by_terms.upper(k), rtol=1e-12)
 
 
 LAWS = [*map(DiscreteLaplace, SCALES[:-1]), *map(DiscreteGaussian, VARIANCES[:-1])]

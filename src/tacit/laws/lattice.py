@@ -78,6 +78,7 @@ class LatticeLaw(ABC):
         k = np.where(inside <= 0.5, self._lower_guess(low), -self._lower_guess(low))  # noqa: PLR2004 - the middle
         k = _moved(k, 1.0, lambda at: self.cdf(at) < inside)
         k = _moved(k, -1.0, lambda at: self.cdf(at - 1) >= inside)
+        k = np.where(inside >= 0.5, np.maximum(k, 0.0), np.minimum(k, 0.0))  # noqa: PLR2004 - cdf(-1) < 1/2 < cdf(0)
         return np.where(p <= 0, -np.inf, np.where(p >= 1, np.inf, k + 0.0))
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tacit import plots
+from tacit.arrays import Floats
 from tacit.errors import bad_value
 from tacit.guarantees.exact import Number, positive, to_fraction
 from tacit.laws.continuous import ExponentialLaw, LaplaceLaw, NormalLaw
@@ -134,7 +135,7 @@ def exponential(
     return themed(plots.curves(x, lines, text), theme)
 
 
-def _memory(laws: Sequence[ExponentialLaw], after: float, x: np.typing.NDArray[np.float64]) -> alt.LayerChart:
+def _memory(laws: Sequence[ExponentialLaw], after: float, x: Floats) -> alt.LayerChart:
     """Draw Pr[X > x] and Pr[X > x | X > t], computed as the quotient Pr[X > max(x, t)]/Pr[X > t]."""
     at = np.unique(np.append(x, after))
     lines = {}
