@@ -182,6 +182,14 @@ def test_an_error_below_the_rounding_has_no_confidence() -> None:
     assert ADDITIVE["integers"].confidence(error=0) == pytest.approx(ADDITIVE["integers"].pmf(0), rel=1e-12)
 
 
+@pytest.mark.parametrize(("error", "steps"), [(0.05, 0), (0.14, 0), (0.15, 1), (0.3, 2), (0.34, 2), (0.35, 3)])
+def test_the_error_of_a_real_includes_half_a_step_of_rounding(error: float, steps: int) -> None:
+    m = ADDITIVE["a coarse grid"]
+    assert m.granularity == 0.1
+    expected = MP.fsum(mass(m, k) for k in range(-steps, steps + 1))
+    assert m.confidence(error=error) == pytest.approx(float(expected), rel=1e-12)
+
+
 def test_a_confidence_is_below_1() -> None:
     assert ADDITIVE["integers"].confidence(error=10**9) == 1 - 2.0**-53
 

@@ -233,6 +233,8 @@ def curves(
     ends = decades(values) if log else span(np.append(values * 1.05, 0.0))
     up = Axis("value", text.up, *ends, log=log)
     rows, layers = named_lines(lines, "line", across, up)
+    if len(rows) > _MOST_POINTS:  # fewer invisible points that carry tooltips: each makes a picture larger
+        layers[2] = layers[2].properties(data=inline(rows[:: len(rows) // _MOST_POINTS]))
     notes = [*text.notes, *missing_lines(by_name, lines)]
     marks = [] if mark is None else _mark(mark, across)
     return _described(framed(rows, [*layers, *marks], text.title, notes), text)
