@@ -38,6 +38,10 @@ def test_ends_and_no_number(law: ContinuousLaw, other: stats.rv_continuous) -> N
     assert (law.quantile(0), law.quantile(1)) == other.support()
 
 
+def test_a_notebook_shows_the_parameters() -> None:
+    assert all(text in LaplaceLaw(scale=2.5)._repr_html_() for text in ("LaplaceLaw", "scale", "2.5"))
+
+
 def test_an_exponential_law_forgets() -> None:
     law = ExponentialLaw(rate=0.3)
     for t, x in ((1.0, 2.0), (7.0, 0.5)):

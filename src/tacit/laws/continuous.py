@@ -21,9 +21,10 @@ import numpy.typing as npt
 from tacit.arrays import Floats
 from tacit.errors import bad_value
 from tacit.laws.points import at_points, plain, read_probabilities
+from tacit.notebook import ShownAsFields
 
 
-class ContinuousLaw(ABC):
+class ContinuousLaw(ShownAsFields, ABC):
     """A law with a density. Every function takes a number or an array."""
 
     @property

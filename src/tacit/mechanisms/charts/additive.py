@@ -125,7 +125,9 @@ def _cumulative(noise: Additive, *, inverse: bool) -> alt.LayerChart:
         lines = {"drawn": np.asarray(noise.quantile(at)), "continuous": np.asarray(law.quantile(at))}
         titles = ("probability p", "p-quantile of the noise")
     else:
-        at = np.linspace(bars.edges[0][0], bars.edges[1][-1], _POINTS)
+        jumps: Floats = bars.middle[bars.first == bars.last]  # none if the steps are too fine to be seen
+        between = np.linspace(bars.edges[0][0], bars.edges[1][-1], _POINTS)
+        at = np.unique(np.concatenate((between, jumps, np.nextafter(jumps, -np.inf))))
         lines = {"drawn": np.asarray(noise.cdf(at)), "continuous": np.asarray(law.cdf(at))}
         titles = ("noise", "Pr[noise ≤ x]")
     text = ChartText(
@@ -144,7 +146,7 @@ def _neighbours(noise: Additive, center: float, at: Number | None) -> alt.LayerC
     shift = float(ceil(noise.sensitivity.fraction / noise._grid.step))  # noqa: SLF001 - of this package
     reach = max(3.0, -float(law.quantile(np.array(_OUTSIDE))), shift)
     stride = max(1, ceil((2 * reach + shift) / _POINTS))
-    index = np.arange(-reach, reach + shift + 1, stride)
+    index = np.unique(np.append(np.arange(-reach, reach + shift + 1, stride), [0.0, shift]))  # with both peaks
     other = center + shift * step
     z = float(to_fraction(at, "at")) if at is not None else center + _default_point(noise)
     exact = noise.ratio(z, value=_typed(noise, center), neighbour=_typed(noise, other))
