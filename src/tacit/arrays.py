@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,13 @@ Words32: TypeAlias = npt.NDArray[np.uint32]
 
 WideInts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """64-bit integers, or Python's integers if a value does not fit."""
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
+def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
+    """Return one or more arrays of a type as one."""
+    return cast("Array", np.concatenate(parts, axis=axis))
 
 
 def as_objects(values: Sequence[object]) -> Objects:

@@ -37,14 +37,12 @@ from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import (
     CHECK_OPENING,
     NOT_OPENED,
-    ResultRows,
-    RunStatement,
     S,
     StatementEngine,
-    StatementParameters,
 )
 from tacit.engines.sql.histogram import BinStatement
 from tacit.engines.sql.public_tables import is_unique
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement
 from tacit.engines.sql.weighted_statement import REREAD
 from tacit.errors import InvalidError, TacitError, bad_value, guarded
@@ -122,7 +120,7 @@ class PostgresEngine(StatementEngine):
             first += sum(len(bundle.measures) for bundle in piece)
         return statements
 
-    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+    def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Raise if each row is a unit and a row could now match several public rows: public tables can change here."""
         if plan.table.unit is not None:
             return
@@ -137,12 +135,12 @@ class PostgresEngine(StatementEngine):
                 raise ConnectionError
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the runner of a transaction that sees one state of the data; roll it back at the end."""
         try:
             connection = self._transaction()
             before = self._partitions(connection)
-            yield partial(self._run, connection)
+            yield StatementRunner(partial(self._batches, connection))
             connection.rollback()
             self._check_partitions(before, connection)
             connection.rollback()
@@ -150,18 +148,24 @@ class PostgresEngine(StatementEngine):
             self._owned.close()
             raise
 
-    def _run(self, connection: Connection, sql: str, parameters: StatementParameters) -> ResultRows:
+    def _batches(self, connection: Connection, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
         """Run a statement. If it reads a table again for each of its parts, do not let workers share one part.
 
         The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
         (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
+
+        The server has sent all rows before the first batch is returned. A cursor on the server would need less memory
+        here, but PostgreSQL runs no parallel plan for it.
         """
-        if REREAD not in sql:
-            return self._rows(connection, sql, numbered(parameters))
-        self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
-        rows = self._rows(connection, sql, numbered(parameters))
-        self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
-        return rows
+        rereads = REREAD in sql
+        if rereads:
+            self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
+        with watched(connection, self._timeout):
+            cursor = connection.execute(sql.encode(), numbered(parameters) or None)
+        if rereads:
+            self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
+        while cursor.description and (rows := cursor.fetchmany(BATCH)):
+            yield rows
 
     def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
         self._rows(connection, set_local(self._timeout))  # a new transaction starts with the role's settings
@@ -278,7 +282,7 @@ class PostgresEngine(StatementEngine):
         self._owned.close()
 
 
-def _without_parameters(run: RunStatement, sql: str) -> ResultRows:
+def _without_parameters(run: StatementRunner, sql: str) -> ResultRows:
     return run(sql, {})
 
 

@@ -111,8 +111,8 @@ class DiscoveredGroups:
     """
 
     keys: Sequence[tuple[Value, ...]]
-    places: Sequence[int]
-    integers: Sequence[Sequence[int] | Histograms]
+    places: Sequence[int] | Ints
+    integers: Sequence[Sequence[int] | WideInts | Histograms]
 
     def key_columns(self, count: int) -> tuple[Objects, ...]:
         """Return the keys as one array for each of `count` keys."""

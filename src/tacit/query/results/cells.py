@@ -13,7 +13,7 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Objects, as_objects
+from tacit.arrays import Objects, as_objects, concatenated
 from tacit.query.aggregates import COLUMNAR, STATISTICS
 from tacit.query.aggregates.released_columns import ReleasedColumn
 from tacit.query.aggregates.statistic import Released
@@ -186,5 +186,4 @@ def _joined(columns: Sequence[ValueColumn]) -> ValueColumn:
     """Return columns one after the other; as objects if their types differ, so that no value changes."""
     if len({column.dtype for column in columns}) > 1:
         columns = [as_objects(column.tolist()) for column in columns]
-    joined: ValueColumn = np.concatenate(columns)
-    return joined
+    return concatenated(columns)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tacit.arrays import Bools, Ints, WideInts
+from tacit.arrays import Bools, Ints, WideInts, concatenated
 from tacit.errors import InternalError
 from tacit.query.aggregates.released_columns import ReleasedColumn, largest, wide_integers
 from tacit.query.choice_law import ChoiceLaw
@@ -101,5 +101,4 @@ def _by_cell(bundle: Bundle, measures: Sequence[MeasureIntegers], cells: int) ->
         wide_integers(integers[: cells * width]).reshape(cells, width)
         for width, integers in zip(widths, measures, strict=True)
     ]
-    joined: WideInts = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    return joined
+    return parts[0] if len(parts) == 1 else concatenated(parts, axis=1)
