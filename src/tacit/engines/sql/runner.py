@@ -1,0 +1,29 @@
+"""How an engine runs a statement: all rows at once, or in batches if they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+StatementParameters: TypeAlias = Mapping[str, Any]
+ResultRows: TypeAlias = Sequence[Sequence[Any]]
+
+BATCH = 2**16
+"""The largest number of rows of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRunner:
+    """Runs statements with parameters: lists of values, and the hash's keys as integers.
+
+    `batches` yields the rows of a statement, at most `BATCH` at a time. All rows as Python values take many times the
+    memory of arrays, so a caller with many rows turns each batch into arrays. The caller must read all batches of a
+    statement, or none of the rest, before it runs another.
+    """
+
+    batches: Callable[[str, StatementParameters], Iterator[ResultRows]]
+
+    def __call__(self, sql: str, parameters: StatementParameters) -> ResultRows:
+        """Return all rows of a statement."""
+        return [row for batch in self.batches(sql, parameters) for row in batch]
