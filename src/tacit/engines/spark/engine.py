@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
 CLOSED = "The engine is closed. If the query was charged, it stays charged."
 _WORD = 2**64
+_ARROW_TYPES = frozenset({"boolean", "date", "decimal", "double", "integer", "long", "string"})
 TIMEOUT = 3600.0
 """The time limit of a statement, in seconds."""
 
@@ -142,16 +143,22 @@ def _stop(session: SparkSession) -> None:
 def _batches(session: SparkSession, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
     """Run a statement and yield its rows, with decimals that are integers as int.
 
-    All rows arrive as an Arrow table, which takes a fraction of the memory of Python values.
+    Rows arrive as an Arrow table if Python reads the same values from it, which takes a fraction of their memory.
     """
     watch = Timer(TIMEOUT, _stop, (session,))
     watch.daemon = True
     watch.start()
     try:
-        table = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).toArrow()
+        frame = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()})
+        types = {field.dataType.typeName() for field in frame.schema.fields}
+        rows = frame.toArrow() if types <= _ARROW_TYPES else frame.collect()
     finally:
         watch.cancel()
-    for batch in table.to_batches(max_chunksize=BATCH):
+    if isinstance(rows, list):
+        for first in range(0, len(rows), BATCH):
+            yield [tuple(map(_value, row)) for row in rows[first : first + BATCH]]
+        return
+    for batch in rows.to_batches(max_chunksize=BATCH):
         columns = [map(_value, column.to_pylist()) for column in batch.columns]
         yield list(zip(*columns, strict=True))
 
