@@ -50,7 +50,7 @@ from tacit.query.expressions import Column
 from tacit.query.plan import Bundle, Plan
 
 if TYPE_CHECKING:
-    from tacit.engines.postgres.connection import Connection
+    from tacit.engines.postgres.connection import Connection, Cursor
 
 TIMEOUT = 3600.0
 """The default time limit of a statement, in seconds."""
@@ -160,8 +160,7 @@ class PostgresEngine(StatementEngine):
         rereads = REREAD in sql
         if rereads:
             self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
-        with watched(connection, self._timeout):
-            cursor = connection.execute(sql.encode(), numbered(parameters) or None)
+        cursor = self._executed(connection, sql, numbered(parameters))
         if rereads:
             self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
         while cursor.description and (rows := cursor.fetchmany(BATCH)):
@@ -266,10 +265,14 @@ class PostgresEngine(StatementEngine):
         return parts
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> ResultRows:
+        """Run a statement and return all its rows."""
+        cursor = self._executed(connection, sql, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+    def _executed(self, connection: Connection, sql: str, parameters: Sequence[object]) -> Cursor:
         """Run a statement, and close the connection if the server does not answer in time (see `watched`)."""
         with watched(connection, self._timeout):
-            cursor = connection.execute(sql.encode(), parameters or None)
-            return cursor.fetchall() if cursor.description else []
+            return connection.execute(sql.encode(), parameters or None)
 
     @property
     def located(self) -> str:
