@@ -20,7 +20,7 @@ from typing import overload
 
 import numpy as np
 
-from tacit.arrays import Objects, as_objects
+from tacit.arrays import Ints, Objects, as_objects
 from tacit.query.expressions import Kind, Value
 
 
@@ -81,19 +81,17 @@ class KeyColumns(Sequence[tuple[Value, ...]]):
         """Return the number of groups; keys may be private."""
         return f"KeyColumns({len(self)} groups)"
 
-    def order(self) -> list[int]:
+    def order(self) -> Ints:
         """Return the indices of the groups in the order of their keys, the first key first, NULLs last.
 
-        >>> KeyColumns([as_objects([None, "b", "b"]), as_objects([1, 3, 2])]).order()
+        >>> KeyColumns([as_objects([None, "b", "b"]), as_objects([1, 3, 2])]).order().tolist()
         [2, 1, 0]
         """
-        places = list(range(len(self)))
+        places = np.arange(len(self))
         for column in reversed(self.columns):
-            values = column.tolist()
-            nulls = [place for place in places if values[place] is None]
-            places = [place for place in places if values[place] is not None]
-            places.sort(key=values.__getitem__)
-            places += nulls
+            missing = np.fromiter((value is None for value in column[places]), dtype=np.bool_, count=len(places))
+            known = places[~missing]
+            places = np.concatenate([known[np.argsort(column[known], kind="stable")], places[missing]])
         return places
 
 

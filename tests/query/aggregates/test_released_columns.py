@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contract.plans import table
@@ -85,6 +85,7 @@ def test_a_group_with_the_lower_limit_has_the_interval_of_its_law() -> None:
     assert expected[0] != expected[3]  # one noisy number, two laws
 
 
+@example(2**53 + 1, 3)  # as a double, the first is even
 @given(INTEGERS, st.integers(1, 2**70))
 def test_quotients_are_rounded_once(above: int, below: int) -> None:
     column = wide_integers([above])

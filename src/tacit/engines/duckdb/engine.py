@@ -93,9 +93,11 @@ class DuckDBEngine(StatementEngine):
             units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
             numbers, counts = units.values()
             chosen, found = np.sort(choose(counts)), FoundGroups(first)
+            del units, counts  # of all groups; only the chosen ones are needed below
             for start in range(0, len(chosen), BATCH):
                 some = chosen[start : start + BATCH]
                 found.add(self._groups(run, numbers[some]), some)
+            del chosen
             keys, places, sums = found.released()
             second = self._second_pass(run, passes, numbers[places].tolist(), secret)
         finally:

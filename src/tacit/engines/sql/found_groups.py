@@ -42,8 +42,12 @@ class FoundGroups:
         This order does not depend on the order of rows, nor on that in which an engine returns groups.
         """
         columns: list[Objects] = []
-        while self._keys:
+        while self._keys:  # each column is freed before the next is made
             columns.append(as_objects(self._keys.pop(0)))
-        keys, order = KeyColumns(columns), KeyColumns(columns).order()
-        keys = KeyColumns([column[order] for column in keys.columns])
-        return keys, concatenated(self._places)[order], [concatenated(parts)[order] for parts in self._sums]
+        order = KeyColumns(columns).order()
+        for index in range(len(columns)):
+            columns[index] = columns[index][order]
+        sums: list[WideInts] = []
+        while self._sums:
+            sums.append(concatenated(self._sums.pop(0))[order])
+        return KeyColumns(columns), concatenated(self._places)[order], sums

@@ -1,7 +1,8 @@
 """Columns of sums as arrays of exact integers.
 
-A measure is Σ factor·column over some columns of a statement. It is computed in 64 bits if Σ |factor|·max |column| is
-at most 2^62, so that no partial sum wraps. Otherwise it is computed with Python's integers, which have no limit.
+A measure is Σ factor·column over some columns of a statement. It is computed in 64 bits if Σ |factor|·max(1, |column|)
+is at most 2^62 for the largest values, so that no factor and no partial sum wraps. Otherwise it is computed with
+Python's integers, which have no limit.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def weighted_sum(columns: Sequence[WideInts], shares: Iterable[tuple[int, int]],
     array([ -7, -14])
     """
     terms = [(columns[index], factor) for index, factor in shares]
-    fits = sum(largest(column) * abs(factor) for column, factor in terms) <= _FITS
+    fits = sum(max(1, largest(column)) * abs(factor) for column, factor in terms) <= _FITS
     total: WideInts = np.zeros(size, dtype=np.int64 if fits else object)
     for column, factor in terms:
         total = total + (column if fits else column.astype(object)) * factor

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 StatementParameters: TypeAlias = Mapping[str, Any]
 ResultRows: TypeAlias = Sequence[Sequence[Any]]
 
-BATCH = 2**16
+BATCH = 2**14
 """The largest number of rows of a batch."""
 
 

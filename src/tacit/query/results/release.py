@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit import plots
-from tacit.arrays import Floats, Ints
+from tacit.arrays import Bools, Floats, Ints
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.plots.answers import Caption
 from tacit.query.aggregates import estimates
@@ -22,7 +22,14 @@ from tacit.query.histograms import Histograms
 from tacit.query.key_tuples import listed_columns
 from tacit.query.plan import Aggregate, Ask, Grouped, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
-from tacit.query.pricing.partition_selection import Find, GroupIndices, bundles_of_selection, joined_selections
+from tacit.query.pricing.partition_selection import (
+    DiscoveredGroups,
+    Find,
+    GroupIndices,
+    SelectedGroups,
+    bundles_of_selection,
+    joined_selections,
+)
 from tacit.query.pricing.price import Price
 from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.cells import Cell, CellColumns, chosen_cells, output_values
@@ -288,9 +295,7 @@ def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[st
         return selections[-1][1].places
 
     groups = find(plan, choose)
-    selected = joined_selections(selections)
-    order = np.searchsorted(selected.places, groups.places)
-    units, lower = selected.noisy[order], selected.lower[order]
+    units, lower = _selected_units(selections, groups)
     keys, count = groups.key_columns(len(plan.keys)), len(groups.places)
     most = max(1, _AT_ONCE // max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
     parts: list[CellColumns] = []
@@ -305,6 +310,14 @@ def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[st
         bundles = released_columns(plan, price.noise, noisy, block.stop - block.start, (law, lower[block]))
         parts.append(CellColumns.of(plan, block.stop - block.start, [column[block] for column in keys], bundles))
     return replace(_answer(plan, price, CellColumns.join(parts), context), found_groups=count)
+
+
+def _selected_units(selections: list[tuple[int, SelectedGroups]], groups: DiscoveredGroups) -> tuple[Ints, Bools]:
+    """Return the noisy number of units of each group, and whether it had the lower limit; empty the selections."""
+    selected = joined_selections(selections)
+    selections.clear()
+    order = np.searchsorted(selected.places, groups.places)
+    return selected.noisy[order], selected.lower[order]
 
 
 def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
