@@ -26,6 +26,7 @@ import pyarrow as pa
 from report import Verdict, machine, table, verdict_table, write_section
 
 import tacit as tc
+from tacit.query.results.release import Release
 
 TEXT = """\
 ## Large answers
@@ -82,7 +83,7 @@ def million_groups() -> Iterator[Step]:
     )
     keys = {"a": range(SIDE), "b": range(SIDE)}
     db = tc.open(data, unit=tc.ROW, keys=keys, bounds={"x": (0, 100)}, budget=tc.PureDP(epsilon=10))
-    releases: list[tc.Release] = []
+    releases: list[Release] = []
 
     def query() -> None:
         releases.append(db.sql("SELECT a, b, count(*) AS n, sum(x) AS s FROM data GROUP BY a, b", epsilon=1))
