@@ -53,7 +53,9 @@ def test_each_value_of_a_column_is_that_of_its_cell(
     ask: Ask, bundle: Bundle, law: NoiseLaw, data: st.DataObject, confidence: ConfidenceLevel
 ) -> None:
     rows = data.draw(st.lists(st.lists(INTEGERS, min_size=bundle.width, max_size=bundle.width), max_size=5))
-    column = ReleasedColumn(bundle, wide_integers(rows).reshape(len(rows), bundle.width), law)
+    column = ReleasedColumn(
+        bundle, wide_integers([x for row in rows for x in row]).reshape(len(rows), bundle.width), law
+    )
     statistic, columnar = STATISTICS[ask.function], COLUMNAR[ask.function]
     cells = [[column.cell(index)] for index in range(len(rows))]
     assert [list(cell[0].integers) for cell in cells] == rows
