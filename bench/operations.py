@@ -99,7 +99,7 @@ def million_groups() -> Iterator[Step]:
 
 
 def found_keys() -> Iterator[Step]:
-    """Yield the steps of a count and a sum by two million keys that are not public, of which 20,000 are released."""
+    """Yield the steps of a count and a sum by two million keys that are not public; 20,000 are released."""
     random = np.random.default_rng(SEED)
     numbers = np.concatenate([np.arange(KEYS), random.integers(0, FREQUENT, KEYS)])
     data = pa.table({"k": [f"key number {n}" for n in numbers], "x": random.integers(0, 100, numbers.size)})

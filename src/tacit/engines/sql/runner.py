@@ -1,4 +1,4 @@
-"""How an engine runs a statement: all rows at once, or in batches if they are many."""
+"""The runner of statements: it returns all rows at once, or in batches if they are many."""
 
 from __future__ import annotations
 

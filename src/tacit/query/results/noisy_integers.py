@@ -88,7 +88,10 @@ def released_columns(
 
 
 def _by_cell(bundle: Bundle, measures: Sequence[MeasureIntegers], cells: int) -> WideInts:
-    """Return the integers of a bundle with a row for each cell; a bundle that is added up over keys has none."""
+    """Return the integers of a bundle with a row for each cell.
+
+    If a bundle is added up over keys, the rows are empty.
+    """
     if bundle.over is not None:
         return np.empty((cells, 0), dtype=np.int64)
     if bundle.combined is not None or bundle.values is not None:

@@ -37,7 +37,7 @@ def csv_text(names: Sequence[str], columns: Sequence[Sequence[Value]], *, spread
 
 
 def _fields(values: Sequence[Value], *, spreadsheet: bool) -> list[str]:
-    """Return the fields of some values; whole numbers, of which there may be millions, need no check."""
+    """Return the fields of some values; whole numbers need no check."""
     if set(map(type, values)) == {int}:
         return list(map(str, values))
     return [_field(value, spreadsheet=spreadsheet) for value in values]
