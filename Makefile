@@ -81,6 +81,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/engines.py
 	$(PY) bench/row_work.py
 	$(PY) bench/limits.py
+	$(PY) bench/operations.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local

@@ -33,16 +33,16 @@ def clinic() -> Iterator[Database]:
 
 def between(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something once the first statement over the rows has run."""
-    real, done = PostgresEngine._rows, list[bool]()
+    real, done = PostgresEngine._executed, list[bool]()
 
-    def rows(self: PostgresEngine, connection: Any, sql: str, parameters: Any = ()) -> Any:  # noqa: ANN401 - passed on
+    def executed(self: PostgresEngine, connection: Any, sql: str, parameters: Any = ()) -> Any:  # noqa: ANN401 - passed on
         found = real(self, connection, sql, parameters)
         if "WITH" in sql and "RECURSIVE" not in sql and not done:
             done.append(True)
             act()
         return found
 
-    monkeypatch.setattr(PostgresEngine, "_rows", rows)
+    monkeypatch.setattr(PostgresEngine, "_executed", executed)
 
 
 def two_statements() -> Plan:

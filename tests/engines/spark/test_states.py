@@ -14,7 +14,8 @@ from contract.plans import plan, table
 from spark_session import LIGHT_JAVA, spark
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
-from tacit.engines.sql.engine import FAILED, ResultRows, StatementParameters
+from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.runner import ResultRows, StatementParameters
 from tacit.errors import SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
@@ -71,16 +72,16 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     visits: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = open_spark(spark(), table=visits)
-    real, done = engine._run, list[bool]()
+    real, done = engine._batches, list[bool]()
 
-    def run(ours: object, sql: str, parameters: StatementParameters) -> ResultRows:
-        found = real(ours, sql, parameters)  # type: ignore[arg-type] # passed on
+    def batches(ours: object, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        found = list(real(ours, sql, parameters))  # type: ignore[arg-type] # passed on
         if not done:
             done.append(True)
             spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")
-        return found
+        return iter(found)
 
-    monkeypatch.setattr(engine, "_run", run)
+    monkeypatch.setattr(engine, "_batches", batches)
     assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     assert opened.measure_with(asked(), SECRET) == [[5], [5]]
     opened.close()

@@ -12,22 +12,21 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from tacit.arrays import Ints
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     Passes,
-    ResultRows,
-    RunStatement,
     Secret,
     StatementEngine,
-    StatementParameters,
     parameters_of,
 )
+from tacit.engines.sql.found_groups import FoundGroups
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import SourceError, guarded
 from tacit.query.histograms import Histograms
@@ -72,7 +71,7 @@ class DuckDBEngine(StatementEngine):
         return not self._skipping if len(self._tables) == 1 else table not in self._skipping
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the connection's runner; raise at the end if a file was changed or replaced meanwhile.
 
         DuckDB opens a Parquet or CSV file again for each statement. So all statements see one state if no file has
@@ -82,46 +81,52 @@ class DuckDBEngine(StatementEngine):
         """
         self.ready()
         before = self._stamps()
-        yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
+        yield StatementRunner(self._batches)
         if self._stamps() != before:
             raise RuntimeError("a file changed while it was read")
-
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches."""
-        del run
-        result = self._connection.execute(sql, dict(parameters))
-        while rows := result.fetchmany(BATCH):
-            yield rows
 
     def _stamps(self) -> list[tuple[int, ...]]:
         """Return what identifies the present contents of each file."""
         stats = [file.stat() for file in self._files]
         return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in stats]
 
-    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
-        """Return the chosen groups. All groups stay in the database, and only while this runs."""
+    def _batches(self, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches."""
+        result = self._connection.execute(sql, dict(parameters))
+        while rows := result.fetchmany(BATCH):
+            yield rows
+
+    def _discover(self, run: StatementRunner, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
+        """Return the chosen groups. All groups stay in the database while this runs; only their units are read."""
         connection, first = self._connection, passes.first
-        by = [f"g{index}" for index in range(first.keys)]
-        order = ", ".join(f"{key} ASC NULLS LAST" for key in by)
         try:
             run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
             units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
             numbers, counts = units.values()
-            rows = run(
-                f"SELECT rowid, * FROM {_FOUND} SEMI JOIN (SELECT UNNEST($shown::BIGINT[]) AS p) ON rowid = p "  # noqa: S608 - as above
-                f"ORDER BY {order}",
-                {"shown": numbers[choose(counts)].tolist()},
-            )
-            chosen = [row[0] for row in rows]
-            second = self._second_pass(run, passes, chosen, secret)
+            chosen, found = np.sort(choose(counts)), FoundGroups(first)
+            del units, counts  # of all groups; only the chosen ones are needed below
+            for start in range(0, len(chosen), BATCH):
+                some = chosen[start : start + BATCH]
+                found.add(self._groups(run, numbers[some]), some)
+            del chosen
+            keys, places, sums = found.released()
+            second = self._second_pass(run, passes, numbers[places].tolist(), secret)
         finally:
             connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
-        indices: list[int] = np.searchsorted(numbers, np.array(chosen, dtype=np.int64)).tolist()
-        return passes.assemble([tuple(row[1:]) for row in rows], indices, second)
+        return passes.assemble(keys, places, sums, second)
+
+    def _groups(self, run: StatementRunner, numbers: Ints) -> ResultRows:
+        """Return the groups with these row ids, which are in rising order, without the ids."""
+        listed = "(SELECT UNNEST($numbers::BIGINT[]) AS number)"
+        return run(
+            f"SELECT * FROM {_FOUND} SEMI JOIN {listed} ON rowid = number "  # noqa: S608 - built here
+            f"WHERE rowid BETWEEN {numbers[0]} AND {numbers[-1]} ORDER BY rowid",
+            {"numbers": numbers.tolist()},
+        )
 
     def _second_pass(
-        self, run: RunStatement, passes: Passes, chosen: Sequence[int], secret: Secret
+        self, run: StatementRunner, passes: Passes, chosen: Sequence[int], secret: Secret
     ) -> list[tuple[tuple[int, ...], list[int] | Histograms]]:
         """Return the measures of the second pass for the chosen groups, given by their row ids, in this order."""
         if not passes.second:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[tuple[Any, ...]]
+    Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 SCHEMES = ("postgresql", "postgres")
 UNREACHED = "The PostgreSQL server could not be reached."

@@ -36,17 +36,14 @@ from tacit.engines.postgres.sources import Parts, PostgresTable, find_table, ref
 from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
-    ResultRows,
-    RunStatement,
     S,
     StatementEngine,
-    StatementParameters,
 )
 from tacit.engines.sql.histogram import BinStatement
 from tacit.engines.sql.public_tables import is_unique
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement
 from tacit.engines.sql.weighted_statement import REREAD
 from tacit.errors import InvalidError, TacitError, bad_value, guarded
@@ -54,7 +51,7 @@ from tacit.query.expressions import Column
 from tacit.query.plan import Bundle, Plan
 
 if TYPE_CHECKING:
-    from tacit.engines.postgres.connection import Connection
+    from tacit.engines.postgres.connection import Connection, Cursor
 
 TIMEOUT = 3600.0
 """The default time limit of a statement, in seconds."""
@@ -124,7 +121,7 @@ class PostgresEngine(StatementEngine):
             first += sum(len(bundle.measures) for bundle in piece)
         return statements
 
-    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+    def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Raise if each row is a unit and a row could now match several public rows: public tables can change here."""
         if plan.table.unit is not None:
             return
@@ -139,12 +136,12 @@ class PostgresEngine(StatementEngine):
                 raise ConnectionError
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the runner of a transaction that sees one state of the data; roll it back at the end."""
         try:
             connection = self._transaction()
             before = self._partitions(connection)
-            yield partial(self._run, connection)
+            yield StatementRunner(partial(self._batches, connection))
             connection.rollback()
             self._check_partitions(before, connection)
             connection.rollback()
@@ -152,32 +149,12 @@ class PostgresEngine(StatementEngine):
             self._owned.close()
             raise
 
-    def _run(self, connection: Connection, sql: str, parameters: StatementParameters) -> ResultRows:
-        """Run a statement. If it reads a table again for each of its parts, do not let workers share one part.
+    def _batches(self, connection: Connection, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches, as the server sends them.
 
-        The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
-        (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
+        PostgreSQL runs no parallel plan for a cursor on the server, so the rows are read without one. The time limit
+        of the statement includes the time between batches.
         """
-        with self._parts_alone(connection, sql):
-            return self._rows(connection, sql, numbered(parameters))
-
-    @contextmanager
-    def _parts_alone(self, connection: Connection, sql: str) -> Iterator[None]:
-        """Do not let workers share one part of a statement that reads a table again for each of its parts."""
-        if REREAD not in sql:
-            yield
-            return
-        self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
-        yield
-        self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
-
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches, as the server sends them. A cursor would have no parallel workers.
-
-        The time limit of the statement includes the time between batches.
-        """
-        del run
-        connection = self._owned.connection
         with self._parts_alone(connection, sql), connection.cursor() as cursor:
             rows = cursor.stream(sql.encode(), numbered(parameters) or None)
             while True:
@@ -186,6 +163,20 @@ class PostgresEngine(StatementEngine):
                 if not batch:
                     return
                 yield batch
+
+    @contextmanager
+    def _parts_alone(self, connection: Connection, sql: str) -> Iterator[None]:
+        """Do not let workers share one part of a statement that reads a table again for each of its parts.
+
+        The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
+        (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
+        """
+        if REREAD not in sql:
+            yield
+            return
+        self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
+        yield
+        self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
 
     def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
         self._rows(connection, set_local(self._timeout))  # a new transaction starts with the role's settings
@@ -286,10 +277,14 @@ class PostgresEngine(StatementEngine):
         return parts
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> ResultRows:
+        """Run a statement and return all its rows."""
+        cursor = self._executed(connection, sql, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+    def _executed(self, connection: Connection, sql: str, parameters: Sequence[object]) -> Cursor:
         """Run a statement, and close the connection if the server does not answer in time (see `watched`)."""
         with watched(connection, self._timeout):
-            cursor = connection.execute(sql.encode(), parameters or None)
-            return cursor.fetchall() if cursor.description else []
+            return connection.execute(sql.encode(), parameters or None)
 
     @property
     def located(self) -> str:
@@ -302,7 +297,7 @@ class PostgresEngine(StatementEngine):
         self._owned.close()
 
 
-def _without_parameters(run: RunStatement, sql: str) -> ResultRows:
+def _without_parameters(run: StatementRunner, sql: str) -> ResultRows:
     return run(sql, {})
 
 

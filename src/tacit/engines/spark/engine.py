@@ -32,14 +32,11 @@ from tacit.engines.spark.sessions import (
 from tacit.engines.spark.sources import SparkSource, check_table, column_types, create_view, find_source
 from tacit.engines.sql.builder import quote_name
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
-    ResultRows,
-    RunStatement,
     StatementEngine,
-    StatementParameters,
 )
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError, SourceError, guarded
 from tacit.query.expressions import Value
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
 FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
 CLOSED = "The engine is closed. If the query was charged, it stays charged."
 _WORD = 2**64
+_ARROW_TYPES = frozenset({"boolean", "date", "decimal", "double", "integer", "long", "string"})
 TIMEOUT = 3600.0
 """The time limit of a statement, in seconds."""
 
@@ -93,7 +91,7 @@ class SparkEngine(StatementEngine):
         return False
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the runner of a session; tables by name are looked up again in a new session."""
         if self._ours is None:
             raise SourceError(CLOSED, hint="Open the source again.")
@@ -102,24 +100,10 @@ class SparkEngine(StatementEngine):
         with quiet_logs():
             session = self._session()
             try:
-                yield lambda sql, parameters: _run(session, sql, parameters)
+                yield StatementRunner(partial(_batches, session), partial(_streamed, session))
             except BaseException:  # an interrupt too: nobody needs the running statements any more
                 _stop(session)
                 raise
-
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches; Spark sends one partition after the other."""
-        del run
-        if self._ours is None:
-            raise SourceError(CLOSED, hint="Open the source again.")
-        session = self._ours
-        rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
-        while True:
-            with _watched(session):
-                batch = list(islice(rows, BATCH))
-            if not batch:
-                return
-            yield batch
 
     def _session(self) -> SparkSession:
         """Return the session for a query: a new one if tables by name must be looked up again."""
@@ -157,11 +141,33 @@ def _stop(session: SparkSession) -> None:
             session.interruptAll()
 
 
-def _run(session: SparkSession, sql: str, parameters: StatementParameters) -> ResultRows:
-    """Run a statement and return its rows, with decimals that are integers as int."""
+def _batches(session: SparkSession, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+    """Run a statement and yield its rows, with decimals that are integers as int.
+
+    Rows arrive as an Arrow table if Python reads the same values from it, which takes a fraction of their memory.
+    """
     with _watched(session):
-        rows = _frame(session, sql, parameters).collect()
-    return list(map(_values, rows))
+        frame = _frame(session, sql, parameters)
+        types = {field.dataType.typeName() for field in frame.schema.fields}
+        rows = frame.toArrow() if types <= _ARROW_TYPES else frame.collect()
+    if isinstance(rows, list):
+        for first in range(0, len(rows), BATCH):
+            yield list(map(_values, rows[first : first + BATCH]))
+        return
+    for batch in rows.to_batches(max_chunksize=BATCH):
+        columns = [map(_value, column.to_pylist()) for column in batch.columns]
+        yield list(zip(*columns, strict=True))
+
+
+def _streamed(session: SparkSession, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+    """Run a statement and yield its rows; Spark computes and sends one partition after the other."""
+    rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
+    while True:
+        with _watched(session):
+            batch = list(islice(rows, BATCH))
+        if not batch:
+            return
+        yield batch
 
 
 @contextmanager
