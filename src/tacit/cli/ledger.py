@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from tacit import opening
 from tacit.cli import output_files
-from tacit.cli.output import REFUSED, make_table, put, put_json, put_table, say
+from tacit.cli.output import REFUSED, put, put_json, say
+from tacit.cli.output_tables import TextTable, make_table, put_table
 from tacit.errors import InvalidError, LedgerError, RefusedError, UnreadableFileError, bad_value, show_name
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
@@ -32,9 +33,6 @@ from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
 from tacit.safe_text import visible, width
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
 _LAST = 20
@@ -275,7 +273,7 @@ def _print_ledger(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence
     say(f"Left: {spell(history.left(ledger))} of {spell(ledger.budget)}. Head of the chain: {ledger.head[1]}")
 
 
-def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
+def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> TextTable:
     """Return the table of each analyst's spending, with the total in the last row."""
     spent = ledger.spent
     rows = []
@@ -283,11 +281,9 @@ def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
         budget = ledger.limit_of(share.analyst)
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
         rows.append((*about, "" if budget is None else spell(budget)))
-    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows)
-    table.add_section()
     queries = sum(share.questions for share in shares)
-    table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
-    return table
+    total = ("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
+    return make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows, total=total)
 
 
 def _unit(spent: Spent) -> str:
