@@ -1,4 +1,4 @@
-"""`tacit` and `python -m tacit`: one command in a process of its own."""
+"""`tacit` and `python -m tacit`: one command in its process."""
 
 import atexit
 import gc

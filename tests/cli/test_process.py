@@ -1,4 +1,4 @@
-"""A command in a process of its own: what it imports, and how it ends."""
+"""One command in a separate process: what it imports, and how it ends."""
 
 from __future__ import annotations
 
