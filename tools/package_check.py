@@ -109,7 +109,8 @@ def check_version(version: str, wheel: Path, postgres: str) -> tuple[dict[str, i
             failure = use(target, extra, Path(name), postgres)
         print(f"Python {version}, {extra}: {sizes[extra]} MB, {'FAILED' if failure else 'works'}", flush=True)
         if failure:
-            failures.append(f"Python {version}, {extra}:\n{failure}")
+            print(failure, flush=True)
+            failures.append(f"Python {version}, {extra}")
     return sizes, failures
 
 
@@ -134,8 +135,8 @@ def main(versions: tuple[str, ...]) -> int:
             sizes[version], failed = check_version(version, wheel, postgres)
             failures += failed
     print(f"\n{datetime.now(UTC):%Y-%m-%d}, {sys.platform}:\n\n{size_table(sizes)}")
-    for failure in failures:
-        print(f"\n{failure}")
+    if failures:
+        print(f"\nFailed: {'; '.join(failures)}")
     return 1 if failures or not any(sizes.values()) else 0
 
 
