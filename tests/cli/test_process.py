@@ -77,7 +77,7 @@ def test_a_charge_is_in_the_ledger_and_the_file_is_closed(folder: Path) -> None:
 
 
 def ended(out: int | TextIO, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process with a thread and a function for the end, both of which print without a flush."""
+    """Run a command in a process with a thread and a function for the end. Both print without a flush."""
     program = (
         "import atexit, sys, threading; from tacit.__main__ import run;"
         "atexit.register(print, 'registered');"
