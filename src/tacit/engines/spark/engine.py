@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from tacit.engines.spark.sessions import (
 from tacit.engines.spark.sources import SparkSource, check_table, column_types, create_view, find_source
 from tacit.engines.sql.builder import quote_name
 from tacit.engines.sql.engine import (
+    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     ResultRows,
@@ -43,7 +45,7 @@ from tacit.errors import InvalidError, SourceError, guarded
 from tacit.query.expressions import Value
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
 CLOSED = "The engine is closed. If the query was charged, it stays charged."
@@ -105,6 +107,20 @@ class SparkEngine(StatementEngine):
                 _stop(session)
                 raise
 
+    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches; Spark sends one partition after the other."""
+        del run
+        if self._ours is None:
+            raise SourceError(CLOSED, hint="Open the source again.")
+        session = self._ours
+        rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
+        while True:
+            with _watched(session):
+                batch = list(islice(rows, BATCH))
+            if not batch:
+                return
+            yield batch
+
     def _session(self) -> SparkSession:
         """Return the session for a query: a new one if tables by name must be looked up again."""
         if self._ours is not None and all(source.frame is not None for source in self._sources.values()):
@@ -143,14 +159,29 @@ def _stop(session: SparkSession) -> None:
 
 def _run(session: SparkSession, sql: str, parameters: StatementParameters) -> ResultRows:
     """Run a statement and return its rows, with decimals that are integers as int."""
+    with _watched(session):
+        rows = _frame(session, sql, parameters).collect()
+    return list(map(_values, rows))
+
+
+@contextmanager
+def _watched(session: SparkSession) -> Iterator[None]:
+    """Interrupt a session if a statement takes longer than its time limit."""
     watch = Timer(TIMEOUT, _stop, (session,))
     watch.daemon = True
     watch.start()
     try:
-        rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
+        yield
     finally:
         watch.cancel()
-    return [tuple(map(_value, row)) for row in rows]
+
+
+def _frame(session: SparkSession, sql: str, parameters: StatementParameters) -> DataFrame:
+    return session.sql(sql, args={name: _argument(value) for name, value in parameters.items()})
+
+
+def _values(row: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(map(_value, row))
 
 
 def _argument(value: int | Sequence[Value]) -> int | str:
