@@ -221,7 +221,7 @@ def test_giving_up_on_a_server_writes_nothing_to_standard_error(tmp_path: Path) 
 
 def test_without_its_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "find_spec", lambda name: None if name == "grpc" else object())
-    with pytest.raises(MissingDriverError, match=r"pip install 'pyspark\[connect\]'"):
+    with pytest.raises(MissingDriverError, match=r"pip install 'tacit\[spark\]'"):
         open_spark("sc://127.0.0.1:1", table="visits")
 
 

@@ -152,6 +152,7 @@ class Table:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame."""
+        _module("pandas")  # without it, Arrow's error names no command
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
