@@ -18,6 +18,7 @@ import tacit as tc
 from tacit import choosing
 from tacit.database import Database
 from tacit.errors import TooMuchNoiseError
+from tacit.planning import plan_of
 from tacit.query.aggregates.grid import value_grid
 from tacit.query.aggregates.sum import Sum
 from tacit.query.aggregates.value_bins import value_bins
@@ -149,7 +150,7 @@ def test_two_columns_are_widened_together_up_to_the_widest() -> None:
         assert found[-1] == Settled(1, {"zero": WIDEST["real"], "far": WIDEST["integer"]}, ("zero",))
         assert sorted({each.reach or 0 for each in found}) == [1, 2, 3]
         priced = found[-1].apply(quote.question)
-        assert choosing.at(db._session, quote, found[-1]).plan == quote.plan == db._session.plan_of(priced)
+        assert choosing.at(db._session, quote, found[-1]).plan == quote.plan == plan_of(db._session, priced)
 
 
 @pytest.mark.parametrize("scale", [1.05, 1.2, 1.45])

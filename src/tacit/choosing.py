@@ -28,6 +28,7 @@ from tacit.errors import InvalidError, RefusedError, TacitError, UnusedOptionErr
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED
+from tacit.planning import plan_of, sized_plan_of, subquery_kinds
 from tacit.query.expressions import columns as names
 from tacit.query.formatting import spell
 from tacit.query.plan import Plan
@@ -40,6 +41,7 @@ from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release
 from tacit.query.unit_sizes import limited_by
 from tacit.quotes import USUAL_REACH, ChoosingQuote, SessionQuote, Settled, at_reach
+from tacit.quoting import check_currency, check_delta, priced
 
 if TYPE_CHECKING:
     from tacit.session import Session
@@ -54,16 +56,16 @@ def quote(session: Session, question: Question) -> SessionQuote:
     """
     widest = _widest(session, question)
     probe = _with_bounds(question, widest)
-    plan = session.plan_of(at_reach(probe, 1) if question.limits.automatic else probe)
+    plan = plan_of(session, at_reach(probe, 1) if question.limits.automatic else probe)
     columns = question.limits.automatic_bounds
     chooses_reach = question.limits.automatic and plan.table.unit is not None and limited_by(plan) is not None
-    plan = plan if chooses_reach else session.sized_plan_of(probe)
+    plan = plan if chooses_reach else sized_plan_of(session, probe)
     if not chooses_reach and not columns:
-        return session.priced(plan, question)
+        return priced(session, plan, question)
     if chooses_reach:
         check_has_totals(plan)
     _check_used(plan, columns)
-    session.check_currency(question.cost)
+    check_currency(session, question.cost)
     if question.cost.error is not None:
         return _quote_for_error(session, plan, probe, question, chooses_reach=chooses_reach)
     whole = positive(question.cost.rho, "rho") if question.cost.rho is not None else None
@@ -75,12 +77,12 @@ def quote(session: Session, question: Question) -> SessionQuote:
     bounds = tuple(bounds_choice(plan, table, column, part, widest[column]) for column in columns)
     reach = None
     if chooses_reach:
-        candidates = answerable(lambda r: price(session.plan_of(at_reach(probe, r)), rest))
+        candidates = answerable(lambda r: price(plan_of(session, at_reach(probe, r)), rest))
         epsilon = parts if whole is None else epsilon_of_rho(parts)
         reach = reach_choice(plan, answer.noise, epsilon, candidates, fixed=False)
     _check_statements(session, plan, reach, bounds)
     guarantee = with_loss(answer.guarantee, loss, question.cost.delta)
-    session.check_delta(guarantee)
+    check_delta(session, guarantee)
     choices: list[BoundsChoice | ReachChoice] = [*bounds, *([] if reach is None else [reach])]
     last = whole_event(with_loss(answer.guarantee, loss * (1 - question.share), question.cost.delta))
     terms = replace(
@@ -99,11 +101,11 @@ def _quote_for_error(
             argument="bounds",
             hint="Give epsilon or rho instead of error, or find bounds with db.bounds.",
         )
-    usual = session.priced(session.plan_of(at_reach(probe, USUAL_REACH)), at_reach(probe, USUAL_REACH))
+    usual = priced(session, plan_of(session, at_reach(probe, USUAL_REACH)), at_reach(probe, USUAL_REACH))
     guarantee = usual.price.guarantee
     in_rho = isinstance(guarantee, ZCDP)
     cost = to_fraction(guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon, "cost") * question.share
-    candidates = answerable(lambda r: session.plan_of(at_reach(probe, r)))
+    candidates = answerable(lambda r: plan_of(session, at_reach(probe, r)))
     epsilon = epsilon_of_rho(cost) if in_rho else cost
     reach = reach_choice(usual.plan, usual.price.noise, epsilon, candidates, fixed=True)
     _check_statements(session, plan, reach, ())
@@ -153,7 +155,7 @@ def _is_answerable(session: Session, quote: ChoosingQuote, settled: Settled) -> 
 
 def at(session: Session, quote: ChoosingQuote, settled: Settled) -> Quote:
     """Return the plan and the price of the answer with what was chosen."""
-    plan, charged = session.plan_of(settled.apply(quote.question)), quote.price
+    plan, charged = plan_of(session, settled.apply(quote.question)), quote.price
     if quote.plan.size is not None and plan.size is None:
         plan = with_public_size(plan, quote.plan.size)
     terms = price(plan, quote.rest)
@@ -219,7 +221,7 @@ def _cost(loss: Fraction, like: Cost, *, delta: bool = True) -> Cost:
 
 def _widest(session: Session, question: Question) -> dict[str, NumberPair]:
     """Return the widest bounds of the columns whose bounds are chosen."""
-    others, columns = session.subquery_kinds(question), question.limits.automatic_bounds
+    others, columns = subquery_kinds(session, question), question.limits.automatic_bounds
     kinds = {column: others[column] if column in others else column_kind(session.tables, column) for column in columns}
     return {column: WIDEST.get(kind, (0, 1)) for column, kind in kinds.items()}
 

@@ -30,6 +30,7 @@ from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Spent
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED, Request
+from tacit.planning import plan_of, sized_plan_of
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed
 from tacit.query.plan import Plan
@@ -47,6 +48,7 @@ from tacit.query.results.table import Table
 from tacit.query.sql.outer_columns import OuterColumns, outer_columns
 from tacit.query.sql.outer_query import OuterQuery
 from tacit.quotes import DerivedQuote, SessionQuote
+from tacit.quoting import check_currency, check_delta
 
 if TYPE_CHECKING:
     from tacit.session import Session
@@ -64,7 +66,7 @@ def quote(session: Session, question: Question, outer: OuterQuery) -> DerivedQuo
     """Quote a query that computes with private aggregates; nothing private is read and nothing is charged."""
     _check_options(question)
     questions = _questions(session, question, outer)
-    plans = [session.sized_plan_of(each) for each in questions]
+    plans = [sized_plan_of(session, each) for each in questions]
     shares, joint = _priced(session, plans, question.cost)
     inner = tuple(
         SessionQuote(plan, part, question.confidence, question.assume, session, each)
@@ -73,7 +75,7 @@ def quote(session: Session, question: Question, outer: OuterQuery) -> DerivedQuo
     outline = _outline(session, outer, plans)
     names = _dry_run(session, outer, plans)
     whole = Plan(sql=outer.sql, table=plans[0].table, where=None, keys=(), bundles=(), aggregates=(), outputs=())
-    session.check_delta(_guarantee(joint))
+    check_delta(session, _guarantee(joint))
     terms = Price(guarantee=_guarantee(joint), noise=(), shares=(), events=joint.events, why=_why(joint, len(inner)))
     return DerivedQuote(
         whole, terms, question.confidence, question.assume, session, question, inner, outer, outline, names
@@ -121,7 +123,7 @@ def _questions(session: Session, question: Question, outer: OuterQuery) -> list[
 def _groups_by(session: Session, question: Question) -> bool:
     """Return whether a query groups by the one key that it lists."""
     try:
-        session.plan_of(question)
+        plan_of(session, question)
     except UnusedKeyError:
         return False
     return True
@@ -137,7 +139,7 @@ def _priced(session: Session, plans: Sequence[Plan], cost: Cost) -> tuple[list[P
     their noise composes to less than the sum, each plan gets a larger part, as long as the joint price is within the
     cost.
     """
-    session.check_currency(cost)
+    check_currency(session, cost)
     charged = [plan for plan in plans if not is_free(plan)]
     count = max(len(charged), 1)
     states = [session.engine_of(plan).keeps_state for plan in plans]
@@ -146,7 +148,7 @@ def _priced(session: Session, plans: Sequence[Plan], cost: Cost) -> tuple[list[P
         part = _part(cost, factor / count, count)
         prices = [free_price(by_rho=cost.rho is not None) if is_free(plan) else price(plan, part) for plan in plans]
         for each in prices:
-            session.check_delta(each.guarantee)
+            check_delta(session, each.guarantee)
         delta = Fraction(0) if cost.delta is None else to_fraction(cost.delta, "delta")
         pairs = list(zip(plans, prices, strict=True))
         return prices, joint_price(pairs, session.ledger.budget, delta, _WORTH, one_state=states)

@@ -13,9 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -25,57 +23,40 @@ from tacit.engines.duckdb.sandbox import SharedSandbox
 from tacit.errors import (
     BudgetError,
     InternalError,
-    InvalidError,
     LedgerError,
     RefusedError,
     SizeChangedError,
     SourceError,
     TacitError,
-    TooMuchNoiseError,
 )
 from tacit.guarantees.events import Event, to_json
-from tacit.guarantees.exact import Exact
-from tacit.guarantees.filters import Budget, Spent, admit_all, limit
-from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from tacit.guarantees.filters import Budget, admit_all
+from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import check_admission
-from tacit.query.aggregates.cut import with_cut
-from tacit.query.aggregates.margins import as_table_count, with_margins
-from tacit.query.aggregates.measure_sharing import without_sharing
-from tacit.query.aggregates.table_sum import with_all_margins
-from tacit.query.expressions import Expression, Kind, Value
-from tacit.query.formatting import amounts, spell
-from tacit.query.noise_law import Law
+from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
+from tacit.query.expressions import Kind, Value
+from tacit.query.formatting import amounts
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
-from tacit.query.policy.limits import Limits, column_names
 from tacit.query.pricing.joint_price import JointPrice, joint_price
-from tacit.query.pricing.price import Cost, Price, free_price, is_free, price
-from tacit.query.pricing.public_size import could_be_free
-from tacit.query.pricing.quantile_method import DrawOptions, choose_method, quantile_columns, with_draws
-from tacit.query.pricing.reach_choice import GUESSED_GROUPS, check_has_totals, noise_a_row
-from tacit.query.pricing.solve import read_errors, solve
-from tacit.query.refusals import refused
+from tacit.query.pricing.price import Cost, price
+from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
 from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release, release_discovered
-from tacit.query.results.size_note import NOT_COUNTED
-from tacit.query.sql.bounds_plan import bounds_plan
-from tacit.query.sql.clock import time_in_zone, with_time
-from tacit.query.sql.key_values import own_column
 from tacit.query.sql.outer_query import split
-from tacit.query.sql.parse import parse, subquery_kinds
-from tacit.query.unit_sizes import limited_by, shown_plan
-from tacit.quotes import ChoosingQuote, DerivedQuote, ReportQuote, SessionQuote, Settled, at_reach
+from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
+from tacit.quoting import limits_quote, priced
+from tacit.shortages import error_shortage, joint_shortage
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
 SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
 _NOTHING: Mapping[str, object] = MappingProxyType({})
-_MOST_UNITS = 10**7
 T = TypeVar("T")
 
 
@@ -131,37 +112,13 @@ class Session:
     def quote(self, question: Question) -> SessionQuote:
         """Parse and price a query; read nothing private and spend nothing."""
         with unspent():
-            question = replace(question, query=self._text(question))
+            question = replace(question, query=query_text(self, question))
             outer = split(question.query, self.tables) if question.form == "rows" else None
             if outer is not None:
                 return deriving.quote(self, question, outer)
             if question.limits.automatic or question.limits.automatic_bounds:
                 return choosing.quote(self, question)
-            return self.priced(self.sized_plan_of(question), question)
-
-    def sized_plan_of(self, question: Question) -> Plan:
-        """Return the plan of a query, which uses the number of rows or units where that is public."""
-        plan = self.plan_of(question)
-        return plan if question.form != "rows" else sizing.sized(self, plan)
-
-    def plan_of(self, question: Question) -> Plan:
-        """Return the plan of a query; of a table that adds up if its form asks for one."""
-        if question.form != "rows" and question.measure_cut is not None:
-            raise InvalidError(
-                "The cut of a histogram or a crosstab cannot be measured.",
-                argument="measure_cut",
-                hint="Use db.count(by=…) or db.sql with measure_cut instead.",
-            )
-        plan = self._parse(question)
-        if question.form == "rows":
-            return plan
-        gaussian = question.cost.rho is not None or self._is_zcdp
-        law: Law = "gaussian" if gaussian else "laplace"
-        if question.form == "margins":
-            return _with_margins(plan, law)
-        _check_one_count(plan)
-        plan = sizing.sized(self, as_table_count(plan))
-        return with_margins(plan, law) if question.form == "crosstab" else plan
+            return priced(self, sized_plan_of(self, question), question)
 
     def bounds_quote(self, question: Question, text: str) -> SessionQuote:
         """Quote the private bounds of the value whose different values a query counts.
@@ -171,160 +128,27 @@ class Session:
             text: the SQL under which the bounds are recorded.
         """
         with unspent():
-            counted = self._parse(replace(question, limits=Limits(reach=1)))
-            plan = bounds_plan(counted, _counted_value(counted), sql=text)
-            self._tables[plan.table.name][1].check(plan)
-            return self.priced(plan, question)
-
-    def _text(self, question: Question) -> str:
-        """Return the text of a query, with the date at which it was asked for the current date."""
-        zone = next((table.timezone for table in self.tables.values() if table.timezone), None)
-        return with_time(question.query, time_in_zone(question.asked_at, zone))
-
-    def _parse(self, question: Question) -> Plan:
-        limits = question.limits
-        tables = limits.apply_all(self.tables, self.subquery_kinds(question))
-        plan = parse(self._text(question), tables, keys=question.keys, bounds=limits.column_bounds)
-        if len({id(self._tables[name][1]) for name in (plan.table.name, *(join.table for join in plan.all_joins))}) > 1:
-            raise refused(
-                "Tables of different engines cannot be joined",
-                "Copy the public table to the engine of the private one.",
-            )
-        plan = choose_method(plan, question.cost, self._draws(question), question.assume)
-        if question.measure_cut is not None:
-            plan = with_cut(plan, int(question.measure_cut), question.share)
-        self._tables[plan.table.name][1].check(plan)
-        return plan
-
-    def subquery_kinds(self, question: Question) -> Mapping[str, Kind]:
-        """Return the kinds of the columns of a query's subqueries, if its bounds name a column that no table has."""
-        limits = question.limits
-        if not limits.names_others(self.tables):
-            return {}
-        known = {name: pair for name, pair in limits.column_bounds.items() if name not in limits.automatic_bounds}
-        own = {name: pair for name, pair in known.items() if name in column_names(self.tables)}
-        return subquery_kinds(self._text(question), replace(limits, bounds=own).apply_all(self.tables), known)
-
-    def priced(self, plan: Plan, question: Question) -> SessionQuote:
-        """Price a plan by the offered cost, or by the largest error."""
-        cost, confidence, assume = question.cost, question.confidence, question.assume
-        if is_free(plan):
-            return SessionQuote(plan, self._free(plan, cost), confidence, assume, self, question)
-        self._check_cost(plan, cost)
-        assume = sizing.rows_of_all(self, plan) if assume is None else assume
-        try:
-            if cost.error is None:
-                terms = price(plan, cost)
-                self.check_delta(terms.guarantee)
-            else:
-                columns = quantile_columns(plan)
-                others = [with_draws(plan, columns, self._draws(question))] if columns else []
-                plan, terms = solve(
-                    plan,
-                    cost,
-                    confidence=confidence,
-                    assume=assume,
-                    by_rho=self._is_zcdp,
-                    others=others,
-                    counted=partial(self._reads_every_row, plan),
-                )
-        except TooMuchNoiseError as error:
-            if plan.cap is not None:
-                error.add_hint("Or use a smaller measure_cut.")
-            raise
-        return SessionQuote(plan, terms, confidence, assume, self, question)
-
-    def _reads_every_row(self, plan: Plan) -> bool:
-        """Return whether the engine of a plan reads all rows of its table, whatever their values."""
-        return self.engine_of(plan).reads_every_row(plan.table.name)
-
-    def _check_cost(self, plan: Plan, cost: Cost) -> None:
-        """Check the cost of a plan; if it is missing, say why a plan of a public size is not free."""
-        try:
-            self.check_currency(cost)
-        except InvalidError as error:
-            if could_be_free(plan) and not self._reads_every_row(plan):
-                error.add_hint(NOT_COUNTED)
-            raise
-
-    def _free(self, plan: Plan, cost: Cost) -> Price:
-        """Return the price of a plan without noise; a cost or an error may be given, and must be valid."""
-        if (cost.epsilon, cost.rho, cost.error) != (None, None, None):
-            self.check_currency(cost)
-        if cost.error is not None:
-            read_errors(plan, cost.error)
-        return free_price(by_rho=self._is_zcdp)
-
-    def _draws(self, question: Question) -> DrawOptions:
-        """Return what the draws of quantiles depend on besides the plan."""
-        in_rho = question.cost.rho is not None or (question.cost.error is not None and self._is_zcdp)
-        basic = limit(self.ledger.budget).currency == "basic"
-        return DrawOptions(confidence=question.confidence, intervals=question.intervals, rho=in_rho, flips=basic)
+            return priced(self, bounds_plan_of(self, question, text), question)
 
     def limits_quote(self, question: Question) -> SessionQuote:
         """Quote the histograms of units by rows and by groups; see `db.limits`."""
         with unspent():
-            plan = self.plan_of(at_reach(question, 1))
-            if plan.table.unit is None:
-                raise InvalidError(
-                    "Each row is a unit, so a unit has one row.", argument="question", hint="No limit is needed."
-                )
-            if limited_by(plan) is None:
-                raise InvalidError(
-                    "A unit counts once in this query, so no reach changes the answer.",
-                    argument="question",
-                    hint="No limit is needed.",
-                )
-            check_has_totals(plan)
-            self.check_currency(question.cost)
-            sizes = shown_plan(plan)
-            terms = price(sizes, question.cost)
-            self.check_delta(terms.guarantee)
-            if terms.noise[0].scale > _MOST_UNITS:
-                raise InvalidError(
-                    f"The cost is too small for a report: its noise would be about {terms.noise[0].scale:,.0f} units.",
-                    argument="epsilon or rho",
-                    hint="Use a larger cost.",
-                )
-            return ReportQuote(sizes, terms, question.confidence, None, self, question)
+            return limits_quote(self, question)
 
     def limits(self, question: Question, spend: Cost) -> LimitsReport:
         """Release these histograms, and report on the limits of an answer at the cost `spend`."""
         quote = self.limits_quote(question)
         with unspent():
-            plan = self.plan_of(at_reach(question, 1))
+            plan = plan_of(self, at_reach(question, 1))
             answer = price(plan, spend)
         slope, groups = noise_a_row(plan, answer.noise), GUESSED_GROUPS if plan.cells is None else plan.cells
         subject = limits_subject(plan, self.tables[plan.table.name].reach)
         return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence, subject)
 
     @property
-    def _is_zcdp(self) -> bool:
+    def is_zcdp(self) -> bool:
+        """True if the budget is in ρ."""
         return isinstance(self.ledger.budget, (ZCDP, ApproxZCDP))
-
-    def check_currency(self, cost: Cost) -> None:
-        """Check that exactly one of epsilon, rho and error is given, and that it matches the budget's currency."""
-        basic = limit(self.ledger.budget).currency == "basic"
-        if cost.epsilon is None and cost.rho is None and cost.error is None:
-            example = "epsilon=0.5 or --epsilon 0.5" if basic else "rho=0.01"
-            raise InvalidError(
-                "The query has no cost: neither epsilon nor rho nor error is given.",
-                argument="epsilon or rho",
-                hint=f"Give a cost, such as {example}.",
-            )
-        if cost.rho is not None and basic:
-            raise InvalidError("The budget is in ε, so rho cannot be used.", argument="rho", hint="Use epsilon.")
-        if cost.error is not None and (cost.epsilon is not None or cost.rho is not None):
-            raise InvalidError(
-                "error cannot be combined with epsilon or rho.",
-                argument="error",
-                hint="Give error alone; tacit then finds the least cost.",
-            )
-
-    def check_delta(self, guarantee: PureDP | ApproxDP | ZCDP) -> None:
-        """Check that a guarantee has no δ unless the budget has a δ."""
-        if isinstance(guarantee, ApproxDP) and guarantee.delta > 0 and limit(self.ledger.budget).delta == 0:
-            raise InvalidError("The budget has no δ, so delta cannot be used.", argument="delta", hint="Remove delta.")
 
     def check(self, quote: Quote) -> None:
         """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
@@ -353,7 +177,7 @@ class Session:
             except BudgetError as refusal:
                 if quote.question.cost.error is None:
                     raise
-                raise self._too_dear(quote, refusal) from None
+                raise error_shortage(self, quote, refusal) from None
         if ticket.answer is not None:
             return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
@@ -400,7 +224,7 @@ class Session:
                 request = Request(question=text, events=joint.events, analyst=self._analyst, sizes=sizes)
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
-                raise self._joint_shortage(joint.together, len(again)) or refusal from None
+                raise joint_shortage(self, joint.together, len(again)) or refusal from None
         disjoint = {
             "queries": [quote.plan.sql for quote in again],
             "disjoint": [[index + 1 for index in family] for family in joint.families],
@@ -455,9 +279,13 @@ class Session:
             raise InternalError("rows of a private table are never returned.")
         return engine.public_rows(name, kinds)
 
+    def engine(self, table: str) -> Engine:
+        """Return the engine of a table."""
+        return self._tables[table][1]
+
     def engine_of(self, plan: Plan) -> Engine:
         """Return the engine of a plan's table."""
-        return self._tables[plan.table.name][1]
+        return self.engine(plan.table.name)
 
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
@@ -465,7 +293,7 @@ class Session:
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             return recorded
-        engines = [self._tables[quote.plan.table.name][1] for quote in quotes]
+        engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
         return self.ledger.charge(request)
@@ -504,7 +332,7 @@ class Session:
         raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
-        _, engine = self._tables[quote.plan.table.name]
+        engine = self.engine_of(quote.plan)
         if isinstance(quote, ChoosingQuote):
             settled = choosing.settle(self, quote)
             chosen = {"limits_chosen": quote.record(settled), "settled": settled.text()}
@@ -558,85 +386,7 @@ class Session:
             "software": f"tacit {VERSION}",
         }
 
-    # --- refusals for lack of budget --------------------------------------------------------------------------------
-
-    def _too_dear(self, quote: Quote, refusal: BudgetError) -> BudgetError:
-        """Return the error for an `error=` that costs too much, with the errors that the rest of the budget buys."""
-        rest = limit(self.left).loss
-        if rest <= 0 or isinstance(self.ledger.budget, ApproxZCDP):
-            return refusal
-        delta = quote.cost.delta if isinstance(quote.cost, ApproxDP) else None
-        cost = Cost(rho=Exact(rest)) if self._is_zcdp else Cost(epsilon=Exact(rest), delta=delta)
-        errors = replace(quote, price=price(quote.plan, cost)).error
-        listed = ", ".join(f"{name} ± {error:.4g}" for name, error in errors.items())
-        fact = f"{refusal.message} The requested error costs {spell(quote.cost)}; the rest of the budget buys {listed}."
-        return BudgetError(fact, hint=refusal.hint)
-
-    def _joint_shortage(self, cost: Spent, count: int) -> BudgetError | None:
-        """Return the error for several queries that cost more than the budget or the analyst's limit leaves, if so.
-
-        A cost is rounded up and an amount that is left is rounded down, to three digits.
-        """
-        if count == 1:
-            return None
-        parts = _shortages(cost, limit(self.left))
-        if not parts:
-            return None
-        whose = "" if self.ledger.limit_of(self._analyst) is None else " for you"
-        return BudgetError(
-            f"These {count} queries cost {' and '.join(parts)}{whose}.",
-            hint="Declare fewer queries, lower the cost of each, or have the data steward raise the limit.",
-        )
-
-
-def _shortages(cost: Spent, left: Spent) -> list[str]:
-    """Return each amount that exceeds what is left of it."""
-    symbols = {"loss": "ε" if cost.currency == "basic" else "ρ", "delta": "δ"}
-    return [
-        f"{symbol} = {_digits(getattr(cost, part), ROUND_CEILING)} but only "
-        f"{_digits(getattr(left, part), ROUND_FLOOR)} is left"
-        for part, symbol in symbols.items()
-        if getattr(cost, part) > getattr(left, part)
-    ]
-
-
-def _digits(amount: Fraction, rounding: str) -> str:
-    context = Context(prec=3, rounding=rounding)
-    return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
-
 
 def _choices(quote: Quote) -> list[object]:
     """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
     return [quote.choice, quote.bounds_choices, quote.price.events] if isinstance(quote, ChoosingQuote) else []
-
-
-def _counted_value(plan: Plan) -> Expression:
-    """Return the value of a plan's only count(DISTINCT …), which is over raw columns."""
-    ask = plan.aggregates[0].ask
-    if ask.function != "count_distinct":
-        raise refused("The unit column cannot have bounds", "Name another column.")
-    return own_column(ask.values[0], plan.table) or ask.values[0]
-
-
-def _with_margins(plan: Plan, law: Law) -> Plan:
-    """Return the plan of ROLLUP, CUBE or GROUPING SETS, whose keys must be public."""
-    unlisted = [key.name for key in plan.keys if key.values is None]
-    if unlisted:
-        reason = (
-            f"ROLLUP, CUBE and GROUPING SETS need public keys, but the values of {', '.join(unlisted)} are not public"
-        )
-        raise refused(reason, "List their values with keys=.")
-    return with_all_margins(without_sharing(plan), law)
-
-
-def _check_one_count(plan: Plan) -> None:
-    """Raise InvalidError unless a plan is one count by listed keys."""
-    unlisted = [key.name for key in plan.keys if key.values is None]
-    hint = "List their values with keys=; a δ does not help a table."
-    if unlisted:
-        names = ", ".join(unlisted)
-        raise InvalidError(
-            f"The values of {names} are not public, so they cannot be tabulated.", argument="columns", hint=hint
-        )
-    if len(plan.aggregates) != 1 or not plan.keys:
-        raise InvalidError("A table needs columns with public values to count by.", argument="columns", hint=hint)

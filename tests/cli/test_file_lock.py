@@ -24,7 +24,7 @@ ROUNDS, PEOPLE = 25, 40
 ADD = """
 import sys, time
 from pathlib import Path
-from tacit.cli.main import local_app
+from tacit.cli.local_commands import local_app
 Path(f"ready{sys.argv[1]}").touch()
 while not Path("go").exists():
     time.sleep(0.001)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from cli_runs import run
 from tacit.cli import output
 from tacit.cli.local import SHARES, Simulation
-from tacit.cli.main import local_app
+from tacit.cli.local_commands import local_app
 from tacit.errors import InvalidError, NoSourceError, TacitError
 from tacit.local import OLH, Aggregator, Reports, protocol
 from tacit.local.parameters import ORACLES

@@ -6,7 +6,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tacit.query.sql.outer_columns import OuterColumns, _Analysis, outer_columns
+from tacit.query.sql.outer_analysis import OuterAnalysis
+from tacit.query.sql.outer_columns import OuterColumns, outer_columns
 from tacit.query.sql.outer_grammar import ALLOWED
 from tacit.query.sql.outer_scopes import OuterScope
 
@@ -269,7 +270,7 @@ QUERIES = (exp.Select, exp.Subquery, exp.Union, exp.Except, exp.Intersect, exp.P
 @pytest.mark.parametrize("node", sorted(ALLOWED - {exp.Column, *CONSTANTS, *QUERIES}, key=repr))
 def test_a_noisy_argument_of_any_node_makes_its_value_noisy(node: type[exp.Expr]) -> None:
     """Each class that the grammar of outer queries allows, with a noisy column as each of its arguments."""
-    analysis = _Analysis({name: (name, columns) for name, columns in TABLES.items()})
+    analysis = OuterAnalysis({name: (name, columns) for name, columns in TABLES.items()})
     relation = analysis.query(exp.select("*").from_("t"), {}, None)
     scope = OuterScope({"t": relation}, {}, None)
     for name in node.arg_types:

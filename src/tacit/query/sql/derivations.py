@@ -116,6 +116,13 @@ def is_outer_aggregate(node: exp.Expr) -> bool:
     return named or is_aggregate(node) or isinstance(node, AGGREGATES)
 
 
+def computes(node: exp.Expr) -> bool:
+    """Return whether an item of a select list computes with several rows."""
+    if isinstance(node, (exp.Select, exp.SetOperation)):
+        return False
+    return isinstance(node, exp.Window) or is_outer_aggregate(node) or any(map(computes, node.iter_expressions()))
+
+
 def scalar(node: exp.Expr, derive: Derive) -> Derivation:
     """Return the derivation of an operator or a function of one row."""
     parts = [derive(part) for part in node.iter_expressions()]

@@ -10,6 +10,8 @@ from sqlglot import exp
 from tacit.query.sql.derivations import CopiedColumn, Derivation, Input, joint, other
 
 Columns = list[tuple[str, Derivation]]
+QUERIES = (exp.Subquery, exp.Select, exp.SetOperation, exp.Pivot)
+"""The node classes of queries."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,108 @@
+"""The commands of `tacit local`. Each collects its options and calls a module that is slow to import."""
+
+from __future__ import annotations
+
+import typer
+
+from tacit.cli import options
+
+local_app = typer.Typer(
+    name="local",
+    help="Local model: devices randomise, the server estimates.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@local_app.command()
+def choose(  # noqa: PLR0913 - one for each option
+    *,
+    epsilon: options.ReportEpsilonOption,
+    domain: options.DomainOption = None,
+    domain_size: options.DomainSizeOption = None,
+    people: options.PeopleOption = 100_000,
+    max_report_bytes: options.MaxReportBytesOption = None,
+    protocol: options.ProtocolOption = None,
+    save: options.SaveParametersOption = None,
+    against: options.AgainstOption = None,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Compare protocols by variance, and name the best. Write its public parameters with --save."""
+    from tacit.cli import local  # noqa: PLC0415 - heavy
+
+    chosen = local.ChooseOptions(
+        epsilon=epsilon,
+        domain=domain,
+        domain_size=domain_size,
+        people=people,
+        max_report_bytes=max_report_bytes,
+        protocol=protocol,
+    )
+    local.choose(chosen, save=save, against=against, chart=chart, force=force, json=json)
+
+
+@local_app.command()
+def randomize(
+    parameters: options.ParametersArgument,
+    values: options.ValuesArgument = "-",
+    *,
+    out: options.ReportsOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Draw one report per line. Every call draws new reports and costs each person another ε."""
+    from tacit.cli import local_reports  # noqa: PLC0415 - heavy
+
+    local_reports.randomize(parameters, values, out=out, force=force, json=json)
+
+
+@local_app.command()
+def aggregate(  # noqa: PLR0913 - one for each option
+    parameters: options.ParametersArgument,
+    reports: options.ReportsArgument = None,
+    *,
+    tally: options.TallyOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    simultaneous: options.SimultaneousOption = False,
+    consistent: options.ConsistentOption = None,
+    top: options.TopOption = 20,
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count reports and estimate how many people have each value. Malformed reports are counted and dropped."""
+    from tacit.cli import local_reports as group  # noqa: PLC0415 - heavy
+
+    view = group.EstimateOptions(confidence=confidence, simultaneous=simultaneous, consistent=consistent, top=top)
+    group.aggregate(parameters, reports or (), tally=tally, view=view, chart=chart, force=force, json=json)
+
+
+@local_app.command()
+def simulate(  # noqa: PLR0913 - one for each option
+    *,
+    epsilon: options.ReportEpsilonOption,
+    domain_size: options.SimulatedSizeOption = 128,
+    people: options.PeopleOption = 100_000,
+    population: options.PopulationShapeOption = "zipf",
+    protocol: options.ProtocolsOption = None,
+    runs: options.RunsOption = 1,
+    consistent: options.ConsistentOption = "norm-sub",
+    chart: options.ChartOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Simulate a population, and compare errors with theory."""
+    from tacit.cli import local  # noqa: PLC0415 - heavy
+
+    survey = local.Simulation(
+        epsilon=epsilon,
+        domain_size=domain_size,
+        people=people,
+        population=population,
+        protocols=tuple(protocol or ()),
+        runs=runs,
+        consistent=consistent,
+    )
+    local.simulate(survey, chart=chart, force=force, json=json)

@@ -1,0 +1,253 @@
+"""The commands that query a private database, from `tacit demo` to `tacit bounds`.
+
+Each collects its options and calls the module that does the work. These modules are imported inside the functions,
+because they are slow to import.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from tacit.cli import options
+
+
+def demo(*, json: options.JsonOption = False, chart: options.ChartOption = None) -> None:
+    """Run a private query on a made-up survey."""
+    from tacit.cli import demo  # noqa: PLC0415 - heavy
+
+    demo.run(json=json, chart=chart)
+
+
+def init(source: options.SourceArgument, *, table: options.SourceTableOption = None) -> None:
+    """Print a policy to fill in. It comes from the schema alone; no row is read."""
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    query.init(source, table)
+
+
+def plan(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.SqlArgument = None,
+    *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    assume: options.AssumeOption = None,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
+    measure_cut: options.MeasureCutOption = None,
+    share: options.ShareOption = None,
+    no_intervals: options.NoIntervalsOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Print the cost of a query and its expected error. Nothing is spent."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
+    cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
+    text, params = read_query(sql, file), read_params(param)
+    question = query.QueryOptions(
+        sql=text, params=params, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut
+    )
+    query.plan(access, question, json=json)
+
+
+def query(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.SqlArgument = None,
+    *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    assume: options.AssumeOption = None,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    bounds: options.BoundsOption = None,
+    measure_cut: options.MeasureCutOption = None,
+    share: options.ShareOption = None,
+    no_intervals: options.NoIntervalsOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Charge a query and print the answer. On a terminal, the plan comes first."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
+    cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
+    question = query.QueryOptions(
+        sql=read_query(sql, file),
+        params=read_params(param),
+        cost=cost,
+        confidence=confidence,
+        assume=assume,
+        limits=limits,
+        cut=cut,
+        request=request,
+    )
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(query.query(access, question, files, json=json, yes=yes))
+
+
+def histogram(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    column: options.HistogramColumnArgument,
+    *,
+    bins: options.BinsOption,
+    by: options.ByOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count a column's values in bins: whole numbers, never negative, with intervals."""
+    from tacit.cli import query, tables  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    rows = {"where": where, "table": table, "confidence": confidence, "request": request}
+    given = {**rows, **query.given_limits(reach, max_groups, max_rows), "by": tuple(by or ())}
+    counted = tables.Histogram(column=column, bins=tables.read_bins(bins), cost=cost, options=given)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
+
+
+def crosstab(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    columns: options.CrosstabColumnsArgument,
+    *,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    error: options.ErrorOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.ReachOption = None,
+    max_groups: options.MaxGroupsOption = None,
+    max_rows: options.MaxRowsOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count the combinations of several columns: a table that agrees with its margins."""
+    from tacit.cli import query, tables  # noqa: PLC0415 - heavy
+
+    cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
+    rows = {"where": where, "table": table, "confidence": confidence, "request": request}
+    given = {**rows, **query.given_limits(reach, max_groups, max_rows)}
+    counted = tables.Crosstab(columns=tuple(columns), cost=cost, options=given)
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    files = query.AnswerFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
+
+
+def limits(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    sql: options.LimitsSqlArgument = None,
+    *,
+    file: options.SqlFileOption = None,
+    param: options.ParamOption = None,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    spend: options.SpendOption = None,
+    bounds: options.BoundsOption = None,
+    table: options.LimitsTableOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Report privately how many units have how many rows, and which reach errs least."""
+    from tacit.cli import limits as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli.bounds import read_bounds  # noqa: PLC0415 - heavy
+    from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
+
+    report = group.ReportOptions(
+        sql=None if sql is None and file is None else read_query(sql, file),
+        params=read_params(param),
+        epsilon=epsilon,
+        rho=rho,
+        spend=spend,
+        table=table,
+        confidence=confidence,
+        bounds=read_bounds(bounds or ()),
+    )
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    raise typer.Exit(group.run(access, report, json=json, yes=yes, chart=chart))
+
+
+def bounds(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    column: options.ColumnArgument,
+    *,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Charge a query that finds private bounds of a column, and print them with a line for the policy."""
+    from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    wanted = group.BoundsOptions(
+        column=column, epsilon=epsilon, rho=rho, where=where, table=table, confidence=confidence, request=request
+    )
+    raise typer.Exit(group.run(access, wanted, json=json, yes=yes))

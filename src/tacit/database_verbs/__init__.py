@@ -1,0 +1,22 @@
+"""The verbs of a database: each writes the SELECT that it stands for, and runs it or plans it.
+
+A verb and its SQL have the same plan, price and receipt. With `plan=True` a verb returns the quote of its query: it
+reads no private row and spends nothing.
+"""
+
+from tacit.database_verbs.aggregates import AggregateVerbs
+from tacit.database_verbs.base import with_warnings
+from tacit.database_verbs.bounds import BoundsVerbs
+from tacit.database_verbs.tables import TableVerbs
+
+__all__ = ["DatabaseVerbs", "with_warnings"]
+
+
+class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs):
+    """The verbs of `Database`.
+
+    `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several tables. A column
+    may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`, `delta=`, `rho=` or
+    `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`, `intervals=`, `params=`,
+    `request=`. With `plan=True` a verb returns the cost and the expected errors, and spends nothing.
+    """
