@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_session import LIGHT_JAVA
-from tacit.engines.spark import sessions, start
+from tacit.engines.spark import sessions, start, start_options
 
 POLICY = """
 ledger = "visits.ledger"
@@ -261,10 +261,10 @@ def test_what_counts_as_configured(
         folder.mkdir(exist_ok=True)
         (folder / file).write_text(text, encoding="utf-8")
         monkeypatch.setenv(place, str(tmp_path))
-        assert start._is_configured() is said
+        assert start_options.is_configured(start._CATALOG, "hive-site.xml") is said
         monkeypatch.delenv(place)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.warehouse.dir=/w pyspark-shell")
-    assert start._is_configured()
+    assert start_options.is_configured(start._CATALOG, "hive-site.xml")
 
 
 def test_what_others_warn_of_while_spark_is_started_is_not_kept_back() -> None:

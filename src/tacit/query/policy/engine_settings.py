@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final
@@ -64,13 +65,17 @@ def read_timeout(value: object, name: str = "timeout") -> float:
     >>> read_timeout(60), read_timeout(0.5)
     (60.0, 0.5)
     """
-    try:
-        seconds = float(value) if isinstance(value, Real) and value is not True else 0.0
-    except OverflowError:  # an integer of hundreds of digits
-        seconds = 0.0
+    seconds = 0.0 if isinstance(value, bool) or not isinstance(value, Real) else _float(value)
     if not 0 < seconds <= _WEEK:  # NaN fails too
         raise bad_value(name, value, SECONDS)
     return seconds
+
+
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return inf
 
 
 def read_memory(value: object, name: str = "memory") -> int:
@@ -100,7 +105,7 @@ def _bytes(value: object) -> int | None:
 
 def read_threads(value: object, name: str = "threads") -> int:
     """Return a number of threads, or raise InvalidError."""
-    threads = int(value) if isinstance(value, Integral) and value is not True else 0
+    threads = 0 if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if not 1 <= threads <= _MOST_THREADS:
         raise bad_value(name, value, THREADS)
     return threads
