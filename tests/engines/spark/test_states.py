@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 import tacit as tc
 from children import ended, forked
@@ -73,8 +74,8 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     opened = open_spark(spark(), table=visits)
     real, done = engine._run, list[bool]()
 
-    def run(ours: object, sql: str, parameters: StatementParameters) -> ResultRows:
-        found = real(ours, sql, parameters)  # type: ignore[arg-type] # passed on
+    def run(ours: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> ResultRows:
+        found = real(ours, tag, sql, parameters)
         if not done:
             done.append(True)
             spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")

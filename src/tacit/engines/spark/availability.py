@@ -15,9 +15,9 @@ started on demand.
 from __future__ import annotations
 
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from tacit.engines.spark.interrupts import new_tag, stop, tagged
 from tacit.engines.time_limit import TimeLimit
 from tacit.errors import SourceError
 
@@ -75,16 +75,8 @@ def _java_context(session: SparkSession) -> Any:  # noqa: ANN401 - an object of 
 
 def _runs_a_task(session: SparkSession, seconds: float) -> bool:
     """Return whether the cluster runs one task, which reads no table, in this time; stop it otherwise."""
-    tag = f"tacit-{token_hex(8)}"  # other threads may run statements in this session
-    with suppress(Exception):
-        session.addTag(tag)
-        try:
-            TimeLimit(seconds).run(session.range(0, 1, 1, 1).collect, lambda: _interrupt(session, tag))
-        finally:
-            session.removeTag(tag)
+    tag = new_tag()
+    with suppress(Exception), tagged(session, tag):
+        TimeLimit(seconds).run(session.range(0, 1, 1, 1).collect, lambda: stop(session, tag))
         return True
     return False
-
-
-def _interrupt(session: SparkSession, tag: str) -> None:
-    session.interruptTag(tag)

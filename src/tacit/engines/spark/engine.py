@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.engines.source import Source, SourcesByName, declared_at, open_one, with_fallback
 from tacit.engines.spark.availability import LOST, REOPEN, check_executors, check_server_session
 from tacit.engines.spark.dialect import SPARK
+from tacit.engines.spark.interrupts import new_tag, stop, tagged
 from tacit.engines.spark.sessions import (
     check_session,
     is_reachable,
@@ -72,7 +73,7 @@ class SparkEngine(StatementEngine):
         self._sources = dict(sources)
         self._change = Lock()
         self._ours: SparkSession | None = new_session(session)
-        self._is_fresh, self._lost = False, False
+        self._is_fresh, self._lost, self._tag = False, False, new_tag()
         views = {table: SOURCE if len(sources) == 1 else f"source_{index}" for index, table in enumerate(sources)}
         super().__init__(name, views, self._create_views(self._ours, views), settings)
         set_case_sensitivity(self._ours, self._tables)
@@ -140,15 +141,15 @@ class SparkEngine(StatementEngine):
         with quiet_logs():
             session, self._is_fresh = self._ours if self._is_fresh else self._session(), False
             try:
-                yield lambda sql, parameters: _run(session, sql, parameters)
+                yield lambda sql, parameters: _run(session, self._tag, sql, parameters)
             except BaseException:  # an interrupt too: nobody needs the running statements any more
-                _stop(session)
+                stop(session, self._tag)
                 raise
 
     def _interrupt(self) -> None:
-        """Stop what is running in tacit's session, and nothing else on the cluster."""
+        """Stop the statement that runs, and nothing else on the cluster."""
         if self._ours is not None:
-            _stop(self._ours)
+            stop(self._ours, self._tag)
 
     def _session(self) -> SparkSession:
         """Return the session for a query: a new one if tables by name must be looked up again."""
@@ -173,22 +174,17 @@ class SparkEngine(StatementEngine):
         with self._change:
             session, self._ours = self._ours, None
         if session is not None and os.getpid() == self._process:
-            _stop(session)
+            stop(session, self._tag)
             with suppress(Exception):
                 for view in self._views.values() if is_reachable(session) else ():
                     session.catalog.dropTempView(view)
             release(session)
 
 
-def _stop(session: SparkSession) -> None:
-    with suppress(Exception):
-        if is_reachable(session):
-            session.interruptAll()
-
-
-def _run(session: SparkSession, sql: str, parameters: StatementParameters) -> ResultRows:
-    """Run a statement and return its rows, with decimals that are integers as int."""
-    rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
+def _run(session: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> ResultRows:
+    """Run a statement with a tag and return its rows, with decimals that are integers as int."""
+    with tagged(session, tag):
+        rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
     return [tuple(map(_value, row)) for row in rows]
 
 
