@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 from typing import Final
@@ -34,13 +35,15 @@ def _problem(directory: Path) -> str | None:
     try:  # a file is written, because rights do not show that a disk is read-only
         if not directory.is_dir():
             return "is not a directory" if directory.exists() else "does not exist"
-        if shutil.disk_usage(directory).free < LEAST_FREE:
-            return f"is on a disk with less than {LEAST_FREE // 10**6} MB free"
         with TemporaryFile(dir=directory, prefix="tacit-") as file:
             file.write(bytes(_BLOCK))
-    except (OSError, ValueError):
-        return "cannot be written to"
-    return None
+            file.flush()
+        is_full = shutil.disk_usage(directory).free < LEAST_FREE
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) not in (ENOSPC, EDQUOT):
+            return "cannot be written to"
+        is_full = True
+    return f"is on a disk with less than {LEAST_FREE // 10**6} MB free" if is_full else None
 
 
 def private_directory(directory: Path) -> Path:
