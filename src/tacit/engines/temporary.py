@@ -47,7 +47,7 @@ def _problem(directory: Path) -> str | None:
 
 
 def private_directory(directory: Path) -> Path:
-    """Create a directory below another one that only this user can read, and return it.
+    """Create a directory inside a given directory, which only this user can read, and return it.
 
     The files there hold private rows while a query runs.
     """

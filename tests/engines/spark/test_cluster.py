@@ -1,6 +1,6 @@
-"""A standalone Spark cluster on this machine: a master and two workers, of which an executor is killed.
+"""A standalone Spark cluster on this machine: a master and two workers. The test kills an executor and then the workers.
 
-The driver is a process of its own, because a process can have one Spark. It talks to the test by lines.
+The driver is a separate process, because a process can have one Spark. It exchanges lines with the test.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ builder = SparkSession.builder.master(master).appName("tacit")
 for name, value in settings.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
-ROWS = 20_000_000
+ROWS = 10_000_000
 visits = spark.range(0, ROWS, 1, 16).selectExpr(
     "id % 200000 AS person", "concat('w', cast(id % 5 AS string)) AS ward", "cast(id % 97 AS int) AS cost")
 db = tc.open(
-    visits, name="visits", unit="person", max_groups=1, max_rows=100, bounds={"cost": (0, 96)},
+    visits, name="visits", unit="person", max_groups=1, max_rows=50, bounds={"cost": (0, 96)},
     keys={"ward": [f"w{k}" for k in range(5)]}, budget=tc.PureDP(epsilon=10**9))
 
 def say(*words):
@@ -76,7 +76,7 @@ for line in sys.stdin:
         sleep(0.2)  # the driver has not noticed yet
     ask()
 """
-WARDS = [(f"w{k}", 4_000_000, sum(i % 97 for i in range(k, 20_000_000, 5))) for k in range(5)]
+WARDS = [(f"w{k}", 2_000_000, sum(i % 97 for i in range(k, 10_000_000, 5))) for k in range(5)]
 
 
 def java(*words: str, folder: Path, log: Path) -> subprocess.Popen[str]:
@@ -156,7 +156,7 @@ def executors(worker: subprocess.Popen[str]) -> list[int]:
 
 
 class Cluster:
-    """A master and its workers; `worker` starts another one."""
+    """A master and its workers; `worker` starts one more."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self.stack = folder, stack

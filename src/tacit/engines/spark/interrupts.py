@@ -1,6 +1,6 @@
 """Tags on what a thread runs in Spark, by which another thread stops it, and nothing else on the cluster.
 
-A Spark Connect session has tags of its own. In a session of this process, `interruptAll` and `interruptTag` of Spark
+A Spark Connect session has separate tags. In a session of this process, `interruptAll` and `interruptTag` of Spark
 4.3 miss some jobs, such as that of `session.range(…).collect()` (tried on 18 November 2026). Tags of the SparkContext
 find them, so they are used there.
 """

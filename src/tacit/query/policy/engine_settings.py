@@ -135,9 +135,9 @@ def settle(
     """Return the settings of a database, or raise InvalidError for a value that is not valid.
 
     Args:
-        arguments: those of `tc.open`; None is no setting.
-        policy: the values of the policy's table `[engine]`; None is no setting.
-        environment: the variables; by default those of the process. An empty one is no setting.
+        arguments: those of `tc.open`; None leaves a setting open.
+        policy: the values of the policy's table `[engine]`; None leaves a setting open.
+        environment: the variables; by default those of the process. An empty one counts as not set.
 
     >>> settle({"timeout": 5}, {"timeout": 60, "threads": 2}, {"TACIT_TIMEOUT": "30", "TACIT_THREADS": "4"})
     EngineSettings(timeout=5.0, memory=None, threads=4, temporary=None, declared=frozenset({'threads', 'timeout'}))

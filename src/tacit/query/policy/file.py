@@ -115,7 +115,7 @@ def _budget(budget: BudgetModel | AnalystModel) -> Budget:
 def _content(policy: PolicyModel) -> dict[str, object]:
     """Return the values that determine the version: all keys with their defaults, bounds as rationals.
 
-    The settings of engines are no part of it: they change neither an answer nor a guarantee.
+    The settings of engines do not belong to it: they change neither an answer nor a guarantee.
     """
     tables = {name: _table(table) for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": tables}
