@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine: a master and two workers. The test kills an executor and then the workers.
+"""A standalone Spark cluster on this machine: a master and two workers. A test kills an executor, then the workers.
 
 The driver is a separate process, because a process can have one Spark. It exchanges lines with the test.
 """

@@ -181,7 +181,7 @@ def set_local(timeout: float, resources: Mapping[str, str] = NO_RESOURCES) -> st
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time limit as PostgreSQL writes it; it is rounded up, because 0 would be no limit."""
+    """Return a time limit as PostgreSQL writes it; it is rounded up, because 0 would switch it off."""
     return f"{max(1, ceil(seconds * 1000))}ms"
 
 

@@ -1,15 +1,15 @@
-"""Whether Spark can answer, known before a charge: its server has the session, and its cluster runs tasks.
+"""Checks that Spark can answer, before a charge: its server has the session, and its cluster runs tasks.
 
 No check reads a table. So an error here does not depend on any row.
 
-**Spark Connect.** A server that was restarted listens on the same port, but has none of the sessions of before. Nor has
-a server that ended a session because nobody used it for an hour. So tacit asks the server for a setting in the same
-session: PySpark sends the identity that the server gave to the session, and the server refuses another one.
+**Spark Connect.** A server that was restarted listens on the same port, but all its sessions are lost. A server also
+ends a session that nobody used for an hour. So tacit asks the server for a setting in the same session: PySpark sends
+the identity that the server gave to the session, and the server refuses an identity that it does not know.
 
-**Executors.** A cluster without executors accepts a query and lets it wait. A session that runs in one process needs
-none. Otherwise Spark's status shows the executors, if this process is the driver. If there are none, or this process
-is a client of Spark Connect, which has no status, tacit runs one task over a range of one number: executors may be
-started on demand.
+**Executors.** A cluster without executors accepts a query and lets it wait. If tasks run in the driver's process, no
+executor is needed. If this process is the driver of a cluster, Spark's status shows the executors. If the status shows
+no executor, or this process is a client of Spark Connect, which has no status, tacit runs one task over a range of one
+number: a cluster may start executors on demand.
 """
 
 from __future__ import annotations
