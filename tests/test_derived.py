@@ -493,6 +493,25 @@ def test_a_process_that_dies_after_the_charge_loses_nothing(monkeypatch: pytest.
         assert len(answer.rows()) == 4
 
 
+def test_a_computation_that_is_interrupted_after_the_charge_returns_the_released_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with opened(5) as db:
+        plan = db.plan(SHARES, epsilon=1)
+
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sandbox.Sandbox, "run", interrupted)
+            answer = db._session.answer(plan)
+        assert isinstance(answer, DerivedRelease)
+        assert answer.failure == "it was interrupted"
+        assert len(answer.rows()) == 4
+        assert len(db.ledger.entries()) == 1
+        assert db.sql(SHARES, epsilon=1).warnings == []
+
+
 def test_nothing_private_is_read_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(5) as db:
 
@@ -572,6 +591,8 @@ def test_a_plan_shows_every_release_with_its_cost_and_error(db: Database) -> Non
 
 
 ALL_N = "count(*) AS n, sum(count(*)) OVER () AS s FROM visits"
+LATE = "CASE WHEN region = 'east' THEN 'z' ELSE region END"
+BY_REGION = "FROM visits GROUP BY region"
 SMALL = "WITH a AS (SELECT * FROM visits WHERE cost < 10)"
 LARGE = "WITH a AS (SELECT * FROM visits WHERE cost >= 10)"
 
@@ -587,6 +608,9 @@ LARGE = "WITH a AS (SELECT * FROM visits WHERE cost >= 10)"
         f"SELECT region, count(*) FILTER (WHERE cost > 50) AS k, {ALL_N} GROUP BY region",
         "SELECT urban, cost > 50 AS c, count(*) AS n FROM visits GROUP BY ROLLUP (urban, (cost > 50))",
         f"{SMALL}, b AS (SELECT * FROM a) SELECT m FROM ({LARGE} SELECT n AS m FROM (SELECT count(*) AS n FROM b))",
+        f"SELECT {LATE} AS region, {ALL_N} GROUP BY region ORDER BY region || '' LIMIT 1",
+        f"SELECT {LATE} AS region, {ALL_N} GROUP BY region ORDER BY (region) LIMIT 1",
+        f"WITH a AS (SELECT {LATE} AS region, count(*) AS n {BY_REGION} ORDER BY region || '' LIMIT 1) SELECT * FROM a",
     ],
 )
 def test_names_refer_to_the_columns_and_ctes_that_duckdb_uses(db: Database, sql: str) -> None:

@@ -8,8 +8,8 @@ noise, which `joint_price` prices. The outer query reads released and public tab
 proves it) and runs in a process that holds nothing else. So it is post-processing.
 
 **No answer is lost.** What DuckDB cannot bind is found before the charge, on empty tables and on dummies of the right
-types. If the outer query still fails after it, takes too long or returns too much, the answer has the released tables
-and a warning. The outcome and the answer are recorded before the outer query runs.
+types. If the outer query still fails after it, takes too long, returns too much or is interrupted (Ctrl-C), the answer
+has the released tables and a warning. The outcome and the answer are recorded before the outer query runs.
 """
 
 from __future__ import annotations
@@ -350,6 +350,8 @@ def _computed(
             result = sandbox.run(quote.outer.text)
     except SandboxError as error:
         failure = _reason(error)
+    except KeyboardInterrupt:  # the private aggregates are charged and released, and must reach the caller
+        failure = "it was interrupted"
     except Exception:  # noqa: BLE001 - nothing may lose what was charged
         failure = "the process that computes it could not be used"
     return DerivedRelease(

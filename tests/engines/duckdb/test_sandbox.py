@@ -154,6 +154,25 @@ def test_a_process_that_does_not_answer_is_killed(shared: SharedSandbox, monkeyp
         assert again.alive
 
 
+def test_an_error_names_the_time_that_the_statement_had(shared: SharedSandbox) -> None:
+    with shared.use() as sandbox:
+        sandbox.open([TABLE])
+        with pytest.raises(SandboxError, match=r"took more than 0\.25 seconds"):
+            sandbox.run(BOMBS[0], 0.25)
+
+
+def test_a_process_near_its_limit_of_time_is_replaced(shared: SharedSandbox) -> None:
+    with shared.use() as first:
+        first.open([TABLE])
+        assert 0 < first._busy < sandbox_module._CPU_SECONDS / 2
+    with shared.use() as second:
+        assert second is first
+        first._busy += sandbox_module._CPU_SECONDS / 2
+    with shared.use() as third:
+        assert third is not first
+        assert not first.alive
+
+
 def test_the_process_has_limits(sandbox: Sandbox) -> None:
     resource = pytest.importorskip("resource")
     if not hasattr(resource, "prlimit"):

@@ -183,7 +183,7 @@ def test_the_properties_of_an_expression(expression: str, expected: str) -> None
         ("row_number() OVER ()", "FROM (SELECT g FROM t ORDER BY ALL)", ""),
         ("c", "FROM (SELECT * FROM t NATURAL JOIN p) AS q(a, b, c)", ""),
         ("b", "FROM (SELECT COLUMNS(*), g FROM t) AS q(a, b)", ""),
-        ("k", "FROM (SELECT * RENAME (n AS k) FROM t)", ""),
+        ("k", "FROM (SELECT * RENAME (n AS k) FROM t)", "csr"),
         ("count(*)", "FROM (t JOIN u ON t.n = u.m)", ""),
     ],
 )

@@ -11,6 +11,9 @@ forever or needs too much memory. So it runs in `sandbox_worker`, which this mod
 **A reply belongs to its request.** Every request has a number, and its reply repeats it. A reply with another number is
 never returned. If anything stops a request before its reply is read, such as KeyboardInterrupt, the process is killed,
 so no later request can read that reply.
+
+**No request is killed for the time of earlier ones.** The limit of processor time is of the process, which many
+requests share. A process that was busy for half of that time is replaced before the next use.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -27,6 +30,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, Queue
 from threading import RLock, Thread
+from time import monotonic
 from typing import Any, Self
 from weakref import finalize
 
@@ -48,7 +52,7 @@ _NEEDED = ("SYSTEMROOT",) if sys.platform == "win32" else ()
 """The environment variables without which Python does not start."""
 _WORKER = Path(__file__).with_name("sandbox_worker.py")
 _REASONS = {
-    "time": f"it took more than {SECONDS:g} seconds",
+    "time": "it took more than {seconds:g} seconds",
     "memory": f"it needed more than {_MEGABYTES} MB of memory",
     "size": "its result is too large",
     "rows": f"it has more than {MOST_ROWS:,} rows",
@@ -70,11 +74,17 @@ class Sandbox:
         self._end = finalize(self, _end, self._process)
         self._closed = False
         self._number = 0
+        self._busy = 0.0
 
     @property
     def alive(self) -> bool:
         """True until the process has ended or `close` was called."""
         return not self._closed and self._process.poll() is None
+
+    @property
+    def is_worn(self) -> bool:
+        """True if the process may be near its limit of processor time."""
+        return self._busy > _CPU_SECONDS / 2
 
     def open(self, tables: Sequence[OuterTable]) -> None:
         """Hold these tables, and nothing else."""
@@ -105,13 +115,15 @@ class Sandbox:
         if self._closed:
             raise SandboxError("its process ended")
         self._number += 1
+        start = monotonic()
         try:
             reply = self._reply({**request, "number": self._number}, seconds)
         except BaseException:  # also KeyboardInterrupt: a reply that was not read must never answer another request
             self.close()
             raise
+        self._busy += monotonic() - start
         if "error" in reply:
-            raise SandboxError(_REASONS.get(reply["error"], reply["error"]))
+            raise SandboxError(_reason(reply["error"], request))
         return reply
 
     def _reply(self, request: dict[str, object], seconds: float) -> dict[str, Any]:
@@ -123,7 +135,7 @@ class Sandbox:
             self._process.stdin.flush()
             line = self._replies.get(timeout=seconds)
         except Empty:
-            raise SandboxError(_REASONS["time"]) from None
+            raise SandboxError(_reason("time", {"seconds": seconds, **request})) from None
         except OSError:
             line = ""
         if not line:
@@ -158,7 +170,7 @@ class SharedSandbox:
     def use(self) -> Iterator[Sandbox]:
         """Yield the sandbox; other threads wait."""
         with self._lock:
-            if self._sandbox is None or not self._sandbox.alive:
+            if self._sandbox is None or not self._sandbox.alive or self._sandbox.is_worn:
                 self.close()
                 self._sandbox = Sandbox()
             yield self._sandbox
@@ -169,6 +181,11 @@ class SharedSandbox:
             if self._sandbox is not None:
                 self._sandbox.close()
             self._sandbox = None
+
+
+def _reason(word: str, request: Mapping[str, object]) -> str:
+    """Return the reason of an error of the process; its own messages are returned as they are."""
+    return _REASONS[word].format(seconds=request.get("seconds")) if word in _REASONS else word
 
 
 def _started() -> subprocess.Popen[str]:

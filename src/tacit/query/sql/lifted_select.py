@@ -27,6 +27,7 @@ from tacit.errors import show_name
 from tacit.query.refusals import refused
 from tacit.query.sql.names import default_name
 from tacit.query.sql.row_expressions import is_aggregate
+from tacit.query.sql.select_items import check_aliases
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _GROUPINGS = (exp.Grouping, exp.GroupingId)
@@ -65,8 +66,8 @@ def grouped_node(item: exp.Expr, select: exp.Select, columns: Collection[str] = 
 
 
 def _aliases(select: exp.Select) -> dict[str, exp.Expr]:
-    """Return the items of a select list by their aliases; of two items with one alias the first counts."""
-    return {each.alias.casefold(): each.this for each in reversed(select.expressions) if isinstance(each, exp.Alias)}
+    """Return the items of a select list by their aliases; no name refers to an alias that two items have."""
+    return {each.alias.casefold(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
 
 
 def lift(select: exp.Select, columns: Collection[str]) -> tuple[exp.Select, exp.Select, bool]:
@@ -76,6 +77,7 @@ def lift(select: exp.Select, columns: Collection[str]) -> tuple[exp.Select, exp.
         select: the SELECT.
         columns: the names of the columns of its FROM, in lower case.
     """
+    check_aliases(select, columns)
     tabulated = _has_sets(select)
     inner, outer = exp.Select(), select.copy()
     for name in _INNER:
@@ -215,7 +217,8 @@ def _outermost(outer: exp.Select, columns: _Columns) -> Iterator[exp.Expr]:
     """Yield the nodes of the outer SELECT that are keys or aggregates, and not inside another.
 
     ORDER BY refers to an alias before a key, and HAVING to a key before an alias; both refer to an alias before any
-    other column. Elsewhere a column comes first.
+    other column. Elsewhere a column comes first. A name inside an expression of ORDER BY refers to a key first. It is
+    left to DuckDB, because a key has the name of its column if an alias has that name (`_Columns`).
     """
     clauses = [outer.args[name] for name in ("qualify", "distinct") if outer.args.get(name) is not None]
     yield from _found([*outer.expressions, *clauses, *(outer.args.get("windows") or ())], columns, outer)

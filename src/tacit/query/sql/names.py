@@ -23,6 +23,25 @@ def resolve(identifier: exp.Identifier, names: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
+def check_case(names: Iterable[str]) -> None:
+    """Raise RefusedError if two names are equal to tacit, which ignores the case of all letters, but not to DuckDB.
+
+    DuckDB ignores the case of A to Z alone. "ß" and "ss" are two names there, and one name after `casefold`.
+
+    >>> check_case(["Total", "total", "straße"])
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if _ascii_lower(other) != _ascii_lower(name):
+            reason = f"The names {show_name(other)} and {show_name(name)} differ only in the case of letters"
+            raise refused(reason, "Give one of them another name.")
+
+
+def _ascii_lower(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass").lower()
+
+
 def default_name(node: exp.Expr) -> str:
     """Return DuckDB's name for a column without an alias.
 

@@ -30,7 +30,6 @@ from tacit.query.sql.derivations import (
     other,
     scalar,
 )
-from tacit.query.sql.names import to_sql
 from tacit.query.sql.outer_grammar import OPERATORS, SCALARS
 from tacit.query.sql.outer_pivots import pivoted
 from tacit.query.sql.outer_scopes import (
@@ -38,6 +37,7 @@ from tacit.query.sql.outer_scopes import (
     Columns,
     OuterScope,
     Relation,
+    items_first,
     make_equal,
     renamed,
     unknown_relation,
@@ -54,7 +54,8 @@ _PARTS = frozenset(
     )
 )
 """The node classes that depend on their arguments alone; a class that is not listed is not known."""
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
+_GROUPINGS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_SETS = (*_GROUPINGS, exp.Tuple, exp.Paren)
 _ENDS = ("order", "limit", "offset")
 _IRREGULAR = frozenset(("ASOF", "POSITIONAL", "NATURAL", "SEMI", "ANTI"))
 _Known = Mapping[str, Relation]
@@ -174,12 +175,13 @@ class OuterAnalysis:
 
     def _scope(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> tuple[OuterScope, frozenset[Input]]:
         """Return the scope of FROM, and the noisy values that choose its rows by a join."""
-        scope = OuterScope({}, {}, outer)
+        items = frozenset(item.alias.casefold() for item in node.expressions if isinstance(item, exp.Alias))
+        scope = OuterScope({}, {}, outer, items)
         start = node.args.get("from_")
         choice: frozenset[Input] = frozenset()
-        items: list[tuple[exp.Expr, exp.Expr | None]] = [(start.this, None)] if start is not None else []
-        items += [(join.this, join) for join in node.args.get("joins") or ()]
-        for source, join in items:
+        sources: list[tuple[exp.Expr, exp.Expr | None]] = [(start.this, None)] if start is not None else []
+        sources += [(join.this, join) for join in node.args.get("joins") or ()]
+        for source, join in sources:
             relation = renamed(self._source(source, known, scope), source.args.get("alias"))
             choice |= relation.choice
             left = dict(scope.relations)
@@ -203,7 +205,7 @@ class OuterAnalysis:
             ]
             after = [each for column, each in right.columns if column.casefold() == name]
             compared += [*before, *after]
-            parts = [scope.merged.get(name, before[0])] if len(before) == 1 or name in scope.merged else before
+            parts = [scope.merged[name]] if name in scope.merged else before
             copies = frozenset[CopiedColumn]().union(*(each.copies for each in (*parts, *after)))
             scope.merged[name] = replace(joint([*parts, *after]), copies=copies)
         condition = join.args.get("on")
@@ -231,15 +233,18 @@ class OuterAnalysis:
             scope.aliases |= {name.casefold(): each for name, each in found if isinstance(item, exp.Alias)}
             columns += found
         others = other_columns(node, scope, self.anything)
+        if node.find(*_GROUPINGS) is not None:  # a key may be NULL in a row that is not about the group of NULL
+            columns = [(name, replace(each, copies=frozenset())) for name, each in columns]
         relation = Relation([] if others == self.anything else columns, choice, others, scope.order)
         if any(item.find(exp.Columns, exp.Explode, exp.Unnest) is not None for item in node.expressions):
             relation = unknown_relation([self.anything])
         for name in ("having", "qualify"):
             if node.args.get(name) is not None:
-                relation.choice |= self._derive(node.args[name].this, scope, choice, known).inputs
+                relation.choice |= self._either(node.args[name].this, relation, scope, known).inputs
         having = node.args.get("having")  # windows are computed from the groups that it chooses
         if having is not None and relation.choice and node.find(exp.Window) is not None:
             return unknown_relation([self.anything])
+        relation.order |= scope.sorting
         return self._ended(node, relation, scope, known)
 
     def _ended(self, node: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Relation:
@@ -269,8 +274,19 @@ class OuterAnalysis:
             return relation.columns[place][1] if known_place else self.anything
         if isinstance(item, (exp.Var, exp.Star)):
             return self.anything
-        own = OuterScope({"": relation}, {}, scope)
-        return self._derive(item, own, relation.choice, known)
+        if isinstance(item.unnest(), exp.Column) or scope is None or not scope.relations:
+            return self._derive(item, items_first(relation, scope), relation.choice, known)
+        return self._either(item, relation, scope, known)
+
+    def _either(self, clause: exp.Expr, relation: Relation, scope: OuterScope, known: _Known) -> Derivation:
+        """Return the derivation of a clause whose names are columns of FROM or aliases of the select list.
+
+        In ORDER BY, HAVING and QUALIFY DuckDB prefers one in some places and the other in others. Both are counted.
+        """
+        return other(
+            self._derive(clause, scope, relation.choice, known),
+            self._derive(clause, items_first(relation, scope), relation.choice, known),
+        )
 
     def _groups(self, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: _Known) -> frozenset[Input]:
         """Return the noisy values that GROUP BY compares."""
@@ -312,7 +328,8 @@ class OuterAnalysis:
         """Return the columns of one item of a select list, which may be a star."""
         star = star_of(item)
         if star is None:
-            return [(item.alias_or_name or to_sql(item), self._derive(item.unalias(), scope, choice, known))]
+            name = item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else ""  # DuckDB makes up a name
+            return [(name, self._derive(item.unalias(), scope, choice, known))]
         return star_columns(item, star, scope, lambda node: self._derive(node, scope, choice, known))
 
     def _combined(self, node: exp.SetOperation, known: _Known, outer: OuterScope | None) -> Relation:
@@ -361,25 +378,34 @@ class OuterAnalysis:
 
     def _window(self, node: exp.Window, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
         """Return the derivation of a window function; one over an order of noisy values is not smooth."""
-        named = _named_window(node)
-        by: list[Derivation] = [self.anything] if node.args.get("alias") is not None and len(named) != 1 else []
-        for each in [node, *named]:
+        named = _named_windows(node)
+        by: list[Derivation] = [self.anything] if named is None else []
+        for each in [node, *(named or ())]:
             parts = [part for part in each.iter_expressions() if part is not each.this]
             by += [self._derive(part, scope, choice, known) for part in parts]
+        scope.sorting |= inputs_of(by)
         value = aggregate(node.this, lambda part: self._derive(part, scope, choice, known), choice, scope.order)
-        whole = not named and node.args.get("order") is None and node.args.get("spec") is None
+        whole = node.args.get("alias") is None and node.args.get("order") is None and node.args.get("spec") is None
         if scope.order and not (whole and is_without_order(node.this)):
             by.append(Derivation(scope.order))
         return value if not inputs_of(by) else other(value, *by)
 
 
-def _named_window(node: exp.Window) -> list[exp.Expr]:
-    """Return the definition of the window that a function names, if it names one."""
+def _named_windows(node: exp.Window) -> list[exp.Expr] | None:
+    """Return the window that a function names, and those that this one names in turn; None if one is not known."""
     select, name = node.find_ancestor(exp.Select), node.args.get("alias")
     defined = [] if select is None else select.args.get("windows") or []
-    return [each for each in defined if name is not None and each.name.casefold() == name.name.casefold()]
+    found: list[exp.Expr] = []
+    while name is not None:
+        named = [each for each in defined if each.name.casefold() == name.name.casefold()]
+        if len(named) != 1 or len(found) > len(defined):
+            return None
+        found += named
+        name = named[0].args.get("alias")
+    return found
 
 
 def _is_constant(node: exp.Column) -> bool:
     """Return whether a name is a word of the grammar, such as the unit of date_trunc, and not a column."""
-    return isinstance(node.parent, (exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Extract))
+    units = isinstance(node.parent, (exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff)) and node.arg_key == "unit"
+    return units or (isinstance(node.parent, exp.Extract) and node.arg_key == "this")

@@ -34,7 +34,7 @@ from tacit.query.sql.cte_scopes import RowsCTE, references, with_definitions
 from tacit.query.sql.from_clause import read_from
 from tacit.query.sql.grammar import nested_too_deep, parse_text, read_select
 from tacit.query.sql.lifted_select import grouped_node, is_lifted, is_window_function, lift
-from tacit.query.sql.names import to_sql
+from tacit.query.sql.names import check_case, to_sql
 from tacit.query.sql.outer_grammar import check_outer
 from tacit.query.sql.row_expressions import is_aggregate
 from tacit.query.sql.table_scope import table_scope
@@ -99,19 +99,21 @@ def split(sql: str, tables: Mapping[str, TablePolicy]) -> OuterQuery | None:
     try:
         tree = parse_text(sql)
         whole = to_sql(tree)
-        splitter = _Splitter(tables, _prefix(tree, tables))
+        names = [*(node.name for node in tree.find_all(exp.Identifier)), *tables]
+        splitter = _Splitter(tables, _prefix(names))
         if splitter.kind(tree, splitter.tables_known()) != "released":
             return None
+        check_case(names)
         return splitter.result(splitter.root(tree), whole)
     except RecursionError as error:
         raise nested_too_deep() from error
 
 
-def _prefix(tree: exp.Expr, tables: Mapping[str, TablePolicy]) -> str:
-    """Return the first part of the names of released tables, which no name of the query has."""
-    names = {node.name.casefold() for node in tree.find_all(exp.Identifier)} | {name.casefold() for name in tables}
+def _prefix(names: Iterable[str]) -> str:
+    """Return the first part of the names of released tables, which none of these names has."""
+    used = {name.casefold() for name in names}
     prefix = "released_"
-    while any(name.startswith(prefix) for name in names):
+    while any(name.startswith(prefix) for name in used):
         prefix = f"_{prefix}"
     return prefix
 

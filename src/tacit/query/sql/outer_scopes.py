@@ -1,7 +1,14 @@
-"""The relations of one FROM clause of an outer query: their columns, and which columns a join makes equal."""
+"""The relations of one FROM clause of an outer query: their columns, and which columns a join makes equal.
+
+**A name of the query around.** DuckDB looks for a name in the FROM of a subquery, among the aliases of its select list,
+and for a row or a field of a row there, before it looks in the query around. So the analysis takes a name from the
+query around only if DuckDB can find nothing of that name inside. A column whose name DuckDB makes up has no name here,
+and where such a column exists, no unqualified name is taken from around.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -32,13 +39,17 @@ class Relation:
 class OuterScope:
     """The relations of one FROM clause by their names, and the scope around a subquery.
 
-    If it is `irregular`, the columns of a star are not those of its relations one after the other.
+    `items` are the aliases of the select list, and `aliases` those whose items are derived already. `sorting` are the
+    noisy values by which windows sort the rows. If the scope is `irregular`, the columns of a star are not those of its
+    relations one after the other.
     """
 
     relations: dict[str, Relation]
     merged: dict[str, Derivation]
     outer: OuterScope | None
+    items: frozenset[str] = frozenset()
     aliases: dict[str, Derivation] = field(default_factory=dict)
+    sorting: frozenset[Input] = frozenset()
     irregular: bool = False
 
     def column(self, node: exp.Column) -> Derivation | None:
@@ -57,9 +68,9 @@ class OuterScope:
             return found[0]
         if found:
             return other(*found)
-        if not table and name in self.aliases:
+        if not table and name in self.aliases and name not in self.relations:  # t is a row of t before it is an alias
             return self.aliases[name]
-        around = None if self.outer is None else self.outer.column(node)
+        around = None if self.outer is None or self._hides(node) else self.outer.column(node)
         unknown = [
             relation.others
             for alias, relation in self.relations.items()
@@ -68,6 +79,14 @@ class OuterScope:
         if unknown:
             return joint(unknown) if around is None else other(*unknown, around)
         return around
+
+    def _hides(self, node: exp.Column) -> bool:
+        """Return whether DuckDB may find here a name that is not the name of a known column."""
+        name, table = node.name.casefold(), node.table.casefold()
+        columns = [column.casefold() for relation in self.relations.values() for column, _ in relation.columns]
+        if table:
+            return table in self.relations or table in columns
+        return name in self.relations or name in self.items or "" in columns
 
     @property
     def order(self) -> frozenset[Input]:
@@ -89,13 +108,24 @@ def unknown_relation(parts: Iterable[Derivation]) -> Relation:
 
 
 def renamed(relation: Relation, alias: exp.Expr | None) -> Relation:
-    """Return a relation whose alias renames its columns, such as t(a, b)."""
+    """Return a relation in FROM or WITH, whose alias may rename its columns, such as t(a, b).
+
+    DuckDB renames columns of one name to n, n_1 and so on. Columns that have or could have such a name lose it.
+    """
     names = [column.name for column in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
-    if not names:
-        return relation
-    rest = relation.columns[len(names) :]
-    columns = [(name, each) for name, (_, each) in zip(names, relation.columns, strict=False)]
-    return Relation([*columns, *rest], relation.choice, relation.others, relation.order)
+    new = [*names, *(name for name, _ in relation.columns[len(names) :])]
+    counts = Counter(name.casefold() for name in new)
+    twice = [name for name, count in counts.items() if name and count > 1]
+    made = tuple(f"{name}_" for name in twice)
+    known = ["" if name.casefold() in twice or name.casefold().startswith(made) else name for name in new]
+    columns = [(name, each) for name, (_, each) in zip(known, relation.columns, strict=False)]
+    return Relation(columns, relation.choice, relation.others, relation.order)
+
+
+def items_first(relation: Relation, scope: OuterScope | None) -> OuterScope:
+    """Return a scope in which the items of a select list come before the columns of FROM."""
+    named = [(name, each) for name, each in relation.columns if name]
+    return OuterScope({"": replace(relation, columns=named)}, {}, scope)
 
 
 def make_equal(condition: exp.Expr, scope: OuterScope, side: str) -> None:

@@ -9,7 +9,9 @@ from sqlglot import exp
 from tacit.query.sql.derivations import Derivation, joint
 from tacit.query.sql.outer_scopes import Columns, OuterScope
 
-_STAR = frozenset(("except_", "replace", "rename"))
+_DROPPING = frozenset(("except_",))
+_STAR = _DROPPING | {"replace", "rename"}
+"""The changes of a star that are followed; REPLACE and RENAME only over one relation."""
 
 
 def star_of(item: exp.Expr) -> exp.Star | None:
@@ -24,16 +26,25 @@ def other_columns(node: exp.Select, scope: OuterScope, anything: Derivation) -> 
     stars = [item for item in node.expressions if star_of(item) is not None]
     given = {name for item in stars for name, value in star_of(item).args.items() if value}  # type: ignore[union-attr]  # filtered
     tables = {item.unalias().table.casefold() for item in stars if isinstance(item.unalias(), exp.Column)}
-    regular = not scope.irregular and given <= _STAR and tables - {""} <= set(scope.relations)
     shown = (
         scope.relations
         if "" in tables or len(tables) < len(stars)
         else {each: scope.relations[each] for each in tables & set(scope.relations)}
     )
+    changes = given <= _DROPPING or (given <= _STAR and len(shown) == 1)
+    plain = not any(column.table for item in stars for column in _changed(item))
+    regular = not scope.irregular and changes and plain and tables - {""} <= set(scope.relations)
     unknown = [relation.others for relation in shown.values() if relation.others is not None]
     if not stars or (regular and not unknown):
         return None
     return joint(unknown) if regular and len(scope.relations) == len(stars) == len(node.expressions) == 1 else anything
+
+
+def _changed(item: exp.Expr) -> list[exp.Column]:
+    """Return the columns that a star leaves out or renames."""
+    star = star_of(item)
+    parts = [] if star is None else [*(star.args.get("except_") or ()), *(star.args.get("rename") or ())]
+    return [part.unalias() for part in parts if isinstance(part.unalias(), exp.Column)]
 
 
 def star_columns(
@@ -44,6 +55,7 @@ def star_columns(
     table = inner.table.casefold() if isinstance(inner, exp.Column) else ""
     dropped = {part.name.casefold() for part in star.args.get("except_") or ()}
     replaced = {part.alias.casefold(): part.this for part in star.args.get("replace") or ()}
+    names = {part.this.name.casefold(): part.alias for part in star.args.get("rename") or ()}
     columns: Columns = []
     seen: set[str] = set()
     for alias, relation in scope.relations.items():
@@ -56,5 +68,5 @@ def star_columns(
             seen.add(folded)
             shown = scope.merged.get(folded, derivation) if not table else derivation
             new = replaced.get(folded)
-            columns.append((name, shown if new is None else derive(new)))
+            columns.append((names.get(folded, name), shown if new is None else derive(new)))
     return columns

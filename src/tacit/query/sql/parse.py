@@ -24,7 +24,7 @@ from tacit.query.sql.public_relations import with_tuples
 from tacit.query.sql.row_expressions import check_call_name, is_aggregate
 from tacit.query.sql.row_work import check_row_work
 from tacit.query.sql.scope import Scope
-from tacit.query.sql.select_items import grouped_node, item_name, position, unaliased
+from tacit.query.sql.select_items import check_aliases, grouped_node, item_name, position, unaliased
 from tacit.query.sql.select_list import OutputBuilder
 from tacit.query.sql.table_scope import table_scope
 from tacit.query.sql.typed_expressions import TypedExpression, condition, conjunction
@@ -87,6 +87,7 @@ def _plan(select: exp.Select, tables: Mapping[str, Scope], key_lists: KeyLists) 
         reason = f"The table {show_name(scope.table.name)} is public, so its answers need no noise"
         raise refused(reason, "Read it directly, or join a private table with it.")
     _check_not_rows(select)
+    check_aliases(select, [name.casefold() for name in scope.columns])
     keys, tuples = _keys(select, scope, key_lists)
     builder = OutputBuilder(scope, keys, key_lists)
     terms = _items(select, builder)
@@ -227,9 +228,9 @@ def _items(select: exp.Select, builder: OutputBuilder) -> list[TypedExpression]:
 
 
 def _aliases(select: exp.Select, terms: Sequence[TypedExpression]) -> dict[str, TypedExpression]:
-    """Return the items read so far by their aliases; of two items with one alias the first counts."""
-    pairs = list(zip(select.expressions, terms, strict=False))
-    return {item.alias: term for item, term in reversed(pairs) if isinstance(item, exp.Alias)}
+    """Return the items read so far by their aliases; no name refers to an alias that two items have."""
+    pairs = zip(select.expressions, terms, strict=False)
+    return {item.alias: term for item, term in pairs if isinstance(item, exp.Alias)}
 
 
 def _having(select: exp.Select, builder: OutputBuilder, terms: Sequence[TypedExpression]) -> TypedExpression | None:
@@ -249,7 +250,7 @@ def _order_item(item: exp.Expr, select: exp.Select, builder: OutputBuilder, term
     if isinstance(by, exp.Literal) and not by.is_string:
         term = terms[position(by, select)]
     else:
-        term = builder.term(by, _aliases(select, terms), alias_first=True)
+        term = builder.term(by, _aliases(select, terms), alias_first=isinstance(by.unnest(), exp.Column))
     descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
     return Order(by=builder.output(term), descending=descending, nulls_first=nulls_first)
 

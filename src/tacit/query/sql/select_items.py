@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from sqlglot import exp
@@ -46,6 +47,27 @@ def grouped_node(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
         alias = resolve(item.this, aliases)
         return item if alias is None else unaliased(aliases[alias])
     return item
+
+
+def check_aliases(select: exp.Select, columns: Collection[str]) -> None:
+    """Raise RefusedError if a name refers to an alias that two items have; versions of DuckDB differ in which it is.
+
+    Args:
+        select: the SELECT.
+        columns: the names of the columns of its FROM, in lower case; they come before aliases, except in ORDER BY.
+    """
+    counts = Counter(item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias))
+    twice = {name for name, count in counts.items() if count > 1}
+    clauses = [
+        select.args[name] for name in ("group", "having", "qualify", "order", "distinct") if select.args.get(name)
+    ]
+    order = select.args.get("order")
+    sorted_by = [] if order is None else [item.this.unnest() for item in order.expressions]
+    for part in [*select.expressions, *clauses, *(select.args.get("windows") or ())] if twice else ():
+        for column in part.find_all(exp.Column):
+            first = column.name.casefold() not in columns or any(column is each for each in sorted_by)
+            if first and not column.table and column.name.casefold() in twice:
+                raise refused(f"Two items have the alias {show_name(column.name)}", "Give them different aliases.")
 
 
 def check_distinct(names: Sequence[str], old: Collection[str]) -> None:
