@@ -159,10 +159,7 @@ class PostgresEngine(StatementEngine):
         The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
         (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
         """
-        left = self._seconds_left()
-        if not left:
-            raise TimeoutError
-        self._rows(connection, f"SET LOCAL statement_timeout TO '{milliseconds(left)}'")
+        self._rows(connection, f"SET LOCAL statement_timeout TO '{milliseconds(self._seconds_left())}'")
         if REREAD not in sql:
             return self._rows(connection, sql, numbered(parameters))
         self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")

@@ -288,9 +288,9 @@ class StatementEngine(ABC):
 
         def in_context() -> T:
             if self._shared is not None:
-                return read(self._shared)
+                return read(partial(self._in_time, self._shared))
             with self._reading() as run:
-                return read(run)
+                return read(partial(self._in_time, run))
 
         def in_time() -> T:
             with self._lock:
@@ -301,6 +301,12 @@ class StatementEngine(ABC):
                     self._limit = None
 
         return guarded(in_time, failed, hint=hint)
+
+    def _in_time(self, run: RunStatement, sql: str, parameters: StatementParameters) -> ResultRows:
+        """Run a statement, unless the time of its reading is over: an interrupt before a statement is lost."""
+        if not self._seconds_left():
+            raise TimeoutError
+        return run(sql, parameters)
 
     def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
         """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""
