@@ -87,6 +87,22 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     opened.close()
 
 
+def test_a_query_that_was_refused_after_its_look_up_leaves_no_old_state(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    opened.ready()  # and then, say, the budget is too small
+    spark().sql("INSERT INTO states.visits VALUES (80, 80.0, 'c')")
+    opened.ready()
+    assert opened.measure_with(asked(), SECRET) == [[4], [4]]
+    assert not opened._is_fresh
+    spark().sql("ALTER TABLE states.visits RENAME TO states.away")
+    with pytest.raises(SourceError) as caught:
+        opened.ready()
+    assert caught.value.message == engine.NOT_READY
+    spark().sql("ALTER TABLE states.away RENAME TO states.visits")
+    opened.ready()
+    opened.close()
+
+
 def test_a_child_process_does_not_speak_on_its_parents_line(visits: str) -> None:
     opened = open_spark(spark(), table=visits)
 

@@ -117,8 +117,9 @@ class SparkEngine(StatementEngine):
             raise
 
     def _look_up(self) -> None:
-        """Look up tables by name in a new session, unless they have just been looked up."""
-        if self._reads_by_name and not self._is_fresh:
+        """Look up tables by name in a new session."""
+        self._is_fresh = False  # an earlier query may have been refused after its look-up
+        if self._reads_by_name:
             self._session()
             self._is_fresh = True
 
