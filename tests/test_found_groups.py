@@ -14,6 +14,7 @@ import pytest
 
 import tacit as tc
 from tacit.database import Database
+from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 
 BUDGET = tc.ApproxDP(epsilon=10_000, delta=0.5)
@@ -314,3 +315,13 @@ def test_no_text_of_a_refusal_or_a_plan_tells_of_the_data() -> None:
         db.sql("SELECT town FROM t GROUP BY town", epsilon=1)
     plan = db.plan("SELECT town FROM t GROUP BY town", epsilon=1, delta=1e-6)
     assert not any(name in f"{refusal.value} {plan}" for name in ("north", "south", "hamlet"))
+
+
+def test_an_answer_without_groups_says_why() -> None:
+    few = pd.DataFrame({"person": [1, 2], "word": ["a", "b"]})
+    with tc.open(few, name="t", unit="person", reach=1, budget=tc.ApproxDP(epsilon=2, delta=1e-6)) as db:
+        sql = "SELECT word, count(*) AS n FROM t GROUP BY word"
+        answer = db.sql(sql, epsilon=1, delta=1e-9, max_groups=1)
+        assert answer.notes[0].startswith("No group is shown, because none has enough units.")
+        with pytest.raises(InvalidError, match=r"The values of 'word' are not public.*needs max_groups.*delta="):
+            db.plan(sql, epsilon=1)

@@ -88,10 +88,10 @@ class Database(DatabaseVerbs):
             keys: public values of group keys that the policy does not list, by the name in the answer.
             confidence: the probability that the errors are not larger.
             assume: the number of units that a group is assumed to have, for the errors of averages and ratios.
-            reach: the largest number of rows as which a unit counts in this answer, in place of the policy's. Limits
+            reach: the most rows of one unit that this answer counts, in place of the policy's. Limits
                 change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
-            max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
+            max_rows: the most rows of one unit that one group counts, in place of the policy's.
             bounds: bounds of columns in place of the policy's, such as {"cost": (0, 500)}. Values beyond them are
                 clipped. With "auto" a part of the cost chooses them privately.
             measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of

@@ -92,8 +92,8 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
             no message shows.
         unit: the column whose values name the privacy units, or `tc.ROW`.
         max_groups: the largest number of groups of one answer in which a unit counts.
-        max_rows: the largest number of rows as which a unit counts in one group.
-        reach: the largest number of rows as which a unit counts in one answer, in whichever groups they are. A unit
+        max_rows: the most rows of one unit that one group counts.
+        reach: the most rows of one unit that one answer counts, in whichever groups they are. A unit
             with more rows has all of them scaled down together.
         bounds: the smallest and largest value of numbers, the first and last day of dates; never read from the data.
         keys: the public values of columns to group by. Under a tuple of columns: a list of tuples of values, or a data

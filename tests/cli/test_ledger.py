@@ -213,6 +213,12 @@ def test_a_changed_limit_is_named_when_it_is_accepted(folder: Path) -> None:
     assert "Accepted: limit of ann ε = 0.5 → ε = 0.1; limit of ben none → ε = 0.3. Left: ε = 0.8" in accepted
 
 
+def test_accept_says_what_is_left_in_all_if_nobody_but_the_listed_may_ask(folder: Path) -> None:
+    ask(folder, "--analyst", "ann")
+    declare(folder, "", analysts='[analysts.ann]\nepsilon = 0.3\n[analysts."*"]\nepsilon = 0')
+    assert "Left: ε = 0.8, δ = 1e-06 of ε = 1" in ledger(folder, "accept").stderr
+
+
 def test_a_plan_says_what_is_left_for_the_analyst_and_in_all(folder: Path) -> None:
     ask(folder, "--analyst", "ann")
     planned = run(folder, "plan", "policy.toml", COUNT, "--epsilon", "0.4", "--analyst", "ann")

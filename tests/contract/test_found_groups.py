@@ -326,7 +326,7 @@ def test_so_does_a_unit_named_by_text_and_a_row_that_is_its_own(trial: Trial) ->
 
 
 ERRORS: dict[str, Callable[[Plan], Plan]] = {
-    "a group more": lambda question: in_table(question, max_groups=question.table.groups + 1),
+    "a group more": lambda question: in_table(question, max_groups=question.table.groups_of(()) + 1),
     "rows in place of units": lambda question: in_table(question, unit=None),
     "units by another column": lambda question: in_table(question, unit="g"),
 }

@@ -152,7 +152,7 @@ def describe_left(db: Database, analyst: str, *, planned: bool = False) -> str:
     limit = db.ledger.limit_of(analyst)
     if limit is None:
         return f"Left: {total}"
-    return f"Left for {analyst or '–'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
+    return f"Left for {analyst or 'unnamed analysts'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
 
 
 def shortage_of(db: Database, quote: Quote) -> str | None:
@@ -160,7 +160,7 @@ def shortage_of(db: Database, quote: Quote) -> str | None:
     try:
         db.check(quote)
     except (BudgetError, RefusedError) as error:
-        reason = "The budget does not suffice: " if isinstance(error, BudgetError) else ""
+        reason = "The budget does not suffice. " if isinstance(error, BudgetError) else ""
         return f"{reason}{error.message} {error.hint}" if error.hint else f"{reason}{error.message}"
     return None
 

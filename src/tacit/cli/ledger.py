@@ -140,7 +140,7 @@ def _accept(policy: str, location: str) -> int:
         ledger = cast("SqlLedger", db.ledger)
         accepted = "; ".join(_changes(ledger.records(), ledger.opened_after))
         outcome = f"Accepted: {accepted}." if accepted else "Nothing to accept."
-        say(f"{outcome} Left: {spell(db.left)} of {spell(ledger.budget)}.")
+        say(f"{outcome} Left: {spell(history.left(ledger))} of {spell(ledger.budget)}.")
     return 0
 
 

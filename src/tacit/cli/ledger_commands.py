@@ -91,7 +91,7 @@ def import_(
 def accept(
     policy: options.PolicyArgument, *, ledger: options.LedgerOption = None, json: options.JsonOption = False
 ) -> None:
-    """Accept a changed budget, changed bounds or a changed limit of an analyst."""
+    """Accept a changed budget, bounds or limit."""
     from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
 
     raise typer.Exit(group.run(policy, "accept", ledger, group.LedgerOptions(json=json)))

@@ -24,7 +24,7 @@ SourceTableOption = Annotated[
 ]
 PolicyArgument = Annotated[str, typer.Argument(help="The policy file; `tacit init` writes a template.")]
 SqlArgument = Annotated[
-    str | None, typer.Argument(help="The query, in SQL; - reads it from standard input, as does no query in a pipe.")
+    str | None, typer.Argument(help="The query, in SQL. Without it, or with -, it is read from standard input.")
 ]
 SqlFileOption = Annotated[str | None, typer.Option("--file", "-f", help="A file with the query.")]
 ParamOption = Annotated[
@@ -51,7 +51,7 @@ AssumeOption = Annotated[int | None, typer.Option(help="The assumed number of un
 ReachOption = Annotated[
     str | None,
     typer.Option(
-        help="The largest number of rows as which a unit counts in the answer, or auto, which chooses it privately; "
+        help="The most rows of one unit that the answer counts, or auto, which chooses it privately; "
         "by default the policy's."
     ),
 ]
@@ -68,7 +68,7 @@ MaxGroupsOption = Annotated[
 ]
 MaxRowsOption = Annotated[
     int | None,
-    typer.Option(help="The largest number of rows as which a unit counts in one group; by default the policy's."),
+    typer.Option(help="The most rows of one unit that one group counts; by default the policy's."),
 ]
 MeasureCutOption = Annotated[
     int | None,

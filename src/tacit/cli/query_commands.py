@@ -149,7 +149,7 @@ def histogram(  # noqa: PLR0913 - one for each option
     force: options.ForceOption = False,
     json: options.JsonOption = False,
 ) -> None:
-    """Count a column's values in bins: whole numbers, never negative, with intervals."""
+    """Count a column's values in bins. Counts are whole, never negative, and have intervals."""
     from tacit.cli import query, tables  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
@@ -190,7 +190,7 @@ def crosstab(  # noqa: PLR0913 - one for each option
     force: options.ForceOption = False,
     json: options.JsonOption = False,
 ) -> None:
-    """Count the combinations of several columns: a table that agrees with its margins."""
+    """Count combinations of columns. The table agrees with its margins."""
     from tacit.cli import query, tables  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
@@ -225,7 +225,7 @@ def limits(  # noqa: PLR0913 - one for each option
     chart: options.ChartOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Report privately how many units have how many rows, and which reach errs least."""
+    """Report which reach errs least. It shows privately how many units have how many rows."""
     from tacit.cli import limits as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
     from tacit.cli.bounds import read_bounds  # noqa: PLC0415 - heavy
@@ -265,7 +265,7 @@ def bounds(  # noqa: PLR0913 - one for each option
     yes: options.YesOption = False,
     json: options.JsonOption = False,
 ) -> None:
-    """Charge a query that finds private bounds of a column, and print them with a line for the policy."""
+    """Find bounds of a column privately. The query is charged; it prints a line for the policy."""
     from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 

@@ -220,8 +220,8 @@ def end_note(which: Which, rows: float) -> str | None:
         return None
     side, end = ("from below", "minimum") if which == "min" else ("from above", "maximum")
     return (
-        f"{which} is the private quantile at rank about {rows:.0f} {side}, since the true {end} cannot be "
-        f"released privately; of fewer than {2 * rows:.0f} rows it is the median"
+        f"the private quantile at rank about {rows:,.0f} {side}, because the true {end} cannot be released privately; "
+        f"if there are fewer than {2 * rows:,.0f} rows, it is the median"
     )
 
 

@@ -50,8 +50,8 @@ class TableDeclaration:
         public: whether the table is public; then only `types` can be declared.
         unit: the column whose values name the privacy units, or ROW.
         max_groups: the largest number of groups of one answer in which a unit counts; 1 with ROW.
-        max_rows: the largest number of rows as which a unit counts in one group; 1 with ROW.
-        reach: the largest number of rows as which a unit counts in one answer; ignored with ROW.
+        max_rows: the most rows of one unit that one group counts; 1 with ROW.
+        reach: the most rows of one unit that one answer counts; ignored with ROW.
         bounds: the smallest and the largest value of number columns, the first and the last day of date columns.
         keys: for columns to group by, their values in the order of the answer; tuples of values for tuples of columns.
         hidden: the columns that a query must not use.

@@ -47,7 +47,6 @@ from tacit.safe_text import visible
 if TYPE_CHECKING:
     from tacit.plots.answers import AnswerChart
 
-_MOST_NAMES = 8
 _AT_ONCE = 2**22
 _NONE: Mapping[int, list[int]] = MappingProxyType({})
 
@@ -124,6 +123,8 @@ class Release(AnswerTable):
         each = confidence_in_group(self.plan, self.confidence, self.found_groups)
         drawn = category_notes(self.plan, self.price.noise, self.confidence, each)
         first = [note for note in (self.interval_note, no_interval_note(self.plan)) if note is not None]
+        if self.plan.open and not self.cells and not choosing_clauses(self.plan):
+            first = ["No group is shown, because none has enough units. The plan states how many units a group needs."]
         facts = [*rank_notes(self.plan, self.price.noise), *exact_notes(self.plan), *choice_notes(self.context)]
         rows = [*not_counted(self.plan), *cell_notes(self.plan), *missing_notes(self.plan), *zone_notes(self.plan)]
         return [*first, *drawn, *facts, *rows]
@@ -195,11 +196,8 @@ class Release(AnswerTable):
         return "\n".join([answer, as_text(self.cut_columns(), self.confidence, cut_notes(self.plan))])
 
     def __repr__(self) -> str:
-        """Return the columns and the cost in one line; `print` shows the answer."""
-        rows = f"{len(self.cells):,} row{'' if len(self.cells) == 1 else 's'}"
-        names = [name for name, _ in self.plan.outputs]
-        more = ", …" if len(names) > _MOST_NAMES else ""
-        return visible(f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>")
+        """Return a summary and the cost in one line; `print` shows the answer."""
+        return visible(f"<Release: {self._summary()}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
         """Return the answer with its intervals, and what its limits leave out, as HTML for notebooks."""

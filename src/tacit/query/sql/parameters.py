@@ -94,7 +94,11 @@ def _check_names(names: list[str], values: Mapping[str, object]) -> None:
     unused = [name for name in values if name not in names]
     if unused:
         raise InvalidError(
-            f"The query has no parameter ${unused[0]}.", argument="params", hint=f"Write ${unused[0]} where it belongs."
+            f"The query has no parameter ${unused[0]}.",
+            argument="params",
+            hint=f"Its parameters are {', '.join(f'${name}' for name in names)}."
+            if names
+            else f"Write ${unused[0]} in the query, or leave the value out.",
         )
 
 
