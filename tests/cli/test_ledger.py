@@ -83,6 +83,31 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
     assert summary["as_one_plan"]["epsilon"] <= 0.5
 
 
+def test_it_shows_what_each_analyst_has_left_if_there_are_limits(folder: Path) -> None:
+    def cells(shown: str) -> list[list[str]]:
+        return [
+            line.split() for line in shown.splitlines() if "quer" in line or line.strip().startswith(("ann", "all"))
+        ]
+
+    declare(folder, "")
+    assert ask(folder, epsilon="0.1").returncode == 0
+    headings, ann, every = cells(ledger(folder).stdout)[:3]  # ann has asked nothing
+    assert headings == ["analyst", "queries", "ε", "δ", "limit", "left"]
+    assert ann == ["ann", "0", "0", "0", "ε", "=", "0.5", "ε", "=", "0.5,", "δ", "=", "0"]
+    assert every[-6:] == ["ε", "=", "0.9,", "δ", "=", "1e-06"]
+    assert ask(folder, "--analyst", "ann").returncode == 0
+    assert ask(folder, "--analyst", "ben", epsilon="0.55").returncode == 0
+    summary = json.loads(ledger(folder, "show", "--json").stdout)["analysts"]
+    assert {share["analyst"]: share["left"]["epsilon"] for share in summary} == {"ann": 0.15, "ben": 0.15, "": 0.15}
+    assert {share["analyst"]: share["limit"] for share in summary if share["limit"]} == {"ann": {"epsilon": 0.5}}
+
+
+def test_no_column_of_what_is_left_without_limits(folder: Path) -> None:
+    declare(folder, "", analysts="")
+    assert ask(folder).returncode == 0
+    assert "left" not in ledger(folder).stdout
+
+
 def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
     ask(folder, "--analyst", "ann")
     ask(folder, "--delta", "1e-7", epsilon="0.3")

@@ -31,6 +31,7 @@ from tacit.ledger.replay import verify
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
+from tacit.query.policy.declaration import ANYBODY
 from tacit.safe_text import visible, width
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def run(policy: str, action: str, location: str | None, options: LedgerOptions) 
             case "renew":
                 return _renew(ledger, declared.data_version, disjoint=options.disjoint)
             case _:
-                return _show(ledger, options)
+                return _show(ledger, tuple(declared.analysts), options)
 
 
 def _verify(ledger: SqlLedger, receipts: Sequence[str], *, json: bool) -> int:
@@ -217,12 +218,18 @@ def _renew(ledger: SqlLedger, version: str, *, disjoint: bool) -> int:
     return 0
 
 
-def _show(ledger: SqlLedger, options: LedgerOptions) -> int:
-    """Print the budget, the amounts spent and left, each analyst's share, and the last queries with their costs."""
+def _show(ledger: SqlLedger, analysts: Sequence[str], options: LedgerOptions) -> int:
+    """Print the budget, the amounts spent and left, each analyst's share, and the last queries with their costs.
+
+    The analysts that the policy lists are shown also if they have asked nothing.
+    """
     output_files.check_chart(options.chart)
     charges, shares = history.charges(ledger.entries()), history.by_analyst(ledger)
+    asked = bool(shares)
+    idle = {name for name in analysts if name != ANYBODY} - {share.analyst for share in shares}
+    shares += [history.Share(name, 0, ledger.spent_by(name)) for name in sorted(idle)]
     delta = options.delta
-    as_plan = None if delta is None or not shares else history.as_plan(ledger, delta).upper
+    as_plan = None if delta is None or not asked else history.as_plan(ledger, delta).upper
     if options.json:
         extra = {} if as_plan is None else {"as_one_plan": {"delta": delta, "epsilon": as_plan}}
         put_json({**_ledger_json(ledger, charges, shares), **extra})
@@ -247,7 +254,14 @@ def _ledger_json(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence[
         "records": number + 1,
         "head": link,
         "analysts": [
-            {"analyst": share.analyst, "questions": share.questions, **_amounts(share.spent)} for share in shares
+            {
+                "analyst": share.analyst,
+                "questions": share.questions,
+                **_amounts(share.spent),
+                "limit": None if (own_limit := ledger.limit_of(share.analyst)) is None else amounts(own_limit),
+                "left": amounts(history.left(ledger, share.analyst)),
+            }
+            for share in shares
         ],
         "entries": [
             {
@@ -276,17 +290,21 @@ def _print_ledger(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence
 
 
 def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
-    """Return the table of each analyst's spending, with the total in the last row."""
-    spent = ledger.spent
+    """Return the table of each analyst's spending, with the total in the last row.
+
+    If an analyst has a limit, the last column is what each has left; without a limit that is the rest of the budget.
+    """
+    spent, limits = ledger.spent, [ledger.limit_of(share.analyst) for share in shares]
+    limited = any(each is not None for each in limits)
     rows = []
-    for share in shares:
-        budget = ledger.limit_of(share.analyst)
+    for share, budget in zip(shares, limits, strict=True):
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
-        rows.append((*about, "" if budget is None else spell(budget)))
-    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows)
+        left = [spell(history.left(ledger, share.analyst))] if limited else []
+        rows.append((*about, "" if budget is None else spell(budget), *left))
+    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit", *(["left"] if limited else [])), rows)
     table.add_section()
-    queries = sum(share.questions for share in shares)
-    table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
+    queries, left = sum(share.questions for share in shares), [spell(history.left(ledger))] if limited else []
+    table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget), *left)
     return table
 
 

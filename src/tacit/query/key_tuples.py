@@ -25,7 +25,8 @@ class KeyTuples:
 
     `places` are the indices of the keys in the plan, in rising order, and `columns` their values. `default` is the
     index of the combination under which rows with another combination count; None if such rows do not count.
-    `complete` is True if every row has one of the combinations, unless a public table has changed.
+    `complete` is True if every row has one of the combinations, unless a public table has changed or a required column
+    has a value that is not one of its keys.
     """
 
     places: tuple[int, ...]
