@@ -1,4 +1,4 @@
-"""What a server or a cluster answers before a charge, without starting Spark; `test_connect` and `test_cluster` do."""
+"""Checks of a server or a cluster before a charge, without Spark; `test_connect` and `test_cluster` start it."""
 
 from __future__ import annotations
 

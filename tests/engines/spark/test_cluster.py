@@ -43,11 +43,11 @@ builder = SparkSession.builder.master(master).appName("tacit")
 for name, value in settings.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
-ROWS = 10_000_000
+ROWS = 4_000_000
 visits = spark.range(0, ROWS, 1, 16).selectExpr(
     "id % 200000 AS person", "concat('w', cast(id % 5 AS string)) AS ward", "cast(id % 97 AS int) AS cost")
 db = tc.open(
-    visits, name="visits", unit="person", max_groups=1, max_rows=50, bounds={"cost": (0, 96)},
+    visits, name="visits", unit="person", max_groups=1, max_rows=20, bounds={"cost": (0, 96)},
     keys={"ward": [f"w{k}" for k in range(5)]}, budget=tc.PureDP(epsilon=10**9))
 
 def say(*words):
@@ -76,7 +76,7 @@ for line in sys.stdin:
         sleep(0.2)  # the driver has not noticed yet
     ask()
 """
-WARDS = [(f"w{k}", 2_000_000, sum(i % 97 for i in range(k, 10_000_000, 5))) for k in range(5)]
+WARDS = [(f"w{k}", 800_000, sum(i % 97 for i in range(k, 4_000_000, 5))) for k in range(5)]
 
 
 def java(*words: str, folder: Path, log: Path) -> subprocess.Popen[str]:
