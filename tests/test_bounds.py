@@ -47,7 +47,7 @@ TERMS: dict[str, Any] = {"name": "visits", "unit": "person", "budget": tc.PureDP
 @pytest.fixture(autouse=True)
 def _silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no noise: at any ε, noise moves a bound far with the probability that the threshold leaves."""
-    monkeypatch.setattr(NoiseLaw, "draw", lambda _law, size, *_: [0] * size)
+    monkeypatch.setattr(NoiseLaw, "draw_array", lambda _law, size, *_: np.zeros(size, dtype=np.int64))
 
 
 def visits(**more: object) -> Database:

@@ -181,3 +181,12 @@ def test_a_policy_file_may_be_opened_with_other_settings(tmp_path: Path, monkeyp
     monkeypatch.setenv("TACIT_THREADS", "2")
     with tc.open(policy, timeout=9) as db:
         assert (setting(db, "threads"), engine(db).settings.timeout) == ("2", 9)
+
+
+def test_memory_also_bounds_the_answer_before_the_charge() -> None:
+    keys = {"g": list(range(2_000)), "h": list(range(500))}
+    data, query = {"u": [1], "g": [0], "h": [0]}, "SELECT g, h, count(*) AS n FROM data GROUP BY g, h"
+    with tc.open(data, unit="u", reach=1, keys=keys, budget=tc.PureDP(epsilon=1), memory="64MB") as db:
+        with pytest.raises(tc.RefusedError, match=r"the limit is 64 MB\..*memory=.*Nothing was spent\.$"):
+            db.sql(query, epsilon=1)
+        assert db.spent == tc.PureDP(epsilon=0)

@@ -35,9 +35,11 @@ from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import check_admission
+from tacit.machine_memory import default_limit
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import amounts
+from tacit.query.memory_need import check_memory, check_record
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
@@ -48,7 +50,7 @@ from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
-from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.release import Release, release_discovered, release_measured
 from tacit.query.sql.outer_query import split
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
 from tacit.quoting import limits_quote, priced
@@ -95,6 +97,10 @@ class Session:
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
         self.closed, self.sandbox = False, SharedSandbox()
+        self.memory_limit = min(
+            (size for _, engine in tables.values() if (size := engine.settings.memory)), default=None
+        )
+        """The bytes that answers may need in this process; None for half of the machine's memory."""
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -294,10 +300,19 @@ class Session:
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             return recorded
+        self._check_memory(request, quotes)
         engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
         return self.ledger.charge(request)
+
+    def _check_memory(self, request: Request, quotes: Sequence[Quote]) -> None:
+        """Raise RefusedError if the answers would not fit memory, or not the record that a request needs."""
+        plans, limit = [quote.plan for quote in quotes], self.memory_limit or default_limit()
+        if request.key is not None:
+            check_record(plans)
+        if limit is not None:
+            check_memory(plans, limit, recorded=bool(self.data_version) or request.key is not None)
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands.
@@ -339,10 +354,8 @@ class Session:
             chosen = {"limits_chosen": quote.record(settled), "settled": settled.text()}
             return self._released(choosing.at(self, quote, settled), {**context, **chosen})
         if quote.plan.open:
-            answer = release_discovered(quote.plan, quote.price, engine.find, context)
-        else:
-            answer = release(quote.plan, quote.price, engine.measure(quote.plan), context)
-        return replace(answer, confidence=quote.confidence)
+            return release_discovered(quote.plan, quote.price, engine.find, context, quote.confidence)
+        return release_measured(quote.plan, quote.price, engine.measure, context, quote.confidence)
 
     def _request(self, quote: Quote, key: str | None) -> Request:
         """Return the charge of a quote. Only a declared version of the data makes a repeated query free."""

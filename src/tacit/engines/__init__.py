@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from tacit.query.expressions import Kind, Value
+    from tacit.query.histograms import Absorb
     from tacit.query.plan import Plan
     from tacit.query.policy.engine_settings import EngineSettings
     from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
@@ -53,8 +54,11 @@ class Engine(Protocol):
         No row is read, so the error does not depend on the data.
         """
 
-    def measure(self, plan: Plan) -> MeasuredIntegers:
-        """Read the rows and return the plan's exact integers."""
+    def measure(self, plan: Plan, absorb: Absorb | None = None) -> MeasuredIntegers:
+        """Read the rows and return the plan's exact integers.
+
+        With `absorb`, those of measures with bins are empty, and `absorb` takes them, some groups at a time.
+        """
 
     def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows of a plan whose groups are not listed, and return the chosen groups.

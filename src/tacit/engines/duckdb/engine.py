@@ -17,12 +17,15 @@ from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, loc
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
+    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     Passes,
+    ResultRows,
     RunStatement,
     Secret,
     StatementEngine,
+    StatementParameters,
     parameters_of,
 )
 from tacit.engines.sql.statement import SOURCE
@@ -90,6 +93,13 @@ class DuckDBEngine(StatementEngine):
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
         if self._stamps() != before:
             raise RuntimeError("a file changed while it was read")
+
+    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches."""
+        del run
+        result = self._connection.execute(sql, dict(parameters))
+        while rows := result.fetchmany(BATCH):
+            yield rows
 
     def _stamps(self) -> list[tuple[int, ...]]:
         """Return what identifies the present contents of each file."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 from weakref import finalize
 
@@ -37,6 +38,7 @@ from tacit.engines.postgres.sources import Parts, PostgresTable, find_table, ref
 from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import (
+    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     ResultRows,
@@ -159,13 +161,40 @@ class PostgresEngine(StatementEngine):
         The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
         (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
         """
-        self._rows(connection, f"SET LOCAL statement_timeout TO '{milliseconds(self._seconds_left())}'")
-        if REREAD not in sql:
+        self._set_time(connection)
+        with self._parts_alone(connection, sql):
             return self._rows(connection, sql, numbered(parameters))
+
+    def _set_time(self, connection: Connection) -> None:
+        """Let the server stop the next statement when the time of its reading is over."""
+        self._rows(connection, f"SET LOCAL statement_timeout TO '{milliseconds(self._seconds_left())}'")
+
+    @contextmanager
+    def _parts_alone(self, connection: Connection, sql: str) -> Iterator[None]:
+        """Do not let workers share one part of a statement that reads a table again for each of its parts."""
+        if REREAD not in sql:
+            yield
+            return
         self._rows(connection, f"SET LOCAL min_parallel_table_scan_size TO {_MOST_PAGES}")
-        rows = self._rows(connection, sql, numbered(parameters))
+        yield
         self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
-        return rows
+
+    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches, as the server sends them. A cursor would have no parallel workers.
+
+        The time limit of the statement includes the time between batches.
+        """
+        del run
+        connection = self._owned.connection
+        self._set_time(connection)
+        with self._parts_alone(connection, sql), connection.cursor() as cursor:
+            rows = cursor.stream(sql.encode(), numbered(parameters) or None)
+            while True:
+                with watched(connection, self._seconds_left()):
+                    batch = list(islice(rows, BATCH))
+                if not batch:
+                    return
+                yield batch
 
     def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
         self._rows(connection, set_local(self.settings.timeout))  # a new transaction starts with the role's settings

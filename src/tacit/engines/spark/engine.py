@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from tacit.engines.spark.sessions import (
 from tacit.engines.spark.sources import SparkSource, check_table, column_types, create_view, find_source
 from tacit.engines.sql.builder import quote_name
 from tacit.engines.sql.engine import (
+    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     ResultRows,
@@ -46,7 +48,7 @@ from tacit.query.expressions import Value
 from tacit.query.policy.engine_settings import EngineSettings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
 CLOSED = "The engine is closed. If the query was charged, it stays charged."
@@ -152,6 +154,21 @@ class SparkEngine(StatementEngine):
         if self._ours is not None:
             stop(self._ours, self._tag)
 
+    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches; Spark sends one partition after the other."""
+        del run
+        if self._ours is None:
+            raise SourceError(CLOSED, hint="Open the source again.")
+        session = self._ours
+        with tagged(session, self._tag):
+            rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
+        while True:
+            with tagged(session, self._tag):
+                batch = list(islice(rows, BATCH))
+            if not batch:
+                return
+            yield batch
+
     def _session(self) -> SparkSession:
         """Return the session for a query: a new one if tables by name must be looked up again."""
         if self._ours is not None and not self._reads_by_name:
@@ -185,8 +202,16 @@ class SparkEngine(StatementEngine):
 def _run(session: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> ResultRows:
     """Run a statement with a tag and return its rows, with decimals that are integers as int."""
     with tagged(session, tag):
-        rows = session.sql(sql, args={name: _argument(value) for name, value in parameters.items()}).collect()
-    return [tuple(map(_value, row)) for row in rows]
+        rows = _frame(session, sql, parameters).collect()
+    return list(map(_values, rows))
+
+
+def _frame(session: SparkSession, sql: str, parameters: StatementParameters) -> DataFrame:
+    return session.sql(sql, args={name: _argument(value) for name, value in parameters.items()})
+
+
+def _values(row: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(map(_value, row))
 
 
 def _argument(value: int | Sequence[Value]) -> int | str:

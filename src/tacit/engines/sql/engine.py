@@ -34,7 +34,7 @@ from tacit.engines.time_limit import TimeLimit
 from tacit.errors import ColumnNotFoundError, guarded
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
-from tacit.query.histograms import Histograms
+from tacit.query.histograms import Absorb, Histograms
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy.engine_settings import EngineSettings
@@ -57,6 +57,9 @@ T = TypeVar("T")
 
 Secret: TypeAlias = tuple[int, int]
 """The two keys, of 64 bits each, of the hash that chooses cells."""
+
+BATCH = 2**14
+"""The number of rows that are fetched at once where a result may be large."""
 
 StatementParameters: TypeAlias = Mapping[str, Any]
 ResultRows: TypeAlias = Sequence[Sequence[Any]]
@@ -200,11 +203,15 @@ class StatementEngine(ABC):
             finally:
                 self._shared = None
 
-    def measure(self, plan: Plan) -> list[list[int]]:
-        """Read the rows and return the plan's exact integers, with new random keys of the hash."""
-        return self.measure_with(plan, (secrets.randbits(64), secrets.randbits(64)))
+    def measure(self, plan: Plan, absorb: Absorb | None = None) -> list[list[int]]:
+        """Read the rows and return the plan's exact integers, with new random keys of the hash.
 
-    def measure_with(self, plan: Plan, secret: Secret) -> list[list[int]]:
+        With `absorb`, the integers of measures with bins are not returned: `absorb` takes them, some groups at a time,
+        while the rows are read.
+        """
+        return self.measure_with(plan, (secrets.randbits(64), secrets.randbits(64)), absorb)
+
+    def measure_with(self, plan: Plan, secret: Secret, absorb: Absorb | None = None) -> list[list[int]]:
         """Return the plan's exact integers under given keys of the hash; for tests that need the same choice twice."""
         count = sum(len(bundle.measures) for bundle in plan.bundles)
         answer: list[list[int]] = [[] for _ in range(count)]
@@ -214,12 +221,23 @@ class StatementEngine(ABC):
 
         def read(run: RunStatement) -> list[list[list[int]]]:
             self._recheck(run, plan)
-            return [_integers(run, each, secret) for _, each in statements]
+            return [take(run, indices, each) for indices, each in statements]
+
+        def take(run: RunStatement, indices: tuple[int, ...], each: Statement | BinStatement) -> list[list[int]]:
+            if absorb is None or not isinstance(each, BinStatement):
+                return _integers(run, each, secret)
+            self._check_time()
+            absorb(indices, each.blocks(self._batches(run, each.sorted_sql, parameters_of(each, secret))))
+            return [[]]
 
         for (indices, _), results in zip(statements, self._read(read), strict=True):
             for index, integers in zip(indices, results * len(indices) if len(results) == 1 else results, strict=True):
                 answer[index] = integers
         return answer
+
+    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches, so that they are never all in memory; here all are one batch."""
+        yield run(sql, parameters)
 
     def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows and return the groups that `choose` selects, with new random keys of the hash."""
@@ -304,9 +322,13 @@ class StatementEngine(ABC):
 
     def _in_time(self, run: RunStatement, sql: str, parameters: StatementParameters) -> ResultRows:
         """Run a statement, unless the time of its reading is over: an interrupt before a statement is lost."""
+        self._check_time()
+        return run(sql, parameters)
+
+    def _check_time(self) -> None:
+        """Raise if the time of the present reading is over."""
         if not self._seconds_left():
             raise TimeoutError
-        return run(sql, parameters)
 
     def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
         """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""

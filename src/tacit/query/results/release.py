@@ -19,11 +19,12 @@ from tacit.query.aggregates import estimates
 from tacit.query.aggregates.categories import category_notes
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
+from tacit.query.aggregates.tree_summary import WIDER, SummarizedTree, SummaryTable, drops_trees
 from tacit.query.choice_law import ChoiceLaw
 from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
-from tacit.query.histograms import Histograms, pack, with_noise
+from tacit.query.histograms import Histograms, groups_at_once, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Aggregate, Ask, Bundle, Order, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
@@ -31,6 +32,15 @@ from tacit.query.pricing.partition_selection import Find, GroupIndices, Selected
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.results.answer_table import AnswerTable
+from tacit.query.results.binned_noise import (
+    BinnedNoise,
+    MeasurePlan,
+    ReleasedIntegers,
+    can_absorb,
+    kept_integers,
+    summarized,
+    tree_misses,
+)
 from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.group_note import cell_notes
@@ -47,8 +57,7 @@ from tacit.safe_text import visible
 if TYPE_CHECKING:
     from tacit.plots.answers import AnswerChart
 
-_AT_ONCE = 2**22
-_NONE: Mapping[int, list[int]] = MappingProxyType({})
+_NONE: Mapping[int, ReleasedIntegers] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,13 @@ class Release(AnswerTable):
         return evaluate_output(output, cell.estimates, cell.keys)
 
     def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:
-        return tuple(widened_notes(self.plan, confidence))
+        return (*widened_notes(self.plan, confidence), *self._dropped_notes(confidence))
+
+    def _dropped_notes(self, confidence: float | None) -> list[str]:
+        """Return that intervals of trees are wider than necessary, if their counts were dropped (`tree_summary`)."""
+        dropped = bool(self.cells) and any(isinstance(each, SummarizedTree) for each in self.cells[0].released)
+        other = confidence is not None and confidence != self.confidence
+        return [WIDER] if dropped and other else []
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:
         """Return the columns of the answer, each noisy one with its intervals."""
@@ -207,19 +222,42 @@ class Release(AnswerTable):
         return answer + as_html(self.cut_columns(), self.confidence, cut_notes(self.plan))
 
 
-def release(plan: Plan, price: Price, exact: Sequence[Sequence[int]], context: Mapping[str, object]) -> Release:
+def release_measured(
+    plan: Plan, price: Price, measure: MeasurePlan, context: Mapping[str, object], confidence: float
+) -> Release:
+    """Measure a plan whose groups are listed, add noise and compute the answer.
+
+    Counts of bins get their noise some groups at a time, while they are measured (`binned_noise`).
+    """
+    if not can_absorb(plan):
+        return replace(release(plan, price, measure(plan), context), confidence=confidence)
+    binned = BinnedNoise(plan, price, confidence)
+    exact = measure(plan, binned.absorb)
+    return replace(release(plan, price, exact, context, binned.released), confidence=confidence)
+
+
+def release(
+    plan: Plan,
+    price: Price,
+    exact: Sequence[Sequence[int]],
+    context: Mapping[str, object],
+    released: Mapping[int, ReleasedIntegers] = _NONE,
+) -> Release:
     """Add fresh noise to exact integers and compute the answer; HAVING, ORDER BY and LIMIT use noisy values only.
 
     Args:
         plan: the plan, whose groups are listed.
         price: its noise.
-        exact: the integers of each measure, in order.
+        exact: the integers of each measure, in order; empty for bundles in `released`.
         context: facts for the receipt.
+        released: what is released of bundles that have their noise already.
     """
-    noisy = _noisy(plan, price, exact, plan.measured_cells)
+    noisy = _noisy(plan, price, exact, plan.measured_cells, released)
     groups = enumerate(plan.listed_groups())
     if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
-        return _answer(plan, price, _fitted(plan, price, [list(measures[0]) for measures in noisy]), context)
+        return _answer(
+            plan, price, _fitted(plan, price, [list(kept_integers(measures[0])) for measures in noisy]), context
+        )
     return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
 
 
@@ -264,16 +302,20 @@ def _whole(plan: Plan, ask: Ask, table: Floats) -> Ints:
     return whole_table(table, min(max(round(float(table.sum())), 0), plan.size) if plan.rest else plan.size)
 
 
-def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[str, object]) -> Release:
+def release_discovered(
+    plan: Plan, price: Price, find: Find, context: Mapping[str, object], confidence: float = 0.95
+) -> Release:
     """Select groups of the data by noisy numbers of units, add noise to their values and compute the answer.
 
-    Groups are processed in blocks, so that at most a few million exact counts of bins are in memory at once.
+    Groups are processed in blocks, so that at most a million exact counts of bins are in memory at once, besides those
+    that the engine found to be above 0.
 
     Args:
         plan: the plan, whose groups are not listed.
         price: its noise.
         find: the engine's method that reads the plan; it calls back to select groups.
         context: facts for the receipt.
+        confidence: that of the intervals.
     """
     law = price.choice
     if law is None:
@@ -293,7 +335,9 @@ def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[st
         for lower in (0, 1)
     ]
     cells: list[Cell] = []
-    most = max(1, _AT_ONCE // max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
+    most = groups_at_once(max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
+    count = len(groups.keys)
+    misses = tree_misses(plan, confidence, count) if drops_trees(plan, count) else {}
     for first in range(0, len(groups.keys), most):
         block = slice(first, min(first + most, len(groups.keys)))
         exact = [
@@ -301,10 +345,10 @@ def release_discovered(plan: Plan, price: Price, find: Find, context: Mapping[st
             for integers in groups.integers
         ]
         released = dict.fromkeys(bundles_of_selection(plan), units[block])
-        noisy = _noisy(plan, price, exact, block.stop - block.start, released)
+        noisy = summarized(plan, price, _noisy(plan, price, exact, block.stop - block.start, released), misses)
         for index, (keys, low) in enumerate(zip(groups.keys[block], lower[block], strict=True)):
             cells.append(_cell(plan, laws[low], noisy, index, keys))
-    return replace(_answer(plan, price, cells, context), found_groups=len(cells))
+    return replace(_answer(plan, price, cells, context), found_groups=len(cells), confidence=confidence)
 
 
 def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
@@ -323,11 +367,15 @@ def _noisy(
     price: Price,
     exact: Sequence[MeasureIntegers],
     cells: int,
-    released: Mapping[int, list[int]] = _NONE,
-) -> list[list[MeasureIntegers]]:
+    released: Mapping[int, ReleasedIntegers] = _NONE,
+) -> list[list[ReleasedIntegers]]:
     """Return the noisy integers of each measure of each bundle; `released` are bundles that already have noise."""
-    sizes = [measure.bins * cells for bundle in plan.bundles for measure in bundle.measures]
-    if list(map(len, exact)) != sizes:
+    sizes = [
+        {measure.bins * cells, *([0] if index in released else [])}
+        for index, bundle in enumerate(plan.bundles)
+        for measure in bundle.measures
+    ]
+    if len(exact) != len(sizes) or any(len(some) not in size for some, size in zip(exact, sizes, strict=True)):
         raise InternalError("the engine's answer does not have the shape of the plan.")
     vectors = noise_inputs(plan, exact)
     return [
@@ -357,18 +405,21 @@ def _with_noise(plan: Plan, bundle: Bundle, integers: MeasureIntegers, law: Nois
 def _cell(
     plan: Plan,
     noise: Sequence[NoiseLaw],
-    noisy: Sequence[Sequence[MeasureIntegers]],
+    noisy: Sequence[Sequence[ReleasedIntegers]],
     index: int,
     keys: tuple[Value, ...],
 ) -> Cell:
     """Return the cell at an index, with its estimates."""
-    released = []
+    released: list[Released] = []
     for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
+        if isinstance(measures[0], SummaryTable):
+            released.append(SummarizedTree(bundle, (), law, measures[0], index))
+            continue
         if bundle.combined is not None or bundle.values is not None:
             released.append(Released(bundle, [int(measures[0][index])], law))
             continue
         parts: list[MeasureIntegers] = []
-        for measure, numbers in zip(bundle.measures, measures, strict=True):
+        for measure, numbers in zip(bundle.measures, map(kept_integers, measures), strict=True):
             width = bundle.width if bundle.rank is not None else -(-measure.bins // bundle.block)
             parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
         integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
