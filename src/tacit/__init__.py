@@ -11,6 +11,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tacit.activity import counters
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
 from tacit.guarantees import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
 from tacit.guarantees.arithmetic import parallel, split
@@ -79,6 +80,7 @@ __all__ = [
     "compare_noise",
     "compose",
     "count",
+    "counters",
     "declare",
     "events",
     "filters",

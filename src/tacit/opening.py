@@ -196,7 +196,14 @@ def _open(
             engine.close()
         raise
     digest = policy.version or version(private[0])
-    return Database(tables, book, version=digest, analyst=analyst, data_version=policy.data_version)
+    return Database(
+        tables,
+        book,
+        version=digest,
+        analyst=analyst,
+        data_version=policy.data_version,
+        owns_ledger=book is not ledger,
+    )
 
 
 def _source(table: TableDeclaration) -> Source:

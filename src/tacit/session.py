@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeVar
 
-from tacit import choosing, deriving, sizing
+from tacit import activity, choosing, deriving, sizing
 from tacit.engines import Engine
 from tacit.engines.duckdb.sandbox import SharedSandbox
 from tacit.errors import (
@@ -54,7 +54,7 @@ from tacit.query.results.release import Release, release_discovered, release_mea
 from tacit.query.sql.outer_query import split
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
 from tacit.quoting import limits_quote, priced
-from tacit.shortages import error_shortage, joint_shortage
+from tacit.shortages import error_shortage, in_place_of, joint_shortage
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -75,7 +75,7 @@ def unspent() -> Iterator[None]:
     except LedgerError:
         raise
     except TacitError as error:
-        error.unspent = True
+        activity.note_refusal(error)
         raise
 
 
@@ -90,9 +90,11 @@ class Session:
         version: str,
         analyst: str,
         data_version: str,
+        owns_ledger: bool = False,
     ) -> None:
-        """Store the parts that `open` has put together."""
+        """Store the parts that `open` has put together; `close` closes a ledger that the session owns."""
         self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
+        self._owns_ledger = owns_ledger
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
@@ -108,11 +110,13 @@ class Session:
         return {name: policy for name, (policy, _) in self._tables.items()}
 
     def close(self) -> None:
-        """Close the sources; the ledger can still be read."""
+        """Close the sources and the connections of the ledger, which can still be read."""
         self.closed = True
         self.sandbox.close()
         for _, engine in self._tables.values():
             engine.close()
+        if self._owns_ledger:
+            self.ledger.close()
 
     # --- quotes ---------------------------------------------------------------------------------------------------
 
@@ -184,7 +188,7 @@ class Session:
             except BudgetError as refusal:
                 if quote.question.cost.error is None:
                     raise
-                raise error_shortage(self, quote, refusal) from None
+                raise in_place_of(refusal, error_shortage(self, quote, refusal)) from None
         if ticket.answer is not None:
             return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
@@ -231,7 +235,8 @@ class Session:
                 request = Request(question=text, events=joint.events, analyst=self._analyst, sizes=sizes)
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
-                raise joint_shortage(self, joint.together, len(again)) or refusal from None
+                shortage = joint_shortage(self, joint.together, len(again))
+                raise in_place_of(refusal, shortage or refusal) from None
         disjoint = {
             "queries": [quote.plan.sql for quote in again],
             "disjoint": [[index + 1 for index in family] for family in joint.families],
@@ -299,12 +304,19 @@ class Session:
         check_admission(self._analyst, self.ledger.limit_of(self._analyst))
         recorded = self.ledger.recorded(request)
         if recorded is not None:
+            _note_charge(recorded, request)
             return recorded
         self._check_memory(request, quotes)
         engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
-        return self.ledger.charge(request)
+        return self.charge(request)
+
+    def charge(self, request: Request) -> Ticket:
+        """Charge the ledger, and log it."""
+        ticket = self.ledger.charge(request)
+        _note_charge(ticket, request)
+        return ticket
 
     def _check_memory(self, request: Request, quotes: Sequence[Quote]) -> None:
         """Raise RefusedError if the answers would not fit memory, or not the record that a request needs."""
@@ -375,11 +387,16 @@ class Session:
 
     def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
+        activity.note("answer" if outcome == ANSWERED else "failure", record=ticket.number, analyst=self._analyst)
         try:
             self.ledger.finish(ticket.number, outcome, answer)
         except LedgerError as error:
-            reason = " ".join(filter(None, (error.message, error.hint)))
-            warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
+            activity.note("warning", "the outcome of a charge was not recorded", record=ticket.number)
+            what = "answered" if outcome == ANSWERED else "charged, and failed"
+            warnings.warn(
+                f"The query was {what}, but its outcome could not be recorded: it stays pending. {error.message}",
+                stacklevel=5,
+            )
 
     def context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
         """Return the facts for the receipt of an answer."""
@@ -404,3 +421,9 @@ class Session:
 def _choices(quote: Quote) -> list[object]:
     """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
     return [quote.choice, quote.bounds_choices, quote.price.events] if isinstance(quote, ChoosingQuote) else []
+
+
+def _note_charge(ticket: Ticket, request: Request) -> None:
+    """Log a charge, or a recorded answer that cost nothing."""
+    kind: activity.Kind = "charge" if ticket.answer is None else "replay"
+    activity.note(kind, record=ticket.number, analyst=request.analyst, query=activity.query_hash(request.question))

@@ -362,3 +362,29 @@ def test_the_environment_stands_above_the_policy_and_below_an_option(
     assert "eve" in ledger(folder).stdout
     ask(folder, "--ledger", "option.ledger", "--analyst", "otto")
     assert "otto" in ledger(folder, "show", "--ledger", "option.ledger").stdout
+
+
+def test_a_ledger_is_moved_and_the_policy_must_name_the_new_place(folder: Path) -> None:
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25").returncode == 0
+    moved = run(folder, "ledger", "move", "survey.ledger", "${NEW_PLACE}", "--json", NEW_PLACE="new.ledger")
+    assert moved.returncode == 0
+    assert json.loads(moved.stdout)["holds"]
+    refused = run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25")
+    assert refused.returncode == 4
+    assert "sealed: it was moved to" in refused.stderr
+    assert "new.ledger" in refused.stderr
+    assert "Nothing was spent." in refused.stderr
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25", "--ledger", "new.ledger").returncode == 0
+    shown = run(folder, "ledger", "policy.toml", "--json", "--ledger", "new.ledger")
+    assert [entry["outcome"] for entry in json.loads(shown.stdout)["entries"]] == ["answered"] * 2
+    assert run(folder, "ledger", "verify", "policy.toml").returncode == 0  # the old one can still be read
+    elsewhere = run(folder, "ledger", "move", "survey.ledger", "other.ledger", "--json")
+    assert elsewhere.returncode == 4
+    assert "--lost" in json.loads(elsewhere.stderr)["error"]["message"]
+    assert run(folder, "ledger", "move", "survey.ledger", "new.ledger").stderr.startswith("The old ledger is sealed.")
+
+
+def test_upgrade_reports_what_it_did(folder: Path) -> None:
+    assert run(folder, "ledger", "upgrade", "policy.toml").returncode == 4  # there is no ledger
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25").returncode == 0
+    assert "needs no upgrade" in run(folder, "ledger", "upgrade", "policy.toml").stderr

@@ -1,4 +1,4 @@
-"""`tacit ledger`: show who spent how much; verify, copy, change and renew a ledger.
+"""`tacit ledger`: show who spent how much; verify, copy, change, renew, upgrade and move a ledger.
 
 Costs and totals are the ledger's exact numbers; they are rounded up for display.
 """
@@ -6,6 +6,7 @@ Costs and totals are the ledger's exact numbers; they are rounded up for display
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -24,20 +25,22 @@ from tacit.guarantees.filters import Spent, limit
 from tacit.ledger import check_name, described, history, shown_outcome
 from tacit.ledger.backup import export, load
 from tacit.ledger.history import Charge
-from tacit.ledger.open_ledger import read_ledger, require_ledger
+from tacit.ledger.open_ledger import read_ledger, require_ledger, upgrade_ledger
 from tacit.ledger.policies import RecordedPolicy, recorded_changes
 from tacit.ledger.records import UNLISTED, Record, decode_budget
-from tacit.ledger.replay import verify
+from tacit.ledger.relocation import move
+from tacit.ledger.replay import VerifyReport, verify
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
 from tacit.query.policy.declaration import ANYBODY
+from tacit.query.policy.locations import fill
 from tacit.safe_text import visible, width
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
+ACTIONS = ("show", "verify", "export", "import", "accept", "renew", "upgrade")
 _LAST = 20
 _DIGITS = Context(prec=6, rounding=ROUND_CEILING)
 _Fields: TypeAlias = Mapping[str, object]
@@ -73,11 +76,13 @@ def run(policy: str, action: str, location: str | None, options: LedgerOptions) 
         )
     if action not in ACTIONS:
         raise bad_value("action", action, f"one of {', '.join(ACTIONS)}")
-    match action:
-        case "import":
-            return _import(options.file, location)
-        case "accept":
-            return _accept(policy, location)
+    direct: Mapping[str, Callable[[], int]] = {
+        "import": lambda: _import(options.file, location),
+        "accept": lambda: _accept(policy, location),
+        "upgrade": lambda: _upgrade(location),
+    }
+    if action in direct:
+        return direct[action]()
     with closing(read_ledger(location)) as ledger:
         match action:
             case "verify":
@@ -93,11 +98,15 @@ def run(policy: str, action: str, location: str | None, options: LedgerOptions) 
 def _verify(ledger: SqlLedger, receipts: Sequence[str], *, json: bool) -> int:
     """Compute the chain and all totals again."""
     report = verify(ledger, [_read_receipt(file) for file in receipts])
+    _print_report(report, json=json)
+    return 0 if report.holds else REFUSED
+
+
+def _print_report(report: VerifyReport, *, json: bool) -> None:
     if json:
         put_json({"holds": report.holds, "records": report.records, "wrong": report.wrong, "why": report.why})
     else:
         put(str(report))
-    return 0 if report.holds else REFUSED
 
 
 def _read_receipt(file: str) -> dict[str, object]:
@@ -134,12 +143,37 @@ def _import(file: str | None, location: str) -> int:
     return 0 if report.holds else REFUSED
 
 
+def _upgrade(location: str) -> int:
+    changed = upgrade_ledger(location)
+    say("The ledger was upgraded." if changed else "The ledger needs no upgrade.")
+    return 0
+
+
+def move_ledger(old: str, new: str, *, lost: bool, json: bool) -> int:
+    """Move a ledger, print the report on the new one, and return the exit code.
+
+    Args:
+        old: the path or URL of the ledger; `${NAME}` stands for an environment variable.
+        new: the path or URL of an empty place.
+        lost: whether the place of an earlier, unfinished move is lost.
+        json: whether to print JSON.
+    """
+    report = move(fill(old, os.environ), fill(new, os.environ), lost=lost)
+    _print_report(report, json=json)
+    if report.holds and not json:
+        say("The old ledger is sealed. Write the new place into the policy: ledger = …")
+    return 0 if report.holds else REFUSED
+
+
 def _accept(policy: str, location: str) -> int:
     """Record a changed budget, changed bounds or a changed limit of an analyst, and print the changes."""
     require_ledger(location)
     with opening.open(policy, ledger=location, accept=True) as db:
         ledger = cast("SqlLedger", db.ledger)
-        accepted = "; ".join(_changes(ledger.records(), ledger.opened_after))
+        changes = _changes(ledger.records(), ledger.opened_after)
+        if ledger.server_replaced:
+            changes.append("the server, which was replaced, promoted or restored")
+        accepted = "; ".join(changes)
         outcome = f"Accepted: {accepted}." if accepted else "Nothing to accept."
         say(f"{outcome} Left: {spell(history.left(ledger))} of {spell(ledger.budget)}.")
     return 0

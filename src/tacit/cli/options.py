@@ -137,6 +137,13 @@ ReceiptOption = Annotated[
 DisjointOption = Annotated[
     bool, typer.Option("--disjoint-units", help="No unit was in any earlier version of the data.")
 ]
+OldLedgerArgument = Annotated[
+    str, typer.Argument(metavar="OLD", help="The ledger: a file or a postgresql:// URL; ${NAME} is a variable.")
+]
+NewLedgerArgument = Annotated[str, typer.Argument(metavar="NEW", help="An empty place: a file or a postgresql:// URL.")]
+LostOption = Annotated[
+    bool, typer.Option("--lost", help="The place of an earlier, unfinished move is lost for ever; seal again.")
+]
 PlanDeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Also print the cost of all queries as one plan at this δ.")
 ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """The version of every JSON object that a command prints."""
 
-BUG, USAGE, REFUSED, FAILED, STOPPED = 1, 2, 3, 4, 130
+BUG, USAGE, REFUSED, FAILED, STOPPED, TERMINATED = 1, 2, 3, 4, 130, 143
 """Exit codes."""
 
 Advance: TypeAlias = Callable[[int], None]
@@ -191,10 +191,19 @@ def print_error(error: TacitError, *, as_json: bool) -> int:
     return code
 
 
-def print_abort(*, as_json: bool) -> int:
-    """Write to stderr that the user stopped the command, and return the exit code."""
-    _print("Abort", STOPPED, "Stopped.", as_json=as_json)
-    return STOPPED
+INTERRUPTED = "Interrupted. If the query was already charged, the charge stays."
+
+
+def print_abort(text: str = "Stopped.", *, as_json: bool, code: int = STOPPED) -> int:
+    """Write to stderr that the user or a signal stopped the command, and return the exit code."""
+    _print("Abort", code, text, as_json=as_json)
+    return code
+
+
+def print_warning(message: str, *, as_json: bool) -> None:
+    """Write a warning to stderr, on one line."""
+    text = to_json({"schema": SCHEMA, "warning": {"message": message}}) if as_json else f"Warning: {visible(message)}"
+    print(text, file=sys.stderr)
 
 
 def print_usage_error(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer may bundle its copy of click

@@ -38,6 +38,8 @@ from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 GONE = "A file of the source does not exist any more, or cannot be read."
 _FOUND = "found"
 
+FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
+
 
 class DuckDBEngine(StatementEngine):
     """One table, or several that can be joined, measured by DuckDB."""
@@ -63,6 +65,7 @@ class DuckDBEngine(StatementEngine):
         types = {table: _types(connection, view) for table, view in by_table.items()}
         super().__init__(name, by_table, types, settings)
         self._connection, self._skipping, self._files = connection, frozenset(skipping), tuple(files)
+        self._process = os.getpid()
         self._remove: Callable[[], object] = lambda: None
 
     def reads_every_row(self, table: str) -> bool:
@@ -70,7 +73,12 @@ class DuckDBEngine(StatementEngine):
         return not self._skipping if len(self._tables) == 1 else table not in self._skipping
 
     def ready(self) -> None:
-        """Raise, before anything is charged, if a file is gone or data cannot be written to the temporary directory."""
+        """Raise, before anything is charged, if DuckDB cannot read or write.
+
+        A file may be gone, or the temporary directory may be full. DuckDB's threads are missing in a forked process.
+        """
+        if os.getpid() != self._process:
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
         if not all(file.is_file() and os.access(file, os.R_OK) for file in self._files):
             raise SourceError(GONE, hint="Restore it, or open the source again.")
         if self.settings.temporary is not None:
@@ -89,6 +97,7 @@ class DuckDBEngine(StatementEngine):
         connection is open: DuckDB locks its database files, Arrow and polars tables are immutable, and the program
         that opened a pandas frame must not change it while it is queried.
         """
+        self.ready()
         before = self._stamps()
         yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
         if self._stamps() != before:
@@ -154,9 +163,10 @@ class DuckDBEngine(StatementEngine):
             self._remove = finalize(self, remove, directory, os.getpid())
 
     def close(self) -> None:
-        """Close the source."""
-        self._connection.close()
-        self._remove()
+        """Close the source; a child of the process that opened it leaves it open."""
+        if os.getpid() == self._process:
+            self._connection.close()
+            self._remove()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
