@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from os import PathLike
 from pathlib import Path
+from weakref import finalize
 
 import duckdb
 import numpy as np
@@ -28,10 +28,13 @@ from tacit.engines.sql.engine import (
 from tacit.engines.sql.found_groups import FoundGroups
 from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
+from tacit.engines.temporary import check_directory, private_directory, remove
 from tacit.errors import SourceError, guarded
 from tacit.query.histograms import Histograms
+from tacit.query.policy.engine_settings import EngineSettings, read_threads
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
+GONE = "A file of the source does not exist any more, or cannot be read."
 _FOUND = "found"
 
 FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
@@ -50,6 +53,7 @@ class DuckDBEngine(StatementEngine):
         *,
         skipping: Collection[str] = (),
         files: Sequence[Path] = (),
+        settings: EngineSettings | None = None,
     ) -> None:
         """Take over a connection that has the view `data`, or a view for each table.
 
@@ -57,18 +61,31 @@ class DuckDBEngine(StatementEngine):
         that views read; other programs can change them.
         """
         by_table = {name: SOURCE} if views is None else views
-        super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
+        types = {table: _types(connection, view) for table, view in by_table.items()}
+        super().__init__(name, by_table, types, settings)
         self._connection, self._skipping, self._files = connection, frozenset(skipping), tuple(files)
         self._process = os.getpid()
-
-    def ready(self) -> None:
-        """Raise, before anything is charged, if this process was forked: DuckDB's threads are in its parent only."""
-        if os.getpid() != self._process:
-            raise SourceError(FORKED, hint="Open the source separately in each process.")
+        self._remove: Callable[[], object] = lambda: None
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table; not of a CSV file, where it depends on their bytes."""
         return not self._skipping if len(self._tables) == 1 else table not in self._skipping
+
+    def ready(self) -> None:
+        """Raise, before anything is charged, if DuckDB cannot read or write.
+
+        A file may be gone, or the temporary directory may be full. DuckDB's threads are missing in a forked process.
+        """
+        if os.getpid() != self._process:
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
+        if not all(file.is_file() and os.access(file, os.R_OK) for file in self._files):
+            raise SourceError(GONE, hint="Restore it, or open the source again.")
+        if self.settings.temporary is not None:
+            check_directory(self.settings.temporary)
+
+    def _interrupt(self) -> None:
+        """Interrupt the statement that runs."""
+        self._connection.interrupt()
 
     @contextmanager
     def _reading(self) -> Iterator[StatementRunner]:
@@ -145,10 +162,16 @@ class DuckDBEngine(StatementEngine):
             for indices, each in passes.second
         ]
 
+    def remove_at_end(self, directory: Path | None) -> None:
+        """Remove a directory when this engine is closed, or when it is collected."""
+        if directory is not None:
+            self._remove = finalize(self, remove, directory, os.getpid())
+
     def close(self) -> None:
         """Close the source; a child of the process that opened it leaves it open."""
         if os.getpid() == self._process:
             self._connection.close()
+            self._remove()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
@@ -161,7 +184,6 @@ def open_duckdb(
     table: str | None = None,
     written: str | None = None,
     threads: int | None = None,
-    temporary: str | PathLike[str] | None = None,
 ) -> DuckDBEngine:
     """Open a table, reading only its schema, or raise InvalidError or SourceError.
 
@@ -170,29 +192,33 @@ def open_duckdb(
         table: the table of a DuckDB file; it may be left out if there is only one.
         written: the source as a policy writes it, with its variables not filled in, for messages.
         threads: the number of threads that DuckDB may use; by default one for each core.
-        temporary: a directory for data that does not fit memory; by default nothing is written.
     """
-    return open_duckdb_tables(
-        {None: Source(source=source, table=table, written=written)}, threads=threads, temporary=temporary
-    )
+    settings = EngineSettings(threads=None if threads is None else read_threads(threads))
+    return open_duckdb_tables({None: Source(source=source, table=table, written=written)}, settings)
 
 
-def open_duckdb_tables(
-    sources: SourcesByName, *, threads: int | None = None, temporary: str | PathLike[str] | None = None
-) -> DuckDBEngine:
+def open_duckdb_tables(sources: SourcesByName, settings: EngineSettings | None = None) -> DuckDBEngine:
     """Open several tables by their names in one engine, so that they can be joined.
 
     Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
+    Data that does not fit memory is written to a new directory below `settings.temporary`, which is removed when the
+    engine is closed or collected.
     """
-    connection = connect(threads, temporary)
+    settings = EngineSettings() if settings is None else settings
+    spill = None if settings.temporary is None else private_directory(settings.temporary)
+    connection = connect(settings, spill)
     try:
-        return guarded(lambda: _engine(connection, sources), NOT_OPENED, hint=CHECK_OPENING)
+        engine = guarded(partial(_engine, connection, sources, settings), NOT_OPENED, hint=CHECK_OPENING)
     except BaseException:
         connection.close()
+        if spill is not None:
+            remove(spill, os.getpid())
         raise
+    engine.remove_at_end(spill)
+    return engine
 
 
-def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> DuckDBEngine:
+def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName, settings: EngineSettings) -> DuckDBEngine:
     views: dict[str, str] = {}
     files: list[Path] = []
     skipping: list[str] = []
@@ -204,7 +230,7 @@ def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> Du
         files += source_files
         skipping += [list(views)[-1]] if any(map(is_csv, source_files)) else []
     lock(connection, files, joins_public=any(source.public for source in sources.values()))
-    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping, files=files)
+    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping, files=files, settings=settings)
 
 
 def _show(

@@ -29,10 +29,11 @@ from tacit.engines.sql.found_groups import FoundGroups
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
-from tacit.engines.sql.runner import ResultRows, StatementRunner
+from tacit.engines.sql.runner import ResultRows, RunBatches, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement, integer_statement, statement, weighs
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.engines.sql.weighted_statement import weighted_statement
+from tacit.engines.time_limit import TimeLimit
 from tacit.errors import ColumnNotFoundError, InternalError, guarded
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
@@ -40,6 +41,7 @@ from tacit.query.histograms import Absorb, Histograms
 from tacit.query.key_tuples import KeyColumns
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 FAILED = "The engine failed while it read the data. If the query was charged, it stays charged."
@@ -66,9 +68,17 @@ class StatementEngine(ABC):
 
     dialect: Dialect
 
-    def __init__(self, name: str, views: Mapping[str, str], types: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        views: Mapping[str, str],
+        types: Mapping[str, Mapping[str, str]],
+        settings: EngineSettings | None = None,
+    ) -> None:
         """Store the tables: how each is written after FROM, and the types of its columns. `name` is the main table."""
         self.name = name
+        self.settings = EngineSettings() if settings is None else settings
+        self._limit: TimeLimit | None = None
         self._lock = RLock()
         self._shared: StatementRunner | None = None
         self._views = dict(views)
@@ -86,6 +96,13 @@ class StatementEngine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the source."""
+
+    def _interrupt(self) -> None:  # noqa: B027 - optional: a server may stop its statements itself
+        """Stop the statement that runs, because the time of its reading is over; it then fails. Any thread may call."""
+
+    def _seconds_left(self) -> float:
+        """Return the time in seconds that the present reading has left."""
+        return self.settings.timeout if self._limit is None else self._limit.left
 
     def schema(self, table: str | None = None) -> Mapping[str, Kind]:
         """Return the kinds of the supported columns; nested and binary columns are left out."""
@@ -273,16 +290,43 @@ class StatementEngine(ABC):
         return self.dialect.read_unit(column(name), types[name], kind)
 
     def _read(self, read: Callable[[StatementRunner], T], failed: str = FAILED, hint: str = _CHECK_READING) -> T:
-        """Return what a function reads in one context; any error of the engine becomes one constant text."""
+        """Return what a function reads in one context; any error of the engine becomes one constant text.
+
+        The time limit is that of this reading. It starts when no other thread reads.
+        """
 
         def in_context() -> T:
-            with self._lock:
-                if self._shared is not None:
-                    return read(self._shared)
-                with self._reading() as run:
-                    return read(run)
+            if self._shared is not None:
+                return read(self._in_time(self._shared))
+            with self._reading() as run:
+                return read(self._in_time(run))
 
-        return guarded(in_context, failed, hint=hint)
+        def in_time() -> T:
+            with self._lock:
+                self._limit = TimeLimit(self.settings.timeout)
+                try:
+                    return self._limit.run(in_context, self._interrupt)
+                finally:
+                    self._limit = None
+
+        return guarded(in_time, failed, hint=hint)
+
+    def _in_time(self, run: StatementRunner) -> StatementRunner:
+        """Return a runner that starts no statement after the time of its reading: an interrupt before one is lost."""
+
+        def checked(batches: RunBatches) -> RunBatches:
+            def start(sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+                self._check_time()
+                return batches(sql, parameters)
+
+            return start
+
+        return StatementRunner(checked(run.batches), checked(run.stream))
+
+    def _check_time(self) -> None:
+        """Raise if the time of the present reading is over."""
+        if not self._seconds_left():
+            raise TimeoutError
 
     def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
         """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 StatementParameters: TypeAlias = Mapping[str, Any]
 ResultRows: TypeAlias = Sequence[Sequence[Any]]
+RunBatches: TypeAlias = Callable[[str, StatementParameters], Iterator[ResultRows]]
 
 BATCH = 2**14
 """The largest number of rows of a batch."""
@@ -22,8 +23,8 @@ class StatementRunner:
     statement, or none of the rest, before it runs another.
     """
 
-    batches: Callable[[str, StatementParameters], Iterator[ResultRows]]
-    streamed: Callable[[str, StatementParameters], Iterator[ResultRows]] | None = None
+    batches: RunBatches
+    streamed: RunBatches | None = None
 
     def stream(self, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
         """Yield the rows of a statement that may be too many for the memory; on Spark this takes longer."""
