@@ -76,12 +76,15 @@ class DuckDBEngine(StatementEngine):
 
         A file may be gone, or the temporary directory may be full. DuckDB's threads are missing in a forked process.
         """
-        if os.getpid() != self._process:
-            raise SourceError(FORKED, hint="Open the source separately in each process.")
+        self._refuse_child()
         if not all(file.is_file() and os.access(file, os.R_OK) for file in self._files):
             raise SourceError(GONE, hint="Restore it, or open the source again.")
         if self.settings.temporary is not None:
             check_directory(self.settings.temporary)
+
+    def _refuse_child(self) -> None:
+        if os.getpid() != self._process:
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
 
     def _interrupt(self) -> None:
         """Interrupt the statement that runs."""
@@ -96,7 +99,7 @@ class DuckDBEngine(StatementEngine):
         connection is open: DuckDB locks its database files, Arrow and polars tables are immutable, and the program
         that opened a pandas frame must not change it while it is queried.
         """
-        self.ready()
+        self._refuse_child()
         before = self._stamps()
         yield StatementRunner(self._batches)
         if self._stamps() != before:
