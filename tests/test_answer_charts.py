@@ -80,6 +80,33 @@ FORMS: dict[str, tuple[str, Callable[[Database], Release]]] = {
 }
 
 
+def test_counts_and_their_differences_that_an_outer_query_computes_start_at_zero(db: Database) -> None:
+    answer = db.sql(
+        "WITH t AS (SELECT ward, count(*) AS n, avg(cost) AS c FROM v GROUP BY ward) "
+        "SELECT ward, n, n - 10 AS m, n / sum(n) OVER () AS share, c FROM t",
+        epsilon=10,
+    )
+    marks = [panel["layer"][0]["mark"]["type"] for panel in answer.plot().to_dict()["concat"]]
+    assert marks == ["bar", "bar", "point", "point"]
+    totals = db.sql("SELECT sex, count(*) AS n FROM v GROUP BY ROLLUP (sex)", epsilon=10)
+    assert totals.plot().to_dict()["layer"][0]["mark"]["type"] == "bar"
+
+
+@pytest.mark.parametrize(("count", "marks"), [(90, ["line", "point", "rule", "tick", "tick"]), (91, ["area", "line"])])
+def test_many_times_have_a_band_in_place_of_whiskers(count: int, marks: list[str]) -> None:
+    column = NoisyColumn(name="n", values=[3.0] * count, low=[1.0] * count, high=[5.0] * count, from_zero=True)
+    times = [f"{1900 + i}-01-01" for i in range(count)]
+    spec = plots.over_time(times, [""] * count, [column], CAPTION).to_dict()
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == marks
+    words = "The band is" if marks[0] == "area" else "Each whisker is"
+    assert spec["title"]["subtitle"] == f"{words} a 95% interval of the value in the bounded data."
+
+
+def test_the_title_of_a_verb_has_no_needless_quotes(db: Database) -> None:
+    title = db.count(by="ward", where="town = '\"x\"'", epsilon=1).plot().to_dict()["title"]["text"]
+    assert "".join(title).startswith("SELECT ward, COUNT(*) AS count FROM v WHERE town = '\"x\"' GROUP BY 1")
+
+
 @pytest.mark.parametrize("case", FORMS)
 def test_each_answer_has_the_form_that_fits(case: str, db: Database, tmp_path: Path) -> None:
     form, ask = FORMS[case]

@@ -98,7 +98,7 @@ def test_the_last_row_of_a_table_says_what_it_holds() -> None:
 
 def test_min_and_max_say_under_the_answer_that_they_are_ranks() -> None:
     answer = opened().sql("SELECT max(pay) AS hi FROM t", epsilon=1)
-    assert answer.notes[0].startswith("Max is the private quantile at rank about ")
+    assert answer.notes[0].startswith("hi is the private quantile at rank about ")
     assert answer.notes[0] in str(answer)
     assert answer.notes[0] in answer._repr_html_()
 

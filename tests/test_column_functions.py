@@ -98,7 +98,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: tc.mean(SECRET, bounds=(0, 1), epsilon=1), "of type str"),
     (lambda: tc.mean({"a": [1]}, bounds=(0, 1), epsilon=1), "of type dict"),
     (lambda: tc.mean(pd.DataFrame({"a": [1]}), bounds=(0, 1), epsilon=1), "of type DataFrame"),
-    (lambda: tc.mean(np.zeros((7, 2)), bounds=(0, 1), epsilon=1), "ndarray"),
+    (lambda: tc.mean(np.zeros((7, 2)), bounds=(0, 1), epsilon=1), "2 dimensions"),
     (lambda: tc.mean(iter([1.0]), bounds=(0, 1), epsilon=1), "list_iterator"),
     (lambda: tc.count(SECRET, epsilon=1), "of type str"),
     (lambda: tc.count(31_415, epsilon=1), "of type int"),
@@ -168,7 +168,7 @@ def test_a_mapping_of_columns_opens_with_the_types_of_its_values() -> None:
         ({"a": 31_415}, "of type int"),
         ({"a": [SECRET, 1]}, "int, str"),
         ({"a": [[SECRET]]}, "list"),
-        ({"a": np.zeros((2, 2))}, "ndarray"),
+        ({"a": np.zeros((2, 2))}, "2 dimensions"),
         ({"a": np.array([1j])}, "complex128"),
         ({"a": [datetime(2024, 1, 1, tzinfo=UTC)]}, "time zone"),
         ({"a": [date(2024, 1, 1), datetime(2024, 1, 1)]}, "date, datetime"),  # noqa: DTZ001 - as above

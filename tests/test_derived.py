@@ -269,9 +269,7 @@ def test_after_a_choice_intervals_hold_for_all_groups_together(db: Database) -> 
 
 def test_sums_after_a_choice_have_no_interval(db: Database) -> None:
     answer = derived(db, T + "SELECT sum(n) AS total FROM t WHERE n > 10")
-    assert answer.without_interval == {
-        "total": "it is not a linear function or a ratio of linear functions of released values"
-    }
+    assert answer.without_interval == {"total": "it is not a sum, a difference or a ratio of released values"}
 
 
 def test_rows_that_look_alike_have_no_simulated_interval(db: Database) -> None:
@@ -321,9 +319,7 @@ NOT_SMOOTH = [
 def test_functions_that_are_not_linear_have_no_interval(db: Database, expression: str) -> None:
     answer = derived(db, T + f"SELECT {expression} AS x FROM t")
     assert answer.columns()[0].ends is None
-    assert answer.without_interval == {
-        "x": "it is not a linear function or a ratio of linear functions of released values"
-    }
+    assert answer.without_interval == {"x": "it is not a sum, a difference or a ratio of released values"}
 
 
 def test_sums_of_rounded_values_have_safe_intervals(db: Database) -> None:
@@ -618,3 +614,13 @@ def test_names_refer_to_the_columns_and_ctes_that_duckdb_uses(db: Database, sql:
         connection.register("visits", VISITS)
         expected = connection.execute(sql).fetchall()
     assert sorted(map(repr, db.sql(sql, epsilon=EXACT).rows())) == sorted(map(repr, expected))
+
+
+def test_a_note_of_all_private_aggregates_is_printed_once() -> None:
+    lost = "Rows with another region, and rows where region is NULL, are not counted."
+    one = opened().sql(SHARES, epsilon=1)
+    assert [note for note in one.notes if "region" in note] == [lost]
+    both = opened().sql(U + "SELECT t.region, n, s FROM t JOIN u ON t.region = u.region", epsilon=1)
+    assert [note for note in both.notes if "not counted" in note] == [lost]
+    clipped = [note for note in both.notes if "clipped" in note]
+    assert all(note.startswith("u: ") for note in clipped)

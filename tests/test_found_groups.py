@@ -14,6 +14,7 @@ import pytest
 
 import tacit as tc
 from tacit.database import Database
+from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 
 BUDGET = tc.ApproxDP(epsilon=10_000, delta=0.5)
@@ -107,7 +108,7 @@ def test_where_each_row_is_a_unit_quantiles_are_of_rows() -> None:
 
 def test_one_chunk_after_the_other_gives_each_group_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each chunk holds one group here; its noise is fresh, and its integers are those of its keys."""
-    monkeypatch.setattr("tacit.query.results.release._AT_ONCE", 1)
+    monkeypatch.setattr("tacit.query.histograms.AT_ONCE", 1)
     rows = opened().sql(SPREAD, **SURER).rows()
     assert [row[0] for row in rows] == ["north", "south", "é", None]
     assert [row[1] for row in rows] == pytest.approx([10, 20, 30, 40], abs=0.1)
@@ -314,3 +315,13 @@ def test_no_text_of_a_refusal_or_a_plan_tells_of_the_data() -> None:
         db.sql("SELECT town FROM t GROUP BY town", epsilon=1)
     plan = db.plan("SELECT town FROM t GROUP BY town", epsilon=1, delta=1e-6)
     assert not any(name in f"{refusal.value} {plan}" for name in ("north", "south", "hamlet"))
+
+
+def test_an_answer_without_groups_says_why() -> None:
+    few = pd.DataFrame({"person": [1, 2], "word": ["a", "b"]})
+    with tc.open(few, name="t", unit="person", reach=1, budget=tc.ApproxDP(epsilon=2, delta=1e-6)) as db:
+        sql = "SELECT word, count(*) AS n FROM t GROUP BY word"
+        answer = db.sql(sql, epsilon=1, delta=1e-9, max_groups=1)
+        assert answer.notes[0].startswith("No group is shown, because none has enough units.")
+        with pytest.raises(InvalidError, match=r"The values of 'word' are not public.*needs max_groups.*delta="):
+            db.plan(sql, epsilon=1)

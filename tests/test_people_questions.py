@@ -408,3 +408,9 @@ def test_aliases_of_aliases_are_refused_before_they_take_long() -> None:
     items = ", ".join(["count(*) AS a0", *(f"a{i} + a{i} AS a{i + 1}" for i in range(40))])
     with opened() as db, pytest.raises(RefusedError, match="more than 4,000 parts"):
         db.plan(f"SELECT count(*) FROM (SELECT person_id, {items} FROM visits GROUP BY person_id)", epsilon=1)
+
+
+def test_a_count_of_each_person_is_never_missing() -> None:
+    people = "(SELECT person_id, count(*) AS v FROM visits GROUP BY person_id)"
+    answer = opened().sql(f"SELECT v, count(*) AS n FROM {people} GROUP BY v", epsilon=1, bounds={"v": (1, 5)})
+    assert answer.notes == ["Rows with another v are not counted."]

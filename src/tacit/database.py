@@ -51,10 +51,18 @@ class Database(DatabaseVerbs):
         version: str,
         analyst: str = "",
         data_version: str = "",
+        owns_ledger: bool = False,
     ) -> None:
-        """Store the parts that `open` has put together."""
+        """Store the parts that `open` has put together; `close` closes a ledger that the database owns."""
         self._tables = dict(tables)
-        self._session = Session(self._tables, ledger, version=version, analyst=analyst, data_version=data_version)
+        self._session = Session(
+            self._tables,
+            ledger,
+            version=version,
+            analyst=analyst,
+            data_version=data_version,
+            owns_ledger=owns_ledger,
+        )
 
     def plan(  # noqa: PLR0913 - the cost, the limits and what they are shown with
         self,
@@ -88,10 +96,10 @@ class Database(DatabaseVerbs):
             keys: public values of group keys that the policy does not list, by the name in the answer.
             confidence: the probability that the errors are not larger.
             assume: the number of units that a group is assumed to have, for the errors of averages and ratios.
-            reach: the largest number of rows as which a unit counts in this answer, in place of the policy's. Limits
+            reach: the most rows of one unit that this answer counts, in place of the policy's. Limits
                 change the error, never the guarantee. With "auto" a part of the cost chooses it privately.
             max_groups: the largest number of groups in which a unit counts, in place of the policy's.
-            max_rows: the largest number of rows as which a unit counts in one group, in place of the policy's.
+            max_rows: the most rows of one unit that one group counts, in place of the policy's.
             bounds: bounds of columns in place of the policy's, such as {"cost": (0, 500)}. Values beyond them are
                 clipped. With "auto" a part of the cost chooses them privately.
             measure_cut: a number of rows a unit, above the reach. A part of the cost measures what the reach cuts of
@@ -294,7 +302,11 @@ class Database(DatabaseVerbs):
         return f"left for {who}: {left} of {spell(own_limit)}; left in all: {in_all}{closed}"
 
     def close(self) -> None:
-        """Close the sources; `spent` and `left` can still be read."""
+        """Close the sources and the connections of the ledger.
+
+        A ledger that was passed to `tc.open` as an object stays open. `spent` and `left` can still be read: a closed
+        ledger in PostgreSQL opens a connection for each reading and closes it.
+        """
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -302,5 +314,5 @@ class Database(DatabaseVerbs):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the sources."""
+        """Close the sources and the connections of the ledger."""
         self.close()

@@ -20,6 +20,7 @@ from tacit.query.policy import TablePolicy
 ColumnNames = str | Sequence[str]
 
 _COUNT = ("count", "COUNT(*)")
+_TEXTS = "A histogram counts numbers. For texts use db.crosstab (tacit crosstab), or count by the column."
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def _edges(column: str, bins: object, target: VerbTarget) -> list[float]:
             raise InvalidError(
                 f"The column {show_name(column)} has no bounds, so the number of bins does not define their edges.",
                 argument="bins",
-                hint="Give the edges of the bins.",
+                hint=_TEXTS if policy is not None and policy.kind == "text" else "Give the edges of the bins.",
             )
         if bins < 1:
             raise bad_value("bins", bins, "edges, or a number of bins ≥ 1")

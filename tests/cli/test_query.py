@@ -151,7 +151,7 @@ def test_a_plan_says_what_is_left_and_warns_if_it_does_not_fit(folder: Path) -> 
     assert "costs ε = 0.6." in fits.stdout
     over = tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6")
     assert over.returncode == 0
-    assert "The budget does not suffice: This query costs epsilon = 1.6 but only 1.0 is left" in over.stderr
+    assert "The budget does not suffice. This query costs epsilon = 1.6 but only 1.0 is left" in over.stderr
     quote = json.loads(tacit(folder, "plan", "policy.toml", QUESTION, "--epsilon", "1.6", "--json").stdout)
     assert (quote["fits"], quote["left"]) == (False, {"epsilon": 1.0})
 

@@ -198,8 +198,12 @@ def a_row_fewer(plan: Plan) -> Plan:
 ERRORS: dict[str, Error] = {
     "a row fewer is claimed": Error(claimed=a_row_fewer),
     "a row more is measured": Error(measured=lambda plan: in_table(plan, max_rows=plan.table.rows + 1)),
-    "a group fewer is claimed": Error(claimed=lambda plan: in_table(plan, max_groups=max(1, plan.table.groups - 1))),
-    "twice the groups are measured": Error(measured=lambda plan: in_table(plan, max_groups=2 * plan.table.groups)),
+    "a group fewer is claimed": Error(
+        claimed=lambda plan: in_table(plan, max_groups=max(1, plan.table.groups_of(()) - 1))
+    ),
+    "twice the groups are measured": Error(
+        measured=lambda plan: in_table(plan, max_groups=2 * plan.table.groups_of(()))
+    ),
     "a contribution smaller by one is claimed": Error(
         claimed=partial(contribution_times, lambda size: max(1, size - 1))
     ),
@@ -259,7 +263,9 @@ def test_a_sum_that_is_wrongly_claimed_to_be_of_one_sign_is_found() -> None:
     assert not is_found(Error(), Trial("integer", table, question, least, [most]))
 
 
-TWICE = Error(measured=lambda plan: in_table(plan, max_groups=2 * plan.table.groups, max_rows=2 * plan.table.rows))
+TWICE = Error(
+    measured=lambda plan: in_table(plan, max_groups=2 * plan.table.groups_of(()), max_rows=2 * plan.table.rows)
+)
 
 
 @pytest.mark.parametrize("function", SPELLINGS)

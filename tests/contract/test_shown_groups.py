@@ -136,7 +136,7 @@ def test_so_do_units_named_by_text_and_rows_whose_bins_and_values_are_looked_at_
 
 
 def twice(question: Plan) -> Plan:
-    return in_table(question, max_groups=2 * question.table.groups, max_rows=2 * question.table.rows)
+    return in_table(question, max_groups=2 * question.table.groups_of(()), max_rows=2 * question.table.rows)
 
 
 @pytest.mark.parametrize("function", [name for name in LATER if name != "count_distinct"])

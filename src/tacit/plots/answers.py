@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeAlias
 
-from tacit.plots.frame import AXIS, HEIGHT, INK, TITLE_ON_TOP, WIDTH, Row, alt, heading, inline, short, tooltip
+from tacit.plots.frame import AXIS, HEIGHT, INK, TITLE_ON_TOP, WIDTH, Row, alt, heading, inline, tooltip
 from tacit.plots.marks import (
     FIELDS,
     NUMBER,
@@ -38,7 +38,8 @@ from tacit.safe_text import chart_label
 AnswerChart: TypeAlias = "alt.LayerChart | alt.ConcatChart"
 
 _LETTERS, _LARGE_LETTERS, _MOST_LINES, _TITLE_SIZE = 100, 80, 5, 15
-_MOST_TEXTS, _MOST_FIELDS, _DESCRIBED = 60, 100, 12
+_MOST_TEXTS, _MOST_FIELDS, _DESCRIBED, _MOST_WHISKERS = 60, 100, 12, 90
+_WHISKER, _BAND = "Each whisker is", "The band is"
 _DARK_FROM = 0.55
 """The share of the largest value from which a field of a heat map is so dark that its text is white."""
 
@@ -59,7 +60,7 @@ class Caption:
     lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
-    def heading(self, marks: str = "Whiskers hold") -> alt.TitleParams:
+    def heading(self, marks: str = _WHISKER) -> alt.TitleParams:
         """Return the title and the subtitle, wrapped; `marks` names what shows the intervals."""
         doubts = [line for text in self.warnings for line in wrap(f"WARNING: {text}", _LARGE_LETTERS)]
         lines, cost = wrap(self.title, _LARGE_LETTERS) or ["Released values"], f" · {self.cost}"
@@ -71,8 +72,8 @@ class Caption:
         return heading([*lines, *doubts], self._subtitle(marks), alarming=bool(doubts), size=_TITLE_SIZE)
 
     def _subtitle(self, marks: str) -> list[str]:
-        meaning = f"{marks} the value of the bounded data with confidence {short(self.confidence)}"
-        lines = [f"{meaning} each."] if self.note is None else [f"{meaning}.", self.note]
+        interval = f"a {100 * self.confidence:.6g}% interval" if self.note is None else "an interval"
+        lines = [f"{marks} {interval} of the value in the bounded data.", *([self.note] if self.note else [])]
         return [line for text in [*lines, *self.lines] for line in wrap(text, _LETTERS)]
 
 
@@ -130,12 +131,16 @@ def over_time(
         caption: the words around the chart.
         time: the title of the axis of time.
     """
-    panels = [_time_panel(times, labels, column, time) for column in columns]
+    dense = len(set(times)) > _MOST_WHISKERS
+    panels = [_time_panel(times, labels, column, time, dense=dense) for column in columns]
     described = [" ".join(filter(None, pair)) for pair in zip(times, labels, strict=True)]
-    return _titled(panels, described, columns, caption, across=1)
+    return _titled(panels, described, columns, caption, across=1, marks=_BAND if dense else _WHISKER)
 
 
-def _time_panel(times: Sequence[str], labels: Sequence[str], column: NoisyColumn, time: str) -> alt.LayerChart:
+def _time_panel(
+    times: Sequence[str], labels: Sequence[str], column: NoisyColumn, time: str, *, dense: bool
+) -> alt.LayerChart:
+    """Return a panel over time; if it is dense, a band takes the place of the whiskers."""
     rows = column.rows(time=times, group=labels)
     across = alt.X("time:T", axis=AXIS | {"title": chart_label(time) or None}, scale=alt.Scale(type="utc"))
     value, low, high = (
@@ -146,11 +151,15 @@ def _time_panel(times: Sequence[str], labels: Sequence[str], column: NoisyColumn
         *tooltips(column, "group"),
     ]
     base = alt.Chart().encode(x=across, color=colours(labels), tooltip=tips)
-    layers = [
-        base.encode(y=value).mark_line(strokeWidth=1.5, opacity=0.6),
-        base.encode(y=value).mark_point(filled=True, size=45, opacity=1),
-        *whiskers(base.encode(y=low, y2="high:Q"), [base.encode(y=low), base.encode(y=high)], colour=None),
-    ]
+    between, line = base.encode(y=low, y2="high:Q"), base.encode(y=value)
+    if dense:
+        layers = [between.mark_area(opacity=0.25), line.mark_line(strokeWidth=1.5)]
+    else:
+        layers = [
+            line.mark_line(strokeWidth=1.5, opacity=0.6),
+            line.mark_point(filled=True, size=45, opacity=1),
+            *whiskers(between, [base.encode(y=low), base.encode(y=high)], colour=None),
+        ]
     panel: alt.LayerChart = alt.LayerChart(layer=layers, data=inline(rows))
     return panel.properties(width=WIDTH, height=HEIGHT * 3 // 4)
 
@@ -190,7 +199,8 @@ def _bin_panel(bins: Sequence[str], column: NoisyColumn, bin_title: str) -> alt.
     base = alt.Chart().encode(x=across, tooltip=tooltips(column, "group"))
     ends = [base.encode(y=low), base.encode(y=high)]
     first = bar_marks(base.encode(y=value)) if column.from_zero else dot_marks(base.encode(y=value))
-    layers = [first, *whiskers(base.encode(y=low, y2="high:Q"), ends)]
+    size = min(9.0, 0.7 * WIDTH / max(1, len(rows)))
+    layers = [first, *whiskers(base.encode(y=low, y2="high:Q"), ends, size=size)]
     panel: alt.LayerChart = alt.LayerChart(layer=layers, data=inline(rows))
     return panel.properties(width=WIDTH, height=HEIGHT * 3 // 4)
 
@@ -217,7 +227,7 @@ def heat_map(
     """
     panels = [_heat_panel(pairs, column, titles) for column in columns]
     labels = [f"{a}, {b}" for a, b in pairs]
-    return _titled(panels, labels, columns, caption, across=1, marks="Intervals (± half their width) hold")
+    return _titled(panels, labels, columns, caption, across=1, marks="± is half the width of")
 
 
 def _heat_panel(pairs: Sequence[tuple[str, str]], column: NoisyColumn, titles: tuple[str, str]) -> alt.LayerChart:
@@ -324,7 +334,7 @@ def _titled(
     caption: Caption,
     *,
     across: int,
-    marks: str = "Whiskers hold",
+    marks: str = _WHISKER,
 ) -> AnswerChart:
     """Return the panels as one chart, with its heading and its description."""
     parts = {"title": caption.heading(marks), "description": _description(labels, columns, caption)}

@@ -196,7 +196,7 @@ def error_by_reach(
     by_part: Mapping[str, Numbers],
     *,
     best: int | None = None,
-    titles: tuple[str, str] = ("reach: rows as which a unit counts at most", "mean error of a group, in rows"),
+    titles: tuple[str, str] = ("reach: the most rows of one unit that count", "mean error of a group, in rows"),
 ) -> alt.LayerChart:
     """Draw the expected error of a group against the reach on log scales: the noise, the cut, and both.
 
@@ -244,9 +244,9 @@ def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerCha
         {"question": float(index), "left": values[index], "analyst": names[index] or "–"}
         for index in range(values.size)
     ][:: max(1, values.size // MOST_ROWS)]
-    across = alt.X("question:Q", axis=AXIS | {"title": "questions asked", "tickMinStep": 1})
+    across = alt.X("question:Q", axis=AXIS | {"title": "number of queries", "tickMinStep": 1})
     up = alt.Y("left:Q", axis=AXIS | {"title": f"{unit} left"}, scale=alt.Scale(zero=True))
-    tips = [tooltip("question", "question"), tooltip("left", f"{unit} left"), alt.Tooltip("analyst:N")]
+    tips = [tooltip("question", "query"), tooltip("left", f"{unit} left"), alt.Tooltip("analyst:N")]
     area = alt.Chart().mark_area(interpolate="step-after", color=BLUE, opacity=0.2)
     line = alt.Chart().mark_line(interpolate="step-after", color=BLUE, point=values.size < 60)  # noqa: PLR2004 - more dots would touch
     layers = [chart.encode(x=across, y=up, tooltip=tips) for chart in (area, line)]

@@ -100,12 +100,12 @@ def dot_marks(base: alt.Chart) -> alt.Chart:
 
 
 def whiskers(
-    line: alt.Chart, ends: Sequence[alt.Chart], *, upright: bool = True, colour: str | None = INK
+    line: alt.Chart, ends: Sequence[alt.Chart], *, upright: bool = True, colour: str | None = INK, size: float = 9
 ) -> list[alt.Chart]:
-    """Return the line of a whisker and the strokes at its ends; in one colour, or in those of the chart."""
+    """Return the line of a whisker and the strokes of a size at its ends; in one colour, or in those of the chart."""
     paint = alt.Undefined if colour is None else colour
     across: Literal["horizontal", "vertical"] = "horizontal" if upright else "vertical"
     return [
         line.mark_rule(strokeWidth=1.5, color=paint),
-        *(end.mark_tick(orient=across, size=9, thickness=1.5, opacity=1, color=paint) for end in ends),
+        *(end.mark_tick(orient=across, size=size, thickness=1.5, opacity=1, color=paint) for end in ends),
     ]

@@ -55,7 +55,7 @@ def unknown_column(name: str, columns: Iterable[str], *, in_quotes: bool = False
     >>> print(unknown_column("incme", ["income", "age"]))
     Unknown column 'incme'. Did you mean 'income'?
     >>> print(unknown_column("x", ["income", "age"]))
-    Unknown column 'x'. The columns are: income, age.
+    Unknown column 'x'. The columns are: income, age. Text needs single quotes.
     """
     known = list(columns)
     return ColumnNotFoundError(
@@ -85,7 +85,8 @@ def _name_hint(things: str, name: str, known: list[str], *, in_quotes: bool) -> 
     if in_quotes:
         return f"Write text in single quotes: '{name[:_LONGEST]}'. Double quotes are for names."
     more = ", …" if len(known) > _MOST_NAMES else ""
-    return f"The {things} are: {', '.join(map(_as_sql, known[:_MOST_NAMES]))}{more}." if known else None
+    text = " Text needs single quotes." if things == "columns" else ""
+    return f"The {things} are: {', '.join(map(_as_sql, known[:_MOST_NAMES]))}{more}.{text}" if known else None
 
 
 def _needs_quotes(name: str) -> bool:
@@ -110,9 +111,9 @@ _CASE = "Write the condition inside: count(CASE WHEN … THEN 1 END), sum(CASE W
 _FUNCTIONS = "tacit runs only listed functions over rows, because another could fail on a row and so reveal it."
 _POLICY_TABLES = "Query the tables of the policy."
 _SUBQUERIES = (
-    "Run the inner query first, and write its result as a constant. Use a subquery in FROM for conditions and computed "
-    "columns, and aggregate in the outermost SELECT. A subquery in FROM may also aggregate the rows of each unit: "
-    "GROUP BY the unit column there."
+    "Run the inner query first, and write its result as a constant. For a share of the total, write count(*) / "
+    "sum(count(*)) OVER (). For conditions and computed columns, use a subquery in FROM; it may also aggregate the "
+    "rows of each unit: GROUP BY the unit column there."
 )
 _PATTERNS = "Use LIKE, starts_with, left or substring."
 _LOCAL_TIMES = "Columns and constants are local times in the policy's timezone; write constants without an offset."
@@ -232,6 +233,13 @@ _INSTEAD = {
 }
 """Aggregates that are not supported, with what to write instead."""
 
+_FUNCTIONS_INSTEAD = {
+    "date_format": "Write strftime(day, '%Y-%m').",
+    "isnull": "Write coalesce(x, 0).",
+    "to_date": "Write CAST(x AS DATE).",
+}
+"""Functions of other databases, with what to write instead."""
+
 _CLOCK_NAMES = ("now", "today", "get_current_timestamp", "transaction_timestamp")
 
 
@@ -295,6 +303,8 @@ def refused_function(name: str, known: Iterable[str]) -> RefusedError:
         return refused(*_CLOCK)
     if name.casefold() in _INSTEAD:
         return refused(f"The aggregate {name.casefold()} is not supported", _INSTEAD[name.casefold()])
+    if name.casefold() in _FUNCTIONS_INSTEAD:
+        return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS_INSTEAD[name.casefold()])
     near = get_close_matches(name.casefold(), list(known), n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS + hint)
@@ -305,4 +315,6 @@ def source_word(node: exp.Expr) -> str:
     word = node.meta.get(SOURCE_WORD)
     if isinstance(word, str) and word.isidentifier():
         return word[:_LONGEST]
+    if isinstance(node, exp.GroupConcat):  # the parser gives no place for it
+        return "string_agg"
     return str(node.sql_name()).lower() if isinstance(node, exp.Func) else type(node).__name__.upper()

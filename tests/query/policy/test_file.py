@@ -79,6 +79,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.toml", tmp_path, "nul\0.toml"):
         with pytest.raises(InvalidError, match="Cannot read"):
             load(path)
+    with pytest.raises(
+        InvalidError, match=r"there is no such file\. Check the path\. `tacit init SOURCE > missing\.toml`"
+    ):
+        load(tmp_path / "missing.toml")
 
 
 def test_each_row_may_be_a_unit(folder: Folder) -> None:

@@ -198,7 +198,10 @@ def test_without_an_assumption_a_ratio_has_no_error_and_the_plan_says_what_to_gi
     asked = quoted(SELECT)
     assert asked.unknown == ("each", "share", "cents")
     assert asked.error == {"mean": 12}
-    assert "each, share and cents: the error is not known before (give the units of a group, assume=" in str(asked)
+    assert (
+        "each, share and cents: the error is not known before (for the error in a group of N units, add assume=N"
+        in str(asked)
+    )
     known = quoted(SELECT, assume=1000)
     assert known.unknown == ()
     for text in (str(known), known._repr_html_()):

@@ -54,6 +54,22 @@ def test_an_answer_of_one_value_is_a_number(total: Release) -> None:
     assert (len(total), list(total), total[0], total["count"]) == (1, [(100,)], (100,), [100])
 
 
+def test_the_line_of_an_answer_shows_its_only_value(total: Release, grouped: Release, db: Database) -> None:
+    assert repr(total) == "<Release: count = 100, 95% interval 100 … 100; cost ε = 1000>"
+    assert repr(grouped) == "<Release: 4 rows of ward, count; cost ε = 1000>"
+    assert repr(db.sql("SELECT mode(ward) AS w FROM data WHERE ward = 'north'", epsilon=1000)).startswith(
+        "<Release: w = north; cost"
+    )
+
+
+def test_an_answer_can_be_rounded_and_read_as_mappings(total: Release, grouped: Release, db: Database) -> None:
+    half = db.sql("SELECT count(*) / 8 AS n FROM data", epsilon=1000)
+    assert (round(total), round(half), round(half, 1)) == (100, 12, 12.5)
+    assert grouped.dicts()[3] == {"ward": "north", "count": 25}
+    with pytest.raises(InvalidError, match="not one value"):
+        round(grouped)
+
+
 def test_the_interval_has_the_confidence_of_the_query(db: Database) -> None:
     for confidence in (0.5, 0.99):
         answer = db.count(epsilon=0.1, confidence=confidence)

@@ -59,7 +59,10 @@ def test_the_error_of_a_sum_is_half_the_interval_that_comes_with_the_answer() ->
 
 def test_an_error_that_depends_on_the_size_of_a_group_says_so() -> None:
     worst = str(planned("SELECT avg(x) AS m, count(*) AS n FROM t"))
-    assert "m: off by at most 10 with 95% confidence (the worst case; give the units of a group" in worst
+    assert (
+        "m: off by at most 10 with 95% confidence (the worst case; for the error in a group of N units, add assume=N"
+        in worst
+    )
     assert "n: off by at most" in worst
     assert "confidence (the worst case" not in worst.split("n: off")[1]
     assumed = str(planned("SELECT avg(x) AS m FROM t", assume=1000))

@@ -96,8 +96,10 @@ def _as_list(name: str, values: object) -> list[object]:
         and not isinstance(values, str)
     ):
         return list(values)
+    dimensions = getattr(values, "ndim", 1)
+    found = f"has {dimensions} dimensions" if dimensions != 1 else f"is of type {type(values).__name__}"
     raise InvalidError(
-        f"The column {show_name(name)} is not a list or an array, but of type {type(values).__name__}.",
+        f"The column {show_name(name)} {found}, so it is not a list or an array of one dimension.",
         argument="source",
         hint=_KINDS,
     )

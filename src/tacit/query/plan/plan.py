@@ -148,7 +148,7 @@ class Plan:
         if table.unit is None or self.cells in (0, 1):
             return 1
         if self.cells is None:
-            return table.groups
+            return table.groups_of([key.name for key in self.keys if key.values is None])
         if table.max_groups is None:
             table.check_limited()
             return self.cells

@@ -6,7 +6,7 @@ schema or from the steward.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -14,7 +14,7 @@ from math import ceil, floor
 from types import MappingProxyType
 from typing import Final
 
-from tacit.errors import InternalError, InvalidError
+from tacit.errors import InternalError, InvalidError, show_name
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Column, Kind, Value
 from tacit.query.expressions.moment_ranges import number_of
@@ -157,23 +157,23 @@ class TablePolicy:
         if self.public and self.size is None:
             raise InternalError(f"The public table {self.name!r} has no size.")
 
-    @property
-    def groups(self) -> int:
-        """`max_groups`, for a query that finds its groups in the data."""
+    def groups_of(self, keys: Sequence[str]) -> int:
+        """Return `max_groups`, for a query that finds the groups of these keys in the data."""
         if self.max_groups is None:
             raise InvalidError(
-                "This query needs max_groups: the largest number of groups in which a unit counts. Its groups are "
-                "found in the data.",
+                f"The values of {' and '.join(map(show_name, keys))} are not public. So this query finds its groups in "
+                "the data, and needs max_groups, the largest number of groups in which a unit counts.",
                 argument="max_groups",
-                hint="Pass max_groups= to the query or to tacit.open, or add it to the policy.",
+                hint="List the keys in the policy, or group by a bin or a CASE. Or give both delta= (--delta) and "
+                "max_groups= (--max-groups).",
             )
         return self.max_groups
 
     @property
     def rows(self) -> int:
-        """The largest number of rows as which a unit counts in one group: the smaller of max_rows and reach."""
+        """The most rows of one unit that one group counts: the smaller of max_rows and reach."""
         if self.max_rows is None and self.reach is None:
-            raise _unlimited("or max_rows, the largest number of rows as which a unit counts in one group.")
+            raise _unlimited("or max_rows, the most rows of one unit that one group counts.")
         return min(limit for limit in (self.max_rows, self.reach) if limit is not None)
 
     def check_limited(self) -> None:

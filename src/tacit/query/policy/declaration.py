@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from tacit.guarantees.filters import Budget
+from tacit.query.policy.engine_settings import EngineSettings, settle
 from tacit.query.policy.mistakes import PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath
 
@@ -49,8 +50,8 @@ class TableDeclaration:
         public: whether the table is public; then only `types` can be declared.
         unit: the column whose values name the privacy units, or ROW.
         max_groups: the largest number of groups of one answer in which a unit counts; 1 with ROW.
-        max_rows: the largest number of rows as which a unit counts in one group; 1 with ROW.
-        reach: the largest number of rows as which a unit counts in one answer; ignored with ROW.
+        max_rows: the most rows of one unit that one group counts; 1 with ROW.
+        reach: the most rows of one unit that one answer counts; ignored with ROW.
         bounds: the smallest and the largest value of number columns, the first and the last day of date columns.
         keys: for columns to group by, their values in the order of the answer; tuples of values for tuples of columns.
         hidden: the columns that a query must not use.
@@ -101,8 +102,8 @@ class Policy:
     """A policy: tables by their names in SQL, and the budget for all of them.
 
     In `tables`, the name None is for a table that keeps the name it has in its source. `ledger` is the ledger as a
-    file writes it. `version` is the SHA-256 of a file's content: comments, the order of keys and the spelling of
-    numbers do not change it. It is empty for arguments.
+    file writes it, and so are the settings in `engine`. `version` is the SHA-256 of a file's content: comments, the
+    order of keys, the spelling of numbers and the settings of engines do not change it. It is empty for arguments.
     """
 
     origin: Origin = field(repr=False, compare=False)
@@ -113,6 +114,17 @@ class Policy:
     version: str = ""
     data_version: str = ""
     analysts: Mapping[str, Budget] = field(default_factory=lambda: MappingProxyType({}))
+    engine: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+    def engine_settings(
+        self, arguments: Mapping[str, object], environment: Mapping[str, str] | None = None
+    ) -> EngineSettings:
+        """Return the settings of the engines: from arguments, else from the environment, else from this policy."""
+        variables = os.environ if environment is None else environment
+        own, directory = dict(self.engine), self.engine.get("temporary")
+        if directory is not None:
+            own["temporary"] = self.origin.resolve(("engine", "temporary"), directory, variables)
+        return settle(arguments, own, variables)
 
     def ledger_location(self, environment: Mapping[str, str] | None = None) -> str | None:
         """Return the path or URL of the ledger, its variables filled in, if the policy has a ledger."""

@@ -31,6 +31,15 @@ from tacit.query.policy.toml_lines import KeyPath, dotted_key, line_of
 _EMPTY = "is empty; did `tacit init` fail? Run it again without redirecting its output to a file, and read its message"
 
 
+def _unreadable(file: Path, error: Exception) -> UnreadableFileError:
+    """Return the error for a policy file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        hint = f"Check the path. `tacit init SOURCE > {file.name}` writes a policy to fill in."
+        return UnreadableFileError(file, "there is no such file.", argument="policy", hint=hint)
+    reason = "it is a folder" if isinstance(error, IsADirectoryError) else "the system does not allow it"
+    return UnreadableFileError(file, f"{reason}.", argument="policy", hint="Name a policy file that can be read.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyText:
     """The origin of a policy in a file: a mistake is at a line, and paths are relative to the file's folder."""
@@ -71,7 +80,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
     try:
         content = file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise UnreadableFileError(file, f"{type(error).__name__}.", argument="policy") from None
+        raise _unreadable(file, error) from None
     if not content.removeprefix(BOM_UTF8).strip():
         raise PolicyError(str(file), [Mistake(None, "the file", _EMPTY)])
     raw, lines = read_toml(str(file), content)
@@ -98,6 +107,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         version=digest(_content(model)),
         data_version=model.data_version or "",
         analysts=MappingProxyType({name: _budget(budget) for name, budget in model.analysts.items()}),
+        engine=MappingProxyType(plain(model.engine)),
     )
 
 
@@ -112,9 +122,13 @@ def _budget(budget: BudgetModel | AnalystModel) -> Budget:
 
 
 def _content(policy: PolicyModel) -> dict[str, object]:
-    """Return the values that determine the version: all keys with their defaults, bounds as rationals."""
+    """Return the values that determine the version: all keys with their defaults, bounds as rationals.
+
+    The settings of engines do not belong to it: they change neither an answer nor a guarantee.
+    """
     tables = {name: _table(table) for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": tables}
+    del content["engine"]
     later = ("public", "analysts", "data_version", "timezone")  # newer keys: a policy without them keeps its version
     return {name: value for name, value in content.items() if value or name not in later}
 

@@ -15,7 +15,7 @@ _TOP = """\
 # Write only what is known without reading the data: from the questionnaire, a law, a price list.
 
 # The budget for all queries of all analysts together, for ever; a smaller budget is more private. Write epsilon or rho,
-# and delta, the probability that the guarantee excludes; for example:
+# and delta, about the probability with which the guarantee may fail; for example:
 #   budget = {{ epsilon = 1.0, delta = 1e-6 }}
 budget = ""
 
@@ -45,9 +45,9 @@ source = {source}
 # settings.
 unit = ""
 
-# The largest number of rows as which a unit counts in one answer; the rows of a unit with more get smaller weights. A
-# larger number cuts fewer rows and adds more noise. If it is not known, remove the line: then `tacit limits` reports
-# privately what each number would cut, and `tacit query --reach auto` chooses it for one query.
+# The most rows of one unit that one answer counts; the rows of a unit with more get smaller weights. A larger number
+# cuts fewer rows and adds more noise. If it is not known, remove the line: then `tacit limits` reports privately what
+# each number would cut, and `tacit query --reach auto` chooses it for one query.
 reach = ""
 
 # Each column of the source. Inside its braces, write the public facts about it:

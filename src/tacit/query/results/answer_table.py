@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, overload
 from tacit.errors import InvalidError, UnusedOptionError, bad_value
 from tacit.query.aggregates.statistic import Interval
 from tacit.query.expressions import Value
-from tacit.query.results.render import AnswerColumn, as_table
+from tacit.query.formatting import percent
+from tacit.query.results.render import AnswerColumn, as_table, text_rows
 from tacit.query.results.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+_MOST_NAMES = 8
 
 
 class AnswerTable(ABC):
@@ -97,9 +100,23 @@ class AnswerTable(ABC):
         kind = "NULL: the noisy numbers do not define it" if value is None else f"of type {self.table.kinds[0]}"
         raise InvalidError(f"The value is {kind}, so it is not a number.", argument="answer", hint="Write r.value.")
 
+    def __round__(self, digits: int | None = None) -> int | float:
+        """Return the only value, rounded."""
+        return round(self._number(), digits)
+
     def __format__(self, spec: str) -> str:
         """Return the answer as text, or its only value in a format such as `,.0f`."""
         return format(self._number(), spec) if spec else str(self)
+
+    def _summary(self) -> str:
+        """Return the only value with its interval, or the number of rows and the names of the columns, in one line."""
+        names, count = self.table.names, len(self)
+        if (len(names), count) != (1, 1):
+            more = ", …" if len(names) > _MOST_NAMES else ""
+            return f"{count:,} row{'' if count == 1 else 's'} of {', '.join(names[:_MOST_NAMES])}{more}"
+        _, [[value, *ends]] = text_rows(self.columns(), self.confidence)
+        interval = f", {percent(self.confidence)} interval {ends[0].strip()}" if ends else ""
+        return f"{names[0]} = {value.strip()}{interval}"
 
     # --- rows and columns -------------------------------------------------------------------------------------------
 
@@ -124,6 +141,10 @@ class AnswerTable(ABC):
     def rows(self) -> list[tuple[Value, ...]]:
         """Return the rows of the answer as tuples, in the order of the columns."""
         return self.table.rows()
+
+    def dicts(self) -> list[dict[str, Value]]:
+        """Return the rows of the answer as mappings from the names of the columns."""
+        return self.table.dicts()
 
     # --- conversions ------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ Counts and sums have bars from 0, other values have points.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
@@ -52,8 +52,11 @@ FROM_ZERO: Final = frozenset(
 _QUANTILES = frozenset(
     f"{drawn}{name}" for drawn in ("", "drawn_") for name in ("max", "min", "quantile", "quantile_disc")
 )
-_MOST_BESIDE, _MOST_LINES, _MOST_UPRIGHT, _PAIR = 4, 8, 60, 2
+_MOST_BESIDE, _MOST_LINES, _MOST_UPRIGHT, _PAIR = 4, 8, 150, 2
 _MONTH = re.compile(r"\d{4}-\d{2}(-\d{2})?", re.ASCII)
+_TEXT = re.compile(r"('(?:[^']|'')*')")
+_NAME = re.compile(r'"([a-z_][a-z0-9_]*)"', re.ASCII)
+_REPEATED = re.compile(r'"([a-z_][a-z0-9_]*)" AS "\1"', re.ASCII)
 _BIN = re.compile(r"[\[(].+, .+[\])]")
 
 
@@ -84,8 +87,19 @@ class ChartColumns:
 def chart_title(plan: Plan) -> str:
     """Return the title of a chart: the query, or for a table that adds up what it counts."""
     if not any(aggregate.ask.function in FITTED for aggregate in plan.aggregates) or plan.where is not None:
-        return plan.sql
+        return _without_quotes(plan.sql)
     return f"Counts by {listed([key.name for key in plan.keys])}"
+
+
+def _without_quotes(sql: str) -> str:
+    r"""Return a query without the double quotes of ordinary names, and without aliases that repeat a name.
+
+    >>> print(_without_quotes('SELECT "ward" AS "ward", "a b" FROM "visits" WHERE x = \'"y"\''))
+    SELECT ward, "a b" FROM visits WHERE x = '"y"'
+    """
+    parts = _TEXT.split(sql)
+    parts[::2] = [_NAME.sub(r"\1", _REPEATED.sub(r'"\1"', part)) for part in parts[::2]]
+    return "".join(parts)
 
 
 def draw(columns: ChartColumns, caption: Caption) -> AnswerChart:
@@ -174,9 +188,21 @@ def chart_columns(plan: Plan, columns: Sequence[AnswerColumn], more: Sequence[An
     return ChartColumns(tuple(keys), tuple(shown), _one_value(plan, [output for _, output in noisy]) and not others)
 
 
-def derived_chart_columns(keys: Sequence[AnswerColumn], columns: Sequence[AnswerColumn]) -> ChartColumns:
-    """Return the parts of an answer that an outer query computed; its exact columns name the groups."""
-    shown = [_noisy(column, from_zero=False) for column in columns if column.ends is not None and _is_number(column)]
+def derived_chart_columns(
+    keys: Sequence[AnswerColumn], columns: Sequence[AnswerColumn], from_zero: Collection[str]
+) -> ChartColumns:
+    """Return the parts of an answer that an outer query computed; its exact columns name the groups.
+
+    Args:
+        keys: the columns without noise.
+        columns: all columns.
+        from_zero: the names of those whose bars start at 0.
+    """
+    shown = [
+        _noisy(column, from_zero=column.name in from_zero)
+        for column in columns
+        if column.ends is not None and _is_number(column)
+    ]
     _check_finite(shown)
     return ChartColumns(tuple(keys), tuple(shown), quantiles=False)
 
@@ -214,6 +240,12 @@ def _noisy(column: AnswerColumn, *, from_zero: bool) -> NoisyColumn:
         low.append(float(ends[0]) if number else 0.0)  # type: ignore[index]  # not None
         high.append(float(ends[1]) if number else float("inf"))  # type: ignore[index]  # not None
     return NoisyColumn(name=column.name, values=values, low=low, high=high, from_zero=from_zero)
+
+
+def starts_at_zero(plan: Plan, name: str) -> bool:
+    """Return whether a column of an answer is a count or a sum."""
+    output = dict(plan.outputs).get(name)
+    return output is not None and _starts_at_zero(plan, output)
 
 
 def _starts_at_zero(plan: Plan, output: Output) -> bool:

@@ -12,7 +12,7 @@ from tacit.query.aggregates.statistic import Interval
 from tacit.query.formatting import amounts, percent, spell
 from tacit.query.plan import Output
 from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
-from tacit.query.results.chart import derived_chart_columns, draw, read_theme
+from tacit.query.results.chart import derived_chart_columns, draw, read_theme, starts_at_zero
 from tacit.query.results.derived_intervals import (
     Ends,
     Row,
@@ -31,7 +31,7 @@ from tacit.query.results.receipt import SCHEMA, receipt
 from tacit.query.results.release import Release
 from tacit.query.results.render import AnswerColumn, as_html, as_text
 from tacit.query.results.table import Table
-from tacit.query.sql.derivations import Derivation, Input
+from tacit.query.sql.derivations import Derivation, Form, Input
 from tacit.query.sql.outer_columns import OuterColumns
 from tacit.query.sql.outer_query import OuterQuery
 from tacit.safe_text import visible
@@ -44,8 +44,7 @@ _MOST_DRAWS = 3_999
 _FEWEST = 199
 _DRAWS_A_ROW = 60
 _NUMBERS = ("integer", "real")
-_MOST_NAMES = 8
-_UNKNOWN = "it is not a linear function or a ratio of linear functions of released values"
+_UNKNOWN = "it is not a sum, a difference or a ratio of released values"
 _DRAWN = "one of the released values in it has no noise that can be simulated"
 _CHOSEN = "noisy values chose the rows from which it is computed"
 _ALIKE = "no exact columns tell its rows apart"
@@ -260,9 +259,19 @@ class DerivedRelease(Release):
         notes += [visible(f"{name} has no interval: {reason}.") for name, reason in self.without_interval.items()]
         if any(release.plan.open for release in self.releases.values()):
             notes.append("Totals, shares and intervals are about the groups that were found.")
+        return [*notes, *self._release_notes()]
+
+    def _release_notes(self) -> list[str]:
+        """Return the notes of the releases, each once; those that are not about all of them name theirs."""
+        labels: dict[str, list[str]] = {}
         for label, each in self.released.items():
-            notes += [visible(f"{label}: {note}") for note in each.notes]
-        return notes
+            for note in each.notes:
+                labels.setdefault(note, []).append(label)
+        everywhere = len(self.released)
+        return [
+            visible(note if len(names) == everywhere else f"{', '.join(names)}: {note}")
+            for note, names in labels.items()
+        ]
 
     @property
     def without_interval(self) -> dict[str, str]:
@@ -334,8 +343,18 @@ class DerivedRelease(Release):
             lines=self.notes,
             warnings=self.warnings,
         )
-        chart = draw(derived_chart_columns(exact, columns), caption)
+        chart = draw(derived_chart_columns(exact, columns, self._from_zero()), caption)
         return plots.darkened(chart) if dark else chart
+
+    def _from_zero(self) -> set[str]:
+        """Return the columns that are linear functions of counts and sums, whose bars start at 0."""
+        return {
+            name
+            for name, each in zip(self.table.names, self._derivations, strict=True)
+            if each is not None
+            and each.form == Form.LINEAR
+            and all(starts_at_zero(self.releases[table].plan, column) for table, column in each.inputs)
+        }
 
     def __str__(self) -> str:
         """Return the answer with its intervals; if it could not be computed, all released tables."""
@@ -345,11 +364,8 @@ class DerivedRelease(Release):
         return "\n".join([*(f"WARNING: {warning}" for warning in self.warnings), *tables])
 
     def __repr__(self) -> str:
-        """Return the columns and the cost in one line; `print` shows the answer."""
-        names, count = self.table.names, len(self.table)
-        more = ", …" if len(names) > _MOST_NAMES else ""
-        rows = f"{count:,} row{'' if count == 1 else 's'}"
-        return visible(f"<Release: {rows} of {', '.join(names[:_MOST_NAMES])}{more}; cost {spell(self.cost)}>")
+        """Return a summary and the cost in one line; `print` shows the answer."""
+        return visible(f"<Release: {self._summary()}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
         """Return the answer with its intervals as HTML; if it could not be computed, all released tables."""

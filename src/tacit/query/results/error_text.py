@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MANY_UNITS = 10**9
 """A number of units at which an error that depends on it differs from one without."""
 
-_ASSUME = "give the units of a group, assume=… or --assume, for the error in such a group"
+_ASSUME = "for the error in a group of N units, add assume=N or --assume N"
 
 
 def error_texts(quote: Quote) -> list[tuple[str, str]]:
@@ -87,7 +87,7 @@ def _rank_text(quote: Quote, index: int, statistic: Quantile | DrawnQuantile, wh
     rows = ceil(statistic.rank_rows(aggregate.ask, bundles, noise, quote.confidence_in_group))
     end = statistic.which in ("min", "max")
     half = aggregate.ask.parameter is None or aggregate.ask.parameter * 2 == 1
-    what = "the rank below" if end else "the median" if half else "the quantile"
+    what = "its rank" if end else "the median" if half else "the quantile"
     dense = ", where values are dense" if isinstance(statistic, DrawnQuantile) else ""
     return f"within {rows:,} row{'' if rows == 1 else 's'} of {what}{where}{dense}"
 

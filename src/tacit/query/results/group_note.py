@@ -46,6 +46,8 @@ def _loses_nulls(key: Key, plan: Plan) -> bool:
 
 def _required(key: Key, plan: Plan) -> ColumnPolicy | None:
     """Return the policy of a key that is a required column."""
+    if plan.units is not None:  # the subquery makes the values of its columns, so none is missing
+        return None
     column = own_column(key.expression, plan.table)
     policy = None if column is None else plan.table.columns[column.name]
     return policy if policy is not None and policy.required else None

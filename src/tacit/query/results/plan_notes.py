@@ -17,7 +17,13 @@ from tacit.safe_text import visible
 
 def rank_notes(plan: Plan, noise: Sequence[NoiseLaw]) -> list[str]:
     """Return a sentence on each aggregate whose result differs from plain SQL, such as the rank of `min`."""
-    return [visible(f"{note[0].upper()}{note[1:]}.") for note in notes(plan, noise).values()]
+    names = {plan.aggregates[out.place].sql: name for name, out in plan.outputs if isinstance(out, Noisy)}
+    return [visible(_sentence(names.get(sql, sql), note)) for sql, note in notes(plan, noise).items()]
+
+
+def _sentence(name: str, note: str) -> str:
+    """Return a note as a sentence; one that starts with "the" says what a column is."""
+    return f"{name} is {note}." if note.startswith("the ") else f"{note[0].upper()}{note[1:]}."
 
 
 def exact_notes(plan: Plan) -> list[str]:

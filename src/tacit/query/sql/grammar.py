@@ -38,6 +38,11 @@ _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
 _DEEPEST = 24
 _EXPECTED = "A query is one SELECT statement in DuckDB's SQL."
+_STATEMENTS = {
+    "PIVOT": "Only SELECT and WITH are. Write WITH p AS (SELECT x, y, count(*) AS n FROM t GROUP BY x, y) PIVOT p ON y "
+    "USING sum(n)."
+}
+"""What to write instead of a statement that is not a SELECT."""
 
 _STATEMENT = "with_ expressions from_ joins where group having order limit offset"
 _BINARY = "this expression"
@@ -175,7 +180,10 @@ def _check_tokens(tokens: list[Token]) -> None:
         hint = f"Did you mean SELECT? {_EXPECTED}" if near else _EXPECTED
         raise _invalid(f"The query starts with {show_name(tokens[0].text)}.", hint)
     if tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN):
-        raise refused(f"{show_name(tokens[0].text.upper())} is not supported", "Only SELECT is.")
+        word = tokens[0].text.upper()
+        raise refused(
+            f"{show_name(word)} is not supported as a statement", _STATEMENTS.get(word, "Only SELECT and WITH are.")
+        )
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
         raise refused("Several statements are not supported", "Run them one by one.")
     _check_nesting(tokens)

@@ -260,6 +260,10 @@ def _not_public(expression: Expression, key: str, table: TablePolicy) -> Refused
     bins = ""
     if kinds & {"integer", "real"}:
         bins = f" Numbers {'' if bounded else 'with bounds '}can be grouped in bins, such as floor(x / 10) * 10."
+    if kinds == {"integer"} and not bounded and len(bare) == 1:
+        bins += (
+            f" With bounds={{{bare[0]!r}: (low, high)}} or --bounds {bare[0]}=LOW:HIGH each whole number is a group."
+        )
     if kinds & {"date", "timestamp"}:
         bins += " Dates with bounds can be grouped by day, week, month or year, such as date_trunc('month', x)."
     have = "has" if len(bare) == 1 else "have"

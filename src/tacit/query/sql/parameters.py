@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidError, bad_value, show, show_name
 from tacit.query.sql.grammar import parse_text
+from tacit.query.sql.names import to_sql
 
 ParameterValue: TypeAlias = bool | int | float | Decimal | str | date | datetime | None
 """A value that a parameter may have."""
@@ -53,7 +54,7 @@ def bind(sql: str, params: object) -> str:
     constants = {name: _constant(name, value) for name, value in values.items()}
     for node, name in zip(placeholders, names, strict=True):
         node.replace(constants[name].copy())
-    text = tree.sql("duckdb", comments=False)
+    text = to_sql(tree)
     if parse_text(text) != tree:
         raise InvalidError(
             "This query cannot be used with parameters.", argument="params", hint="Write the values into the query."
@@ -94,7 +95,11 @@ def _check_names(names: list[str], values: Mapping[str, object]) -> None:
     unused = [name for name in values if name not in names]
     if unused:
         raise InvalidError(
-            f"The query has no parameter ${unused[0]}.", argument="params", hint=f"Write ${unused[0]} where it belongs."
+            f"The query has no parameter ${unused[0]}.",
+            argument="params",
+            hint=f"Its parameters are {', '.join(f'${name}' for name in names)}."
+            if names
+            else f"Write ${unused[0]} in the query, or leave the value out.",
         )
 
 

@@ -83,8 +83,8 @@ def _check_public(inner: Scope, outer: Scope, name: str) -> None:
     private += [join.table for join in inner.joins if join.private]
     if private:
         raise refused(
-            f"{name} (SELECT …) over the private table {show_name(private[0])} is not supported, because a row of one "
-            "unit would depend on rows of others",
+            f"{name} (SELECT …) over the private table {show_name(private[0])} is not supported, because a row could "
+            "then depend on rows of other units",
             _join_hint(inner.table, outer.table),
         )
     if inner.joins:
@@ -93,6 +93,12 @@ def _check_public(inner: Scope, outer: Scope, name: str) -> None:
 
 def _join_hint(inner: TablePolicy, outer: TablePolicy) -> str:
     """Return how to write the query without the subquery."""
+    if inner.name == outer.name and inner.unit is not None:
+        units = f"(SELECT {inner.unit}, bool_or(x > 1) AS met FROM {inner.name} GROUP BY {inner.unit})"  # noqa: S608 - a hint
+        return (
+            "Only public tables are supported there. List the values: IN ('a', 'b'). Or keep the units with at least "
+            f"one row that meets a condition: FROM {units} WHERE met."
+        )
     if inner.public or inner.unit is None or outer.unit is None or inner.name == outer.name:
         return "Only public tables are supported there. List the values: IN ('a', 'b')."
     join = f"FROM {outer.name} JOIN {inner.name} ON {outer.name}.{outer.unit} = {inner.name}.{inner.unit}"

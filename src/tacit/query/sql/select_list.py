@@ -102,7 +102,7 @@ class OutputBuilder:
         if value is None or isinstance(value, (exp.Distinct, exp.Star)) or not _is_row_value(value):
             return None
         term = as_number(self.scope.raw(value), "avg" if isinstance(node, exp.Avg) else "any_value")
-        if term.kind not in ("integer", "real") and not isinstance(node, exp.AnyValue):
+        if term.kind not in ("integer", "real") and isinstance(node, exp.Avg):
             return None
         key = self._key(value)
         found = None if key is not None else determined(term.expression, self.keys, self.scope)
@@ -324,8 +324,11 @@ class OutputBuilder:
         clamped = f"Write {function}(clamp({x}, low, high)) with public bounds"
         made = [] if self.scope.units is None else [name for name, _ in self.scope.units.columns if name in bare]
         if made:
-            pair, chosen = f"bounds={{{made[0]!r}: (low, high)}}", f"bounds={{{made[0]!r}: 'auto'}}"
-            return f"{clamped}, or give {pair} (--bounds) to the query; with {chosen} the query chooses them privately."
+            pair, option = f"bounds={{{made[0]!r}: (low, high)}}", f"--bounds {made[0]}=LOW:HIGH"
+            chosen = f"bounds={{{made[0]!r}: 'auto'}} or --bounds {made[0]}=auto"
+            return (
+                f"{clamped}, or give {pair} or {option} to the query. With {chosen} the query chooses them privately."
+            )
         return (
             f"{clamped}, give bounds (--bounds) to the query, or add them to the policy. db.bounds (tacit bounds) "
             "finds them privately."
