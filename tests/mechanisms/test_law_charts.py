@@ -230,3 +230,12 @@ def test_randomized_response_is_drawn_beside_laplace() -> None:
     assert column(rows, "value", line="Laplace").tolist() == [3, 3]
     expected = [n * BITS.error(n=n) for n in (100, 10_000)]
     assert np.allclose(column(rows, "value", line="randomized response"), expected)
+
+
+@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip, NoisyMax])
+@pytest.mark.parametrize("sensitivity", [1, 1.0, 0.25])
+def test_the_error_chart_of_a_choice_passes_through_the_mechanism(kind: type[Exponential], sensitivity: float) -> None:
+    m = kind(sensitivity=sensitivity, epsilon=1, monotone=True)
+    rows = layer_rows(m.plot("error", scores=[1, 2, 3]), 0)
+    assert column(rows, "value")[8] == pytest.approx(m.error(candidates=3), rel=1e-12)
+    assert column(rows, "at")[8] == pytest.approx(1, rel=1e-12)

@@ -136,7 +136,7 @@ class Selection(Frozen, ABC):
         self._rate = target / (size if flag(monotone, "monotone") else 2 * size)
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = self._event(epsilon=target, neighbours="add/remove" if monotone else None)
-        self.sensitivity = Exact(size)
+        self.sensitivity, self._sensitivity_argument = Exact(size), sensitivity
         self.monotone = monotone
         self._freeze(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
 
@@ -158,6 +158,10 @@ class Selection(Frozen, ABC):
             return self.error(confidence=confidence, candidates=candidates) <= bound
 
         return confidence_search(accurate)
+
+    def _with_epsilon(self, epsilon: Number) -> Self:
+        """Return the same mechanism at another ε."""
+        return type(self)(sensitivity=self._sensitivity_argument, epsilon=epsilon, monotone=self.monotone)
 
     def _exponents(self, ballot: Ballot) -> Floats:
         """Return rate·(score - best) as the mechanism uses it."""

@@ -94,15 +94,11 @@ def _releases(mechanism: Selection, scores: Scores[Candidate], n: int, seed: int
 
 
 def _error(mechanism: Selection, candidates: int, confidence: float) -> alt.LayerChart:
-    kind = type(mechanism)
-    sensitivity = mechanism.sensitivity.fraction
-    size = int(sensitivity) if sensitivity.denominator == 1 else sensitivity
-
     def errors(epsilon: float) -> tuple[float]:
-        other = kind(sensitivity=size, epsilon=epsilon, monotone=mechanism.monotone)
+        other = mechanism._with_epsilon(epsilon)  # noqa: SLF001 - of this package
         return (other.error(confidence=confidence, candidates=candidates),)
 
-    title = f"Error against ε: {kind.__name__}, {candidates:,} candidates"
+    title = f"Error against ε: {type(mechanism).__name__}, {candidates:,} candidates"
     return error_chart("ε", float(mechanism.guarantee.epsilon), errors, (f"{100 * confidence:.4g} % error",), title)
 
 
