@@ -73,8 +73,12 @@ def test_every_chart_has_a_description_and_a_dark_form_and_draws_no_bits(draw: C
     assert light["description"] == dark["description"]
     assert light["title"]["text"] == dark["title"]["text"]
     assert dark["background"] != light.get("background")
+
+
+@pytest.mark.parametrize("name", ["Laplace cdf", "bits law", "Exponential law", "e^ε"])
+def test_an_unknown_theme_is_refused(name: str) -> None:
     with pytest.raises(InvalidError, match="theme"):
-        draw(theme="blue")
+        CHARTS[name](theme="blue")
 
 
 @pytest.mark.parametrize("name", ["Laplace cdf", "bits neighbours", "Exponential law", f"{INTEGERS!r} neighbours"])
