@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from tacit.cli import local_files, output_files
-from tacit.cli.output import make_table, put_json, put_table, say
+from tacit.cli.output import put_json, say
+from tacit.cli.output_tables import make_table, put_table
 from tacit.errors import InvalidError, UnusedOptionError, bad_value
 from tacit.local import Choice, Protocol, Warner, plot_errors, plot_optimum
 from tacit.local import choose as choose_protocol

@@ -12,7 +12,8 @@ from tacit.arrays import Floats, Ints
 from tacit.cli import output_files
 from tacit.cli.local import ProtocolOptions, read_words
 from tacit.cli.local_reports import check_method, make_consistent
-from tacit.cli.output import Advance, counting, make_table, put_json, put_table, say
+from tacit.cli.output import Advance, counting, put_json, say
+from tacit.cli.output_tables import make_table, put_table
 from tacit.errors import InvalidError, bad_value
 from tacit.local import Estimate, Protocol, Simulation
 from tacit.local.parameters import ORACLES

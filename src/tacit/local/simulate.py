@@ -19,6 +19,7 @@ from tacit.guarantees.exact import whole
 from tacit.local.base import Protocol
 from tacit.local.domain import Domain
 from tacit.local.estimate import Estimate
+from tacit.mechanisms.seeded import generator
 from tacit.mechanisms.validation import count_of, failure
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.notebook import ShownAsLines
@@ -37,11 +38,11 @@ Advance = Callable[[int], object]
 
 
 class SeededBits:
-    """Reproducible bytes of NumPy's generator PCG64, for simulations only."""
+    """Reproducible bytes of NumPy's generator, for simulations only."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: object) -> None:
         """Start the generator."""
-        self._generator = np.random.Generator(np.random.PCG64(seed))
+        self._generator = generator(seed)
 
     def take(self, count: int) -> bytes:
         """Return the next bytes."""
@@ -175,12 +176,7 @@ def read_population(protocol: Protocol, population: object) -> Ints:
 
 def read_seed(seed: object) -> BitSource:
     """Return seeded bits, or those of the operating system for None."""
-    if seed is None:
-        return SYSTEM
-    number = whole(seed)
-    if number is None or number < 0:
-        raise bad_value("seed", seed, "a whole number ≥ 0, or None")
-    return SeededBits(number)
+    return SYSTEM if seed is None else SeededBits(seed)
 
 
 def _estimate(protocol: Protocol, people: Ints, bits: BitSource) -> Estimate:
