@@ -55,7 +55,10 @@ class Laplace(Additive):
         guarantee: the guarantee of one release, as `PureDP`.
         granularity: the grid's step; 1 for integers.
         event: the event of one release, in grid steps and exact rationals, for an accountant to price.
+        loss: the privacy loss as a random variable.
     """
+
+    event: DiscreteLaplaceNoise
 
     def __init__(
         self,
@@ -94,6 +97,12 @@ class Laplace(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return least_beyond(self.event.scale, beta)
+
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        return (abs(other) - abs(one)) / self.event.scale
+
+    def _close(self, gaps: list[int]) -> bool:
+        return sum(map(abs, gaps)) <= self.event.l1
 
     @classmethod
     def for_error(

@@ -47,6 +47,8 @@ class RandomizedResponse(Frozen):
         epsilon: the guarantee for each bit.
     """
 
+    event: RandomizedBit
+
     def __init__(self, *, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
         target = positive(epsilon, "epsilon")
@@ -60,6 +62,18 @@ class RandomizedResponse(Frozen):
         flat, shape = _read_bits(bits, "bits")
         noisy = flat ^ bernoulli(logistic(self.event.epsilon), flat.size)
         return bool(noisy[0]) if shape is None else noisy.reshape(shape)
+
+    def _loss_at(self, output: object, on: object, against: object) -> float:
+        """Return the privacy loss at released bits: ε for a bit as in `on` alone, -ε for one as in `against` alone."""
+        read = [_read_bits(bits, name) for bits, name in ((output, "output"), (on, "on"), (against, "against"))]  # type: ignore[arg-type]  # it checks
+        (result, shape), (first, shape_on), (second, shape_against) = read
+        if not shape == shape_on == shape_against:
+            raise InvalidError("output, on and against must have one shape.", argument="output")
+        if np.count_nonzero(first != second) > 1:
+            message = "on and against differ in more than one bit, so they are not neighbours."
+            raise InvalidError(message, argument="against")
+        moved = np.count_nonzero(result == first) - np.count_nonzero(result == second)
+        return int(moved) * float(self.guarantee.epsilon)
 
     def estimate(self, answers: npt.ArrayLike) -> float:
         """Return the unbiased estimate of the share of true bits; it may be outside [0, 1].
