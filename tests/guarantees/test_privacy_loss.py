@@ -142,6 +142,10 @@ def test_the_first_three_moments_of_a_vector_are_the_same_for_all_moves(sigma: f
         loss.moment(4)
 
 
+def power(n: int) -> Callable[[Any], Any]:
+    return lambda x: x**n
+
+
 def between(density: Callable[[Any], Any], low: float, high: float) -> Any:  # noqa: ANN401 - mpmath has no types
     return mp.quad(density, mp.linspace(low, high, 9))
 
@@ -157,7 +161,7 @@ def test_continuous_laplace_noise(size: float) -> None:
         return f(edge) / 2 + f(-edge) * mp.exp(-edge) / 2 + inner
 
     for n in range(1, 7):
-        assert near(loss.moment(n), mean(lambda x, n=n: x**n))
+        assert near(loss.moment(n), mean(power(n)))
     centre = mean(lambda x: x)
     assert near(loss.moment(4, central=True), mean(lambda x: (x - centre) ** 4))
     assert near(loss.exceeds(epsilon=size / 2).upper, 1 - exp(-size / 4) / 2)
@@ -168,7 +172,8 @@ def test_continuous_laplace_noise(size: float) -> None:
 @pytest.mark.parametrize("mu", [0.01, 0.5, 1, 5])
 def test_continuous_gaussian_noise(mu: float) -> None:
     loss, m = tc.compose([tc.GaussianDP(mu=mu)]).loss, mp.mpf(str(mu))
-    assert (loss.mean, loss.variance) == (pytest.approx(mu**2 / 2, rel=1e-15), pytest.approx(mu**2, rel=1e-15))
+    assert near(loss.mean, m**2 / 2, 1e-15)
+    assert near(loss.variance, m**2, 1e-15)
     assert loss.moment(3, central=True) == 0
     assert near(loss.moment(4, central=True), 3 * m**4)
     assert near(loss.moment(3), (m**2 / 2) ** 3 + 3 * (m**2 / 2) * m**2)
@@ -191,7 +196,7 @@ def test_a_selection_of_bounded_range(size: float) -> None:
         return between(lambda x: mp.exp(x / 2) / (4 * mp.sinh(e / 2)) * f(x), -e if low is None else low, e)
 
     for n in range(1, 7):
-        assert near(loss.moment(n), mean(lambda x, n=n: x**n))
+        assert near(loss.moment(n), mean(power(n)))
     at = e / 3
     assert near(loss.exceeds(epsilon=Fraction(str(size)) / 3).upper, mean(lambda _: mp.mpf(1), at))
     assert near(loss.delta(epsilon=Fraction(str(size)) / 3).upper, mean(lambda x: 1 - mp.exp(at - x), at))
@@ -220,12 +225,9 @@ def test_the_loss_of_pure_releases_is_bounded_and_its_mean_too(epsilon: float, s
 
 
 def test_the_moments_of_a_total_are_those_of_the_sum() -> None:
-    parts = [
-        (tc.Laplace(sensitivity=2, epsilon=1), laplace_law(Fraction(2), 2)),
-        (tc.RandomizedResponse(epsilon=0.5), {mp.mpf(s) / 2: 1 / (1 + mp.exp(-mp.mpf(s) / 2)) for s in (1, -1)}),
-    ]
-    loss = tc.compose([(item, count) for (item, _), count in zip(parts, (3, 2), strict=True)]).loss
-    law = sums([law for (_, law), count in zip(parts, (3, 2), strict=True) for _ in range(count)])
+    loss = tc.compose([(tc.Laplace(sensitivity=2, epsilon=1), 3), (tc.RandomizedResponse(epsilon=0.5), 2)]).loss
+    bit = {mp.mpf(sign) / 2: 1 / (1 + mp.exp(-mp.mpf(sign) / 2)) for sign in (1, -1)}
+    law = sums([*[laplace_law(Fraction(2), 2)] * 3, bit, bit])
     for n in range(1, 8):
         assert near(loss.moment(n), raw(law, n))
         assert near(loss.moment(n, central=True), central(law, n))
