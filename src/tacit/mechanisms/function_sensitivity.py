@@ -48,7 +48,7 @@ Values: TypeAlias = tuple[int | Fraction, ...]
 
 _MOST_ROWS = 1000
 _MOST_TABLES = 10**7
-_DIGITS = 18
+_COUNTLESS = 10**18
 _UP = 1 + 2.0**-40
 
 
@@ -68,8 +68,8 @@ class Tables:
 
     def number(self) -> int:
         """Return how many tables there are, or a number beyond every limit."""
-        if not self.symmetric and self.rows * log(self.values) > _DIGITS * log(10):
-            return 10**_DIGITS
+        if not self.symmetric and self.rows * log(self.values) > log(_COUNTLESS):
+            return _COUNTLESS
         if self.symmetric:
             return sum(comb(n + self.values - 1, n) for n in self.sizes)
         return sum(int(self.values**n) for n in self.sizes)
@@ -418,7 +418,7 @@ def _check_number(tables: Tables, limit: object) -> None:
     number = tables.number()
     if number <= most:
         return
-    many = f"{number:,}" if number < 10**_DIGITS else "more than 10^18"
+    many = f"{number:,}" if number < _COUNTLESS else "more than 10^18"
     size = f"{tables.rows} rows" if tables.relation == "change one" else f"at most {tables.rows} rows"
     hint = "Use fewer rows or values, or a larger limit."
     if not tables.symmetric:
