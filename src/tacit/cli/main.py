@@ -1,6 +1,7 @@
 """The `tacit` command: its groups of commands, and `main`, which runs them.
 
-The commands are in `query_commands`, `ledger_commands`, `local_commands` and `microdata_commands`.
+The commands are in `query_commands`, `ledger_commands`, `mechanism_commands`, `local_commands` and
+`microdata_commands`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli import microdata_commands, query_commands
+from tacit.cli import mechanism_commands, microdata_commands, query_commands
 from tacit.cli.ledger_commands import ledger_app
 from tacit.cli.local_commands import local_app
 from tacit.cli.output import SPELL, print_abort, print_error, print_usage_error
@@ -34,6 +35,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.crosstab,
     query_commands.limits,
     query_commands.bounds,
+    mechanism_commands.release,
+    mechanism_commands.compose,
     microdata_commands.check,
     microdata_commands.anonymize,
     microdata_commands.attack,
