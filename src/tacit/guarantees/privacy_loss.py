@@ -179,7 +179,7 @@ class PrivacyLoss(ShownAsFields):
     def at(self, output: object, *, on: object, against: object) -> float:
         """Return L at an output: ln Pr[output | value `on`] - ln Pr[output | value `against`].
 
-        This is for study: whoever knows it knows something about the true values.
+        This is for study. The result depends on the true values, so it is private.
 
         Args:
             output: a result of the mechanism.

@@ -4,7 +4,7 @@ D and D' are neighbours throughout. The sensitivity of a mechanism states the re
 changing one.
 
 `ZCDP`, `ApproxZCDP`, `RenyiDP` and `GaussianDP` imply (ε,δ)-DP at every δ. Their `epsilon(delta=…)` is the least ε by
-the formulas of `conversions`, rounded up. `RenyiDP` has an ε of its own, so its ε is a number that can be called.
+the formulas of `conversions`, rounded up. `RenyiDP` has a field ε, so this ε is a number that can be called.
 """
 
 from __future__ import annotations
