@@ -114,7 +114,7 @@ def loss() -> None:
     assert found.exceeds(epsilon=1).upper == 0
 
 
-@row(78, 'Pr[|L| ≤ ε] ≥ 1 - δ: "not exactly"', DEFINITIONS)
+@row(78, 'Pr[abs(L) ≤ ε] ≥ 1 - δ: "not exactly"', DEFINITIONS)
 def not_exactly() -> None:
     found = tc.compose([(tc.Laplace(sensitivity=1.0, epsilon=0.1), 100)]).loss
     tail, delta = found.exceeds(epsilon=4.6927), found.delta(epsilon=4.6927)

@@ -154,7 +154,9 @@ class PrivacyLoss(ShownAsFields):
         return self._by_chords(size) if tails is None else _enclosed(tails[0], tails[0])
 
     def delta(self, *, epsilon: Number, width: Number = 1e-3) -> Bounds:
-        """Bracket δ(ε) = E[(1 - e^(ε-L))₊], the least δ such that the release is (ε,δ)-DP.
+        """Bracket δ(ε) = E[(1 - e^(ε-L))₊]: the release is (ε,δ)-DP at the upper end.
+
+        The lower end is about the pair (P, Q). A selection, and a guarantee in ε, may have a smaller δ than this pair.
 
         Args:
             epsilon: ε ≥ 0.
