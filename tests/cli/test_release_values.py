@@ -20,6 +20,7 @@ def test_the_first_example_of_the_notes_is_one_line(tmp_path: Path) -> None:
     assert abs(int(done.stdout) - 337) < 400  # beyond with probability 1e-17
     assert "Within ± 30 of the true number with probability 95%." in done.stderr
     assert "discrete Laplace noise of scale 10" in done.stderr
+    assert "standard deviation is 14.1362" in done.stderr  # √(2r)/(1-r), r = e^-0.1
     assert "Guarantee: ε = 0.1, if one unit moves the number by at most 1." in done.stderr
     assert "history of your shell" in done.stderr
     assert "337" not in done.stderr
@@ -31,7 +32,7 @@ def test_json_has_the_release_its_error_and_its_law(tmp_path: Path) -> None:
     mechanism = tc.Laplace(sensitivity=2, epsilon=0.5)
     assert [type(number) for number in found["released"]] == [int, int]
     assert found["error"] == mechanism.error(confidence=0.95, outputs=2)
-    assert found["law"] == {"name": "discrete Laplace", "scale": 4.0, "granularity": 1.0}
+    assert found["law"] == {"name": "discrete Laplace", "scale": 4.0, "std": mechanism.std, "granularity": 1.0}
     assert found["guarantee"] == {"epsilon": 0.5}
     assert found["mechanism"] == "Laplace(sensitivity=2, epsilon=0.5)"
     assert len(found["warnings"]) == 2

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lecture_notes.laplace import STUDY
 from lecture_notes.rows import row, tc
 
 DEFINITIONS, LAWS, SIZE = (
@@ -27,8 +26,7 @@ def _mean() -> Any:  # noqa: ANN401 - see `rows`
 def exponential_of_epsilon() -> None:
     ratio = exp(tc.Laplace(sensitivity=1, epsilon=1).loss.at(0, on=0, against=1))
     assert 1 + 1 < ratio == pytest.approx(exp(1))
-    if STUDY:
-        assert "1 + ε" in str(tc.figures.exp_epsilon().to_dict())
+    assert "1 + ε" in str(tc.figures.exp_epsilon().to_dict())
 
 
 @row(88, "one person moves the mean by at most 1/n", SIZE)
@@ -38,7 +36,7 @@ def one_person() -> None:
     assert found.l1 == 0.25
 
 
-@row(89, "density, distribution, inverse, histograms of draws", LAWS, present=STUDY)
+@row(89, "density, distribution, inverse, histograms of draws", LAWS)
 def laws() -> None:
     m = tc.Laplace(sensitivity=1.0, epsilon=1)
     assert m.cdf(m.quantile(0.9)) == pytest.approx(0.9, abs=1e-5)
@@ -55,7 +53,7 @@ def private_mean() -> None:
     assert abs(m.release(0.4) - 0.4) < 0.5  # beyond with probability e^-50
 
 
-@row(91, "two curves of adjacent tables, their ratio within e^ε", LAWS, present=STUDY)
+@row(91, "two curves of adjacent tables, their ratio within e^ε", LAWS)
 def neighbours() -> None:
     m = tc.Laplace(sensitivity=1, epsilon=0.5)
     ratios = m.ratio(np.arange(-9, 9), value=0, neighbour=1)
@@ -64,13 +62,13 @@ def neighbours() -> None:
     assert m.plot("neighbours").to_dict()["title"]
 
 
-@row(92, "exponential densities, survivor functions, memorylessness", LAWS, present=STUDY)
+@row(92, "exponential densities, survivor functions, memorylessness", LAWS)
 def exponential() -> None:
     for kind in ("density", "survivor", "memory"):
         assert tc.figures.exponential(kind).to_dict()["title"]
 
 
-@row(93, "many releases and their histogram", LAWS, present=STUDY)
+@row(93, "many releases and their histogram", LAWS)
 def many_releases() -> None:
     m = _mean()
     draws = m.sample(5000, seed=1)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tacit
-from lecture_notes.laplace import STUDY
 from lecture_notes.rows import row, tc
 
 FIRST, MECHANISMS, COMPOSITION = (
@@ -100,7 +99,7 @@ def gaussian_accuracy() -> None:
     assert m.error(confidence=1 - BETA) <= bound
 
 
-@row(76, "Laplace against Gaussian", LAWS, present=STUDY)
+@row(76, "Laplace against Gaussian", LAWS)
 def crossing() -> None:
     found = [tc.compare_noise(l1=float(m), l2=sqrt(m), outputs=m, epsilon=1, delta=DELTA).better for m in (5, 6)]
     assert found == ["laplace", "gaussian"]

@@ -24,8 +24,6 @@ DEFINITIONS, LAWS, SIZE = (
     "docs/explanation/laws.md",
     "docs/explanation/public-size.md",
 )
-STUDY = hasattr(tacit, "figures")
-"""Whether mechanisms have laws and charts."""
 
 
 @row(1, "noise grows with the sensitivity and falls with ε", FIRST)
@@ -34,7 +32,7 @@ def scale() -> None:
     assert [tc.Laplace(sensitivity=1, epsilon=e).scale for e in (0.1, 0.5, 1)] == [10, 2, 1]
 
 
-@row(2, "the Laplace density, four curves", LAWS, present=STUDY)
+@row(2, "the Laplace density, four curves", LAWS)
 def density() -> None:
     law = tc.Laplace(sensitivity=1.0, scale=1).continuous
     assert law.pdf(0) == 0.5
@@ -43,7 +41,7 @@ def density() -> None:
     assert "s = 0.1" in str(chart)
 
 
-@row(3, "Laplace(0, √½) against Normal(0, 1)", LAWS, present=STUDY)
+@row(3, "Laplace(0, √½) against Normal(0, 1)", LAWS)
 def laplace_and_normal() -> None:
     assert "normal" in str(tc.figures.laplace_and_normal(variance=1).to_dict())
 
@@ -169,7 +167,7 @@ def ratio() -> None:
     assert tc.Laplace(sensitivity=3, epsilon=1).loss.exceeds(epsilon=1).upper == 0
 
 
-@row(19, "Pr[error ≥ t] from t", LAWS, present=STUDY)
+@row(19, "Pr[error ≥ t] from t", LAWS)
 def tail() -> None:
     m = tc.Laplace(sensitivity=1, epsilon=0.1)
     assert 1 - m.confidence(error=29) == pytest.approx(0.0523, abs=1e-4)

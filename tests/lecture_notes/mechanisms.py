@@ -9,7 +9,6 @@ import pytest
 
 import tacit
 from lecture_notes import households
-from lecture_notes.laplace import STUDY
 from lecture_notes.rows import row, tc
 
 FIRST, LAWS, COMPOSITION = "docs/tutorial/first-release.md", "docs/explanation/laws.md", "docs/reference/composition.md"
@@ -18,7 +17,7 @@ VOTES = {"Chinese": 12, "Indian": 9, "American": 11}
 OWN_P = "p" in signature(tacit.RandomizedResponse.__init__).parameters
 
 
-@row(49, "Laplace noise: mean 0, variance 2λ²", LAWS, present=STUDY)
+@row(49, "Laplace noise: mean 0, variance 2λ²", LAWS)
 def variance() -> None:
     integers, reals = tc.Laplace(sensitivity=1, epsilon=1), tc.Laplace(sensitivity=1.0, epsilon=1)
     assert integers.variance == pytest.approx(2 * exp(-1) / (1 - exp(-1)) ** 2)
@@ -39,7 +38,7 @@ def quiz() -> None:
         tc.sensitivity.mean((10, 100), 5, neighbours="add/remove")
 
 
-@row(52, "the exponential mechanism: nationality", LAWS, present=STUDY)
+@row(52, "the exponential mechanism: nationality", LAWS)
 def nationality() -> None:
     found = tc.Exponential(sensitivity=1, epsilon=1).probabilities(VOTES)
     weights = {name: exp(votes / 2) for name, votes in VOTES.items()}
@@ -66,7 +65,7 @@ def response() -> None:
         assert tc.RandomizedResponse(p=0.75).guarantee.epsilon == pytest.approx(log(3))
 
 
-@row(55, "Laplace O(1/ε) against randomized response O(√N)", LAWS, present=STUDY)
+@row(55, "Laplace O(1/ε) against randomized response O(√N)", LAWS)
 def local_price() -> None:
     assert tc.Laplace(sensitivity=1, epsilon=1).error() == 3
     errors = [tc.RandomizedResponse(epsilon=1).error(n=n) * n for n in (100, 10_000, 1_000_000)]

@@ -17,7 +17,7 @@ EXEMPT = {
     63: "learning a classifier",
     64: "frequent itemsets",
 }
-"""Rows without a check here: what they need is not part of tacit, or is tested elsewhere."""
+"""Rows without a check here."""
 
 tc: Any = tacit
 """The package without its types, for names that this version may not have."""

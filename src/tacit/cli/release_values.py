@@ -106,19 +106,22 @@ def _check_whole(values: Sequence[int | float], sensitivity: str) -> None:
 def law(mechanism: Mechanism) -> dict[str, object]:
     """Return the name and the parameters of the noise."""
     if isinstance(mechanism, Laplace):
-        return {"name": "discrete Laplace", "scale": mechanism.scale, "granularity": mechanism.granularity}
-    return {"name": "discrete Gaussian", "sigma": mechanism.sigma, "granularity": mechanism.granularity}
+        name, size = "discrete Laplace", {"scale": mechanism.scale}
+    else:
+        name, size = "discrete Gaussian", {"sigma": mechanism.sigma}
+    return {"name": name, **size, "std": mechanism.std, "granularity": mechanism.granularity}
 
 
 def _law_text(mechanism: Mechanism) -> str:
     """Return the law in words, with its formula."""
+    spread = f"Its standard deviation is {plain(mechanism.std)}."
     step = "" if mechanism.granularity == 1 else f" on multiples of {mechanism.granularity:.3g}"
     if isinstance(mechanism, Laplace):
         formula = f"Pr[noise = k] is proportional to e^(-|k|/{plain(mechanism.scale)})"
-        return f"Law: discrete Laplace noise of scale {plain(mechanism.scale)}{step}; {formula}."
+        return f"Law: discrete Laplace noise of scale {plain(mechanism.scale)}{step}; {formula}. {spread}"
     square = plain(2 * mechanism.sigma**2)
     formula = f"Pr[noise = k] is proportional to e^(-k²/{square})"
-    return f"Law: discrete Gaussian noise with σ = {plain(mechanism.sigma)}{step}; {formula}."
+    return f"Law: discrete Gaussian noise with σ = {plain(mechanism.sigma)}{step}; {formula}. {spread}"
 
 
 def _explain(mechanism: Mechanism, count: int, error: float, confidence: float, *, typed: bool) -> None:
