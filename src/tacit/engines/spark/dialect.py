@@ -55,6 +55,7 @@ class SparkDialect(Dialect):
     deepest: ClassVar[int | None] = 48  # its analyser gets slower with depth, and runs out of stack at about 75
     materialized: ClassVar[str] = ""
     computes_again: ClassVar[bool] = True
+    joins_bins: ClassVar[bool] = True
     most_bits: ClassVar[int] = 0
     types: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}
