@@ -13,7 +13,7 @@ from statistics import median
 from engine_runs import run_queries
 from report import machine, table, write_section
 
-ROWS, ROUNDS = 3_000_000, 4
+ROWS, ROUNDS = 3_000_000, 3
 SOURCES = {"spark": "file", "spark in buckets": "buckets"}
 ASKS = {
     "plain": "plain `GROUP BY unit, key`",

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from typing import ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contract.examples import drawn
@@ -64,13 +64,13 @@ def with_bins(strategy: st.SearchStrategy[Plan]) -> st.SearchStrategy[Plan]:
     return st.builds(add, strategy, st.tuples(measures(6), bins(3)), last=st.booleans())
 
 
-@settings(deadline=None, max_examples=drawn(40))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(40))
 @given(with_bins(plans(groups=10**9)), rows())
 def test_the_integers_are_those_of_brute_force(asked: Plan, data: list[Row]) -> None:
     assert measured(asked, data, JOINT) == added_up(asked, cells(asked, data))
 
 
-@settings(deadline=None, max_examples=drawn(60))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(60))
 @given(with_bins(plans() | plans(reach=True) | plans(reach=True, groups=10**9) | plans(unit=None)), rows(40))
 def test_the_integers_are_those_of_separate_statements(asked: Plan, data: list[Row]) -> None:
     assert measured(asked, data, JOINT) == measured(asked, data, SEPARATE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from contract.examples import drawn, varied
 from contract.homes import SPARK as TYPES
@@ -81,7 +81,7 @@ class Separate(SparkDialect):
     joins_bins: ClassVar[bool] = False
 
 
-@settings(deadline=None, max_examples=drawn(4))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(4))
 @given(varied(with_bins(plans() | plans(reach=True) | plans(unit=None))), varied(rows(40)))
 def test_the_integers_are_those_of_separate_statements(asked: Plan, data: list[Row]) -> None:
     schema = ", ".join(f"{name} {TYPES[kind]}" for name, kind in KINDS.items())
