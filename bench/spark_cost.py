@@ -1,6 +1,6 @@
 """Measure the CPU time and the exchanged bytes of queries on Spark, on a file and on a table in buckets by unit.
 
-spark_cost.py               three million rows; takes some minutes
+spark_cost.py                    two million rows; takes some minutes
 spark_cost.py --rows 10000000    as many rows; does not write results
 """
 
@@ -13,7 +13,7 @@ from statistics import median
 from engine_runs import run_queries
 from report import machine, table, write_section
 
-ROWS, ROUNDS = 3_000_000, 3
+ROWS, ROUNDS = 2_000_000, 3
 SOURCES = {"spark": "file", "spark in buckets": "buckets"}
 ASKS = {
     "plain": "plain `GROUP BY unit, key`",
