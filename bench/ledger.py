@@ -44,7 +44,7 @@ INTRODUCTION = """\
 The time of each operation on a ledger with {short} charges and on a ledger with {long} charges. Each charge has an
 outcome and a recorded answer; one analyst of a hundred made half of the charges. The figures are milliseconds, the
 median of {rounds} rounds in turns. The last column is the ratio. Most of the time is spent waiting for the disk at a
-commit."""
+commit. The size of a charge is that of the database with {long} charges, divided by their number."""
 
 
 def history(charges: int) -> Iterator[Record]:
@@ -154,13 +154,25 @@ TASKS: dict[str, Callable[[str, SqlLedger], object]] = {
 }
 
 
-def race(kind: str) -> dict[str, Rounds]:
-    """Time all operations on a short and on a long ledger, in turns."""
+def size_of(url: str) -> int:
+    """Return the bytes of a ledger, with its indexes."""
+    if "://" not in url:
+        return Path(url).stat().st_size
+    store = open_store(url)
+    with store.reading() as connection:
+        size = int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
+    store.close()
+    return size
+
+
+def race(kind: str) -> tuple[dict[str, Rounds], float]:
+    """Time all operations on a short and on a long ledger, in turns; return also the bytes of a charge."""
     with urls(kind) as url:
         ledgers: dict[int, tuple[str, SqlLedger]] = {}
         for charges in (SHORT, LONG):
             write_history(charges, url(charges))
             ledgers[charges] = url(charges), open_ledger(url(charges), BUDGET, "add/remove")
+        size = (size_of(url(LONG)) - size_of(url(SHORT))) / (LONG - SHORT)
         rounds_by_task = {
             name: interleave(
                 {f"{charges}": partial(timed, partial(task, *ledgers[charges])) for charges in ledgers}, ROUNDS
@@ -169,7 +181,7 @@ def race(kind: str) -> dict[str, Rounds]:
         }
         for _, ledger in ledgers.values():
             ledger.close()
-        return rounds_by_task
+        return rounds_by_task, size
 
 
 def measure() -> Part:
@@ -177,7 +189,7 @@ def measure() -> Part:
     rows, verdicts = [], []
     for kind in STORES:
         try:
-            rounds_by_task = race(kind)
+            rounds_by_task, size = race(kind)
         except Missing as missing:
             verdicts.append(
                 Verdict(f"{kind}, {LONG:,} charges ÷ {SHORT} charges", f"≤ {MOST} times", str(missing), None)
@@ -191,6 +203,7 @@ def measure() -> Part:
             rows.append([f"{kind}: {name}", *times, ratio_text])
             met = None if value is None else value <= MOST
             verdicts.append(Verdict(f"{kind}: {name}", f"≤ {MOST} times as long", ratio_text, met))
+        rows.append([f"{kind}: bytes a charge", "", f"{size:,.0f}", ""])
     text = table(["", f"{SHORT} charges", f"{LONG:,} charges", "ratio"], rows)
     return Part(text, verdicts)
 

@@ -206,6 +206,11 @@ ROWS = [
         "subquery in FROM",
         "SELECT count(a) FROM (SELECT age + 1 AS a FROM visits)",
     ),
+    Advice(
+        "SELECT avg(a) FROM (SELECT person, b + 1 AS a, a + 1 AS b FROM visits GROUP BY person)",
+        "such as count(*) AS b",
+        "SELECT avg(clamp(a, 0, 9)) FROM (SELECT person, b + 1 AS a, count(*) AS b FROM visits GROUP BY person)",
+    ),
     # aggregates
     Advice(
         "SELECT avg(avg(cost)) FROM visits",

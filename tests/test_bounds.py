@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tacit as tc
 from cli_runs import run as tacit
@@ -45,7 +47,7 @@ TERMS: dict[str, Any] = {"name": "visits", "unit": "person", "budget": tc.PureDP
 @pytest.fixture(autouse=True)
 def _silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no noise: at any ε, noise moves a bound far with the probability that the threshold leaves."""
-    monkeypatch.setattr(NoiseLaw, "draw", lambda _law, size, *_: [0] * size)
+    monkeypatch.setattr(NoiseLaw, "draw_array", lambda _law, size, *_: np.zeros(size, dtype=np.int64))
 
 
 def visits(**more: object) -> Database:
@@ -419,6 +421,32 @@ def test_the_option_reads_numbers_dates_and_auto() -> None:
     for wrong in (["cost"], ["=0:1"], ["cost=0"], ["cost=a:b"], ["cost=0:1", "cost=0:2"], ["cost="]):
         with pytest.raises(InvalidError, match="--bounds"):
             read_bounds(wrong)
+
+
+_SPECS = st.sampled_from(["auto", "minutes", "seconds", "microseconds"])
+_ENDS = st.one_of(st.dates(), st.datetimes(), st.datetimes(timezones=st.timezones()))
+
+
+@given(low=_ENDS, high=_ENDS, spec=_SPECS)
+def test_the_option_reads_any_two_dates_and_times_as_python_does(low: date, high: date, spec: str) -> None:
+    texts = [end.isoformat(timespec=spec) if isinstance(end, datetime) else end.isoformat() for end in (low, high)]
+    want = [datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text) for text in texts]
+    assert read_bounds([f"at={':'.join(texts)}"]) == {"at": tuple(want)}
+
+
+def test_bounds_of_a_moment_on_the_command_line(clinic: Path) -> None:
+    sql = "SELECT max(at) AS m FROM visits"
+    at = [datetime(2026, 1, 1, n % 24) for n in range(600)]  # noqa: DTZ001 - no zone
+    data = pd.DataFrame({"patient_id": range(600), "cost": [1.0] * 600, "ward": ["A"] * 600, "name": "x", "at": at})
+    data.to_parquet(clinic / "visits.parquet")
+    for low in ("2026-01-01T08:00", "2026-01-01"):
+        options = ("--epsilon", "9000", "--bounds", f"at={low}:2026-01-01T09:30", "--json", "--yes")
+        done = tacit(clinic, "query", "clinic.toml", sql, *options)
+        (row,) = json.loads(done.stdout)["rows"]
+        assert "2026-01-01T09:29:50" < row["m"].replace(" ", "T") <= "2026-01-01T09:30:00"
+    done = tacit(clinic, "query", "clinic.toml", sql, "--epsilon", "1", "--bounds", "at=8:00:9:30")
+    assert done.returncode == 2
+    assert "at=2026-01-01T08:00:2026-01-31T18:30" in done.stderr
 
 
 def test_the_result_is_a_class_of_its_own() -> None:

@@ -523,6 +523,6 @@ def test_an_answer_is_shown_even_if_its_outcome_cannot_be_recorded() -> None:
             raise LedgerError(f"It is locked ({number} {outcome} {answer is None}).", hint="End that.")
 
     db = database(Engine([]), Full(PureDP(epsilon=1), "add/remove"))
-    with pytest.warns(UserWarning, match=r"The charge is recorded.* It is locked .*\)\. End that\.$"):
+    with pytest.warns(UserWarning, match=r"answered, but its outcome could not be recorded.* It is locked .*\)\.$"):
         assert len(db.sql(QUESTION, epsilon=0.5).rows()) == 2
     assert db.ledger.spent.loss == Fraction(1, 2)

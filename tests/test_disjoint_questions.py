@@ -23,6 +23,7 @@ from tacit.engines.spark.engine import SparkEngine
 from tacit.errors import BudgetError, RefusedError
 from tacit.guarantees.events import Neighbours, PureRelease
 from tacit.guarantees.filters import Budget
+from tacit.query.histograms import Absorb
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Plan
 from tacit.query.results.quote import Quote
@@ -348,8 +349,8 @@ def test_a_file_that_is_replaced_between_two_disjoint_queries_fails_and_stays_ch
         engine = db._tables["t"][1]
         measure = engine.measure
 
-        def measure_and_replace(plan: Plan) -> MeasuredIntegers:
-            result = measure(plan)
+        def measure_and_replace(plan: Plan, absorb: Absorb | None = None) -> MeasuredIntegers:
+            result = measure(plan, absorb)
             if other.exists():
                 other.replace(here)
             return result

@@ -108,7 +108,7 @@ def test_where_each_row_is_a_unit_quantiles_are_of_rows() -> None:
 
 def test_one_chunk_after_the_other_gives_each_group_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each chunk holds one group here; its noise is fresh, and its integers are those of its keys."""
-    monkeypatch.setattr("tacit.query.results.release._AT_ONCE", 1)
+    monkeypatch.setattr("tacit.query.histograms.AT_ONCE", 1)
     rows = opened().sql(SPREAD, **SURER).rows()
     assert [row[0] for row in rows] == ["north", "south", "é", None]
     assert [row[1] for row in rows] == pytest.approx([10, 20, 30, 40], abs=0.1)

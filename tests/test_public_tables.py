@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 import tacit as tc
 from tacit.database import Database
+from tacit.query.expressions import Call, Column, Constant
 from tacit.query.key_tuples import Determined
 from tacit.query.policy import ROW
 from tacit.query.policy.build import version
 from tacit.query.policy.mistakes import PolicyError
+from tacit.query.sql.from_clause import read_from
+from tacit.query.sql.public_relations import relations
+from tacit.query.sql.table_scope import table_scope
 
 CANTONS = ["ZH", "BE", "GE", "VD", "TI", "GR", "UR"]
 LANGUAGES = ["de", "de", "fr", "fr", "it", "de", "de"]
@@ -100,6 +106,77 @@ def test_a_left_join_determines_null_without_a_match_and_nothing_that_is_ambiguo
     assert rows["UR"][0][0] == 36
     with pytest.raises(tc.RefusedError, match="any_value"):
         db.plan(f"SELECT d.canton, any_value(coalesce(p.language, '-')), count(*) {left}", epsilon=1)
+
+
+@pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN"])
+@pytest.mark.parametrize("required", [[], ["canton"]])
+def test_min_and_max_of_any_kind_are_exact_if_the_key_determines_them(join: str, required: list[str]) -> None:
+    days = [date(2026, 1, place + 1) for place in range(len(CANTONS))]
+    public = {"pub": PUB.with_columns(pl.Series("day", days), large=pl.col("population") > 400)}
+    db = opened(public, keys={"canton": CANTONS}, required=required)
+    values = ", ".join(f"{name}(p.{column})" for name in ("min", "max") for column in ("language", "day", "large"))
+    sql = f"SELECT d.canton, {values}, count(*) AS n FROM d {join} pub p ON d.canton = p.canton GROUP BY 1"  # noqa: S608 - fixed names
+    plan = db.plan(sql, epsilon=1).plan
+    assert [each.ask.function for each in plan.aggregates] == ["count"]
+    exact = [(a, b, c > 400) * 2 for a, b, c in zip(LANGUAGES, days, POPULATION, strict=True)]
+    assert [row[1:-1] for row in db.sql(sql, epsilon=9).rows()] == exact
+    with pytest.raises(tc.RefusedError, match="max takes numbers"):
+        db.plan(sql.replace("d.canton,", "p.large,").replace("min(p.language)", "max(p.language)"), epsilon=1)
+
+
+def test_a_left_join_determines_no_value_of_an_equated_column() -> None:
+    """A row of canton XX has no match, so coalesce(p.language, d.canton) is XX there."""
+    db = opened(keys={"canton": [*CANTONS, "XX"]})
+    value = "any_value(coalesce(p.language, d.canton))"
+    for key in ("d.canton", "p.language"):
+        left = f"SELECT {key}, {value}, count(*) FROM d LEFT JOIN pub p ON d.canton = p.canton GROUP BY 1"  # noqa: S608 - fixed names
+        with pytest.raises(tc.RefusedError, match="any_value"):
+            db.plan(left, epsilon=1)
+        assert db.plan(left.replace("LEFT JOIN", "JOIN"), epsilon=1).plan.cells in (3, 8)
+
+
+def test_a_relation_knows_a_required_column_only_where_missing_values_are_read_as_its_constant() -> None:
+    db = opened(keys={"canton": CANTONS}, required=["canton"])
+    select = exp.select("1").from_("d").join("pub AS p", on="d.canton = p.canton")
+    scope = read_from(select, {name: table_scope(table) for name, table in db.tables.items()})
+    (relation,) = relations(scope)
+    bare = Column("canton", "text")
+    form = Call("coalesce", (bare, Constant("ZH", "text")), "text")
+    assert relation.reads(form)
+    assert sorted(map(str, relation.values(form))) == sorted(CANTONS)
+    assert relation.reads(Call("upper", (form,), "text"))
+    for other in (
+        bare,
+        Call("coalesce", (bare, Constant("BE", "text")), "text"),
+        Call("equal", (form, bare), "boolean"),
+    ):
+        assert not relation.reads(other)
+
+
+def test_a_function_of_a_private_column_is_not_equated_with_the_public_key() -> None:
+    for required in ([], ["canton"]):
+        db = opened(keys={"canton": CANTONS}, required=required)
+        for on, cells in (("d.canton", 7), ("upper(d.canton)", 49)):
+            sql = f"SELECT count(*) FROM d JOIN pub p ON {on} = p.canton GROUP BY d.canton, p.population"  # noqa: S608 - fixed names
+            assert db.plan(sql, epsilon=1).plan.cells == cells
+            assert db.plan(sql.replace("BY d.canton", f"BY {on}"), epsilon=1).plan.cells == cells
+
+
+def test_keys_that_a_query_leaves_out_do_not_count_as_missing() -> None:
+    rows = pl.DataFrame({"a": ["x", "x", "y", "y"] * 10, "b": ["1", "2", "1", "2"] * 10})
+    keys = {("a", "b"): [("x", "1"), ("y", "2"), ("y", "1")]}
+    db = tc.open(
+        rows,
+        name="t",
+        unit=ROW,
+        neighbours="change one",
+        required=["a", "b"],
+        keys=keys,
+        budget=tc.PureDP(epsilon=9999),
+    )
+    sql = "SELECT a, b, count(*) AS n FROM t GROUP BY a, b"
+    assert db.sql(sql, epsilon=999).rows() == [("x", "1", 20), ("y", "2", 10), ("y", "1", 10)]  # x, 2 is not listed
+    assert db.sql(sql, epsilon=999, keys={"b": ["1"]}).rows() == [("x", "1", 10), ("y", "1", 10)]
 
 
 def test_duplicate_and_null_public_keys() -> None:

@@ -51,10 +51,18 @@ class Database(DatabaseVerbs):
         version: str,
         analyst: str = "",
         data_version: str = "",
+        owns_ledger: bool = False,
     ) -> None:
-        """Store the parts that `open` has put together."""
+        """Store the parts that `open` has put together; `close` closes a ledger that the database owns."""
         self._tables = dict(tables)
-        self._session = Session(self._tables, ledger, version=version, analyst=analyst, data_version=data_version)
+        self._session = Session(
+            self._tables,
+            ledger,
+            version=version,
+            analyst=analyst,
+            data_version=data_version,
+            owns_ledger=owns_ledger,
+        )
 
     def plan(  # noqa: PLR0913 - the cost, the limits and what they are shown with
         self,
@@ -294,7 +302,11 @@ class Database(DatabaseVerbs):
         return f"left for {who}: {left} of {spell(own_limit)}; left in all: {in_all}{closed}"
 
     def close(self) -> None:
-        """Close the sources; `spent` and `left` can still be read."""
+        """Close the sources and the connections of the ledger.
+
+        A ledger that was passed to `tc.open` as an object stays open. `spent` and `left` can still be read: a closed
+        ledger in PostgreSQL opens a connection for each reading and closes it.
+        """
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -302,5 +314,5 @@ class Database(DatabaseVerbs):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the sources."""
+        """Close the sources and the connections of the ledger."""
         self.close()

@@ -93,7 +93,7 @@ def charge(session: Session, mechanism: Chargeable, note: str) -> OutsideRelease
         _check_relation(mechanism, events, ledger.spent.neighbours)
         session.check_events(events, "release")
         prices = [event_price(ledger.budget, event) for event in events]
-        ticket = ledger.charge(Request(question=f"{OUTSIDE}{text}", events=events, analyst=session.analyst))
+        ticket = session.charge(Request(question=f"{OUTSIDE}{text}", events=events, analyst=session.analyst))
     session.finish(ticket, ANSWERED)
     loss, delta = (sum((getattr(price, part) for price in prices), Fraction(0)) for part in ("loss", "delta"))
     context = {

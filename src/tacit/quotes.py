@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
 from tacit.query.formatting import exact, listed, percent, plain
+from tacit.query.memory_need import record_note
 from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
 from tacit.query.pricing.price import Cost
@@ -56,6 +57,11 @@ class SessionQuote(Quote):
         """Return which public number of rows or units is used, or could be."""
         engine, name = self.session.engine_of(self.plan), self.plan.table.name
         return [*super(SessionQuote, self)._sizes(), *unused_notes(self.plan, lambda: engine.reads_every_row(name))]
+
+    def _explanations(self) -> list[str]:
+        """Return the lines below the errors, and whether the answer may be too large to be recorded."""
+        recorded = record_note(self.plan) if self.session.data_version else []
+        return [*super(SessionQuote, self)._explanations(), *recorded]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeVar
 
-from tacit import choosing, deriving, sizing
+from tacit import activity, choosing, deriving, sizing
 from tacit.engines import Engine
 from tacit.engines.duckdb.sandbox import SharedSandbox
 from tacit.errors import (
@@ -28,15 +28,18 @@ from tacit.errors import (
     SizeChangedError,
     SourceError,
     TacitError,
+    TimeLimitError,
 )
 from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import check_admission
+from tacit.machine_memory import default_limit
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import amounts
+from tacit.query.memory_need import check_memory, check_record
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
@@ -47,11 +50,11 @@ from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
 from tacit.query.results.quote import Question, Quote
-from tacit.query.results.release import Release, release, release_discovered
+from tacit.query.results.release import Release, release_discovered, release_measured
 from tacit.query.sql.outer_query import split
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
 from tacit.quoting import limits_quote, priced
-from tacit.shortages import error_shortage, joint_shortage
+from tacit.shortages import error_shortage, in_place_of, joint_shortage
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
@@ -72,7 +75,7 @@ def unspent() -> Iterator[None]:
     except LedgerError:
         raise
     except TacitError as error:
-        error.unspent = True
+        activity.note_refusal(error)
         raise
 
 
@@ -87,13 +90,19 @@ class Session:
         version: str,
         analyst: str,
         data_version: str,
+        owns_ledger: bool = False,
     ) -> None:
-        """Store the parts that `open` has put together."""
+        """Store the parts that `open` has put together; `close` closes a ledger that the session owns."""
         self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
+        self._owns_ledger = owns_ledger
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
         self.closed, self.sandbox = False, SharedSandbox()
+        self.memory_limit = min(
+            (size for _, engine in tables.values() if (size := engine.settings.memory)), default=None
+        )
+        """The bytes that answers may need in this process; None for half of the machine's memory."""
 
     @property
     def tables(self) -> Mapping[str, TablePolicy]:
@@ -101,11 +110,13 @@ class Session:
         return {name: policy for name, (policy, _) in self._tables.items()}
 
     def close(self) -> None:
-        """Close the sources; the ledger can still be read."""
+        """Close the sources and the connections of the ledger, which can still be read."""
         self.closed = True
         self.sandbox.close()
         for _, engine in self._tables.values():
             engine.close()
+        if self._owns_ledger:
+            self.ledger.close()
 
     # --- quotes ---------------------------------------------------------------------------------------------------
 
@@ -177,7 +188,7 @@ class Session:
             except BudgetError as refusal:
                 if quote.question.cost.error is None:
                     raise
-                raise error_shortage(self, quote, refusal) from None
+                raise in_place_of(refusal, error_shortage(self, quote, refusal)) from None
         if ticket.answer is not None:
             return self._recorded(quote, ticket.answer, self.context(quote, ticket))
         (answer,) = self._release([quote], ticket)
@@ -224,7 +235,8 @@ class Session:
                 request = Request(question=text, events=joint.events, analyst=self._analyst, sizes=sizes)
                 ticket = self._charge(request, again)
             except BudgetError as refusal:
-                raise joint_shortage(self, joint.together, len(again)) or refusal from None
+                shortage = joint_shortage(self, joint.together, len(again))
+                raise in_place_of(refusal, shortage or refusal) from None
         disjoint = {
             "queries": [quote.plan.sql for quote in again],
             "disjoint": [[index + 1 for index in family] for family in joint.families],
@@ -292,11 +304,27 @@ class Session:
         check_admission(self._analyst, self.ledger.limit_of(self._analyst))
         recorded = self.ledger.recorded(request)
         if recorded is not None:
+            _note_charge(recorded, request)
             return recorded
+        self._check_memory(request, quotes)
         engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
-        return self.ledger.charge(request)
+        return self.charge(request)
+
+    def charge(self, request: Request) -> Ticket:
+        """Charge the ledger, and log it."""
+        ticket = self.ledger.charge(request)
+        _note_charge(ticket, request)
+        return ticket
+
+    def _check_memory(self, request: Request, quotes: Sequence[Quote]) -> None:
+        """Raise RefusedError if the answers would not fit memory, or not the record that a request needs."""
+        plans, limit = [quote.plan for quote in quotes], self.memory_limit or default_limit()
+        if request.key is not None:
+            check_record(plans)
+        if limit is not None:
+            check_memory(plans, limit, recorded=bool(self.data_version) or request.key is not None)
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands.
@@ -316,20 +344,20 @@ class Session:
 
     def guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
         """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
-        changed = False
+        failure = SourceError(SOURCE_FAILED, hint=SOURCE_HINT)
         try:
             with suppress(Exception):  # its text could quote the data, also that of a TacitError
                 try:
                     return read()
                 except SizeChangedError:
-                    changed = True
+                    failure = SizeChangedError()  # its text is constant, and the size is public
+                except TimeLimitError as error:
+                    failure = TimeLimitError(error.seconds, charged=True)  # its text depends on the limit alone
         except BaseException:
             self.finish(ticket, FAILED)
             raise
         self.finish(ticket, FAILED)
-        if changed:
-            raise SizeChangedError  # its text is constant, and the size is public
-        raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
+        raise failure  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         engine = self.engine_of(quote.plan)
@@ -338,10 +366,8 @@ class Session:
             chosen = {"limits_chosen": quote.record(settled), "settled": settled.text()}
             return self._released(choosing.at(self, quote, settled), {**context, **chosen})
         if quote.plan.open:
-            answer = release_discovered(quote.plan, quote.price, engine.find, context)
-        else:
-            answer = release(quote.plan, quote.price, engine.measure(quote.plan), context)
-        return replace(answer, confidence=quote.confidence)
+            return release_discovered(quote.plan, quote.price, engine.find, context, quote.confidence)
+        return release_measured(quote.plan, quote.price, engine.measure, context, quote.confidence)
 
     def _request(self, quote: Quote, key: str | None) -> Request:
         """Return the charge of a quote. Only a declared version of the data makes a repeated query free."""
@@ -361,11 +387,16 @@ class Session:
 
     def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
+        activity.note("answer" if outcome == ANSWERED else "failure", record=ticket.number, analyst=self._analyst)
         try:
             self.ledger.finish(ticket.number, outcome, answer)
         except LedgerError as error:
-            reason = " ".join(filter(None, (error.message, error.hint)))
-            warnings.warn(f"The charge is recorded, but not its outcome. {reason}", stacklevel=5)
+            activity.note("warning", "the outcome of a charge was not recorded", record=ticket.number)
+            what = "answered" if outcome == ANSWERED else "charged, and failed"
+            warnings.warn(
+                f"The query was {what}, but its outcome could not be recorded: it stays pending. {error.message}",
+                stacklevel=5,
+            )
 
     def context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
         """Return the facts for the receipt of an answer."""
@@ -390,3 +421,9 @@ class Session:
 def _choices(quote: Quote) -> list[object]:
     """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
     return [quote.choice, quote.bounds_choices, quote.price.events] if isinstance(quote, ChoosingQuote) else []
+
+
+def _note_charge(ticket: Ticket, request: Request) -> None:
+    """Log a charge, or a recorded answer that cost nothing."""
+    kind: activity.Kind = "charge" if ticket.answer is None else "replay"
+    activity.note(kind, record=ticket.number, analyst=request.analyst, query=activity.query_hash(request.question))

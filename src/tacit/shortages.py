@@ -63,3 +63,9 @@ def _shortages(cost: Spent, left: Spent) -> list[str]:
 def _digits(amount: Fraction, rounding: str) -> str:
     context = Context(prec=3, rounding=rounding)
     return f"{context.divide(Decimal(amount.numerator), Decimal(amount.denominator)):g}"
+
+
+def in_place_of(refusal: BudgetError, better: BudgetError) -> BudgetError:
+    """Return a refusal with a better text, which is not logged again."""
+    better.unspent = refusal.unspent
+    return better

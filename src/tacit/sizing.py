@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tacit.ledger import TableSize
-from tacit.ledger.state import other_size
+from tacit.ledger.sizes import other_size
 from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.drawn_quantile import DrawnQuantile
 from tacit.query.aggregates.quantile import Quantile

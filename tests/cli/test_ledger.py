@@ -83,6 +83,31 @@ def test_it_shows_what_was_spent_by_whom_and_what_is_left(folder: Path) -> None:
     assert summary["as_one_plan"]["epsilon"] <= 0.5
 
 
+def test_it_shows_what_each_analyst_has_left_if_there_are_limits(folder: Path) -> None:
+    def cells(shown: str) -> list[list[str]]:
+        return [
+            line.split() for line in shown.splitlines() if "quer" in line or line.strip().startswith(("ann", "all"))
+        ]
+
+    declare(folder, "")
+    assert ask(folder, epsilon="0.1").returncode == 0
+    headings, ann, every = cells(ledger(folder).stdout)[:3]  # ann has asked nothing
+    assert headings == ["analyst", "queries", "ε", "δ", "limit", "left"]
+    assert ann == ["ann", "0", "0", "0", "ε", "=", "0.5", "ε", "=", "0.5,", "δ", "=", "0"]
+    assert every[-6:] == ["ε", "=", "0.9,", "δ", "=", "1e-06"]
+    assert ask(folder, "--analyst", "ann").returncode == 0
+    assert ask(folder, "--analyst", "ben", epsilon="0.55").returncode == 0
+    summary = json.loads(ledger(folder, "show", "--json").stdout)["analysts"]
+    assert {share["analyst"]: share["left"]["epsilon"] for share in summary} == {"ann": 0.15, "ben": 0.15, "": 0.15}
+    assert {share["analyst"]: share["limit"] for share in summary if share["limit"]} == {"ann": {"epsilon": 0.5}}
+
+
+def test_no_column_of_what_is_left_without_limits(folder: Path) -> None:
+    declare(folder, "", analysts="")
+    assert ask(folder).returncode == 0
+    assert "left" not in ledger(folder).stdout
+
+
 def test_every_question_is_shown_with_its_cost_and_the_total_after_it(folder: Path) -> None:
     ask(folder, "--analyst", "ann")
     ask(folder, "--delta", "1e-7", epsilon="0.3")
@@ -337,3 +362,29 @@ def test_the_environment_stands_above_the_policy_and_below_an_option(
     assert "eve" in ledger(folder).stdout
     ask(folder, "--ledger", "option.ledger", "--analyst", "otto")
     assert "otto" in ledger(folder, "show", "--ledger", "option.ledger").stdout
+
+
+def test_a_ledger_is_moved_and_the_policy_must_name_the_new_place(folder: Path) -> None:
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25").returncode == 0
+    moved = run(folder, "ledger", "move", "survey.ledger", "${NEW_PLACE}", "--json", NEW_PLACE="new.ledger")
+    assert moved.returncode == 0
+    assert json.loads(moved.stdout)["holds"]
+    refused = run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25")
+    assert refused.returncode == 4
+    assert "sealed: it was moved to" in refused.stderr
+    assert "new.ledger" in refused.stderr
+    assert "Nothing was spent." in refused.stderr
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25", "--ledger", "new.ledger").returncode == 0
+    shown = run(folder, "ledger", "policy.toml", "--json", "--ledger", "new.ledger")
+    assert [entry["outcome"] for entry in json.loads(shown.stdout)["entries"]] == ["answered"] * 2
+    assert run(folder, "ledger", "verify", "policy.toml").returncode == 0  # the old one can still be read
+    elsewhere = run(folder, "ledger", "move", "survey.ledger", "other.ledger", "--json")
+    assert elsewhere.returncode == 4
+    assert "--lost" in json.loads(elsewhere.stderr)["error"]["message"]
+    assert run(folder, "ledger", "move", "survey.ledger", "new.ledger").stderr.startswith("The old ledger is sealed.")
+
+
+def test_upgrade_reports_what_it_did(folder: Path) -> None:
+    assert run(folder, "ledger", "upgrade", "policy.toml").returncode == 4  # there is no ledger
+    assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25").returncode == 0
+    assert "needs no upgrade" in run(folder, "ledger", "upgrade", "policy.toml").stderr

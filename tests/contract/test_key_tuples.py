@@ -210,6 +210,39 @@ def test_tuples_with_a_public_size_add_up_to_it(name: str) -> None:
         assert sum(counts) == len(DATA)
 
 
+BY_REQUIRED = "SELECT t.k, p.name, p.size, count(*) AS c FROM t {join} p ON t.k = p.k GROUP BY 1, 2, 3"
+LISTED = ["a", "b", "x"]
+
+
+def counts_by_required(*, left: bool) -> Counter[tuple[Value, ...]]:
+    """Return the counts of rows with a listed k by nested loops; a row without k has the first."""
+    counts = Counter[tuple[Value, ...]]()
+    for row in DATA:
+        key = row["k"] or LISTED[0]
+        matches = [other for other in PUBLIC if other["k"] == key]
+        none: list[Row] = [{"name": None, "size": None}] if left and not matches else []
+        counts.update((key, other["name"], other["size"]) for other in [*matches, *none] if key in LISTED)
+    return counts
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres", "spark"])
+def test_a_required_column_is_equated_with_the_public_key(name: str) -> None:
+    with joined(name, SHAPES, {"t": DATA, "p": [row for row in PUBLIC if row["k"]]}, ["p"]) as engine:
+        table = table_policy("t", SHAPES["t"], unit=ROW, neighbours="change one", required=["k"], keys={"k": LISTED})
+        known = {"t": table, "p": engine.public("p", SHAPES["p"], table.neighbours)}
+        for join, cells in (("JOIN", 2), ("LEFT JOIN", 5)):
+            plan = parse(BY_REQUIRED.format(join=join), known)
+            want = counts_by_required(left=join == "LEFT JOIN")
+            assert plan.cells == cells
+            assert Counter(groups(plan, engine.measure_with(plan, SECRET)[0])) == want
+            assert uses_size(plan) == (join == "LEFT JOIN")
+        sized = with_public_size(plan, len(DATA))
+        (counts,) = engine.measure_with(sized, SECRET)
+        others = Counter({(LISTED[0], None, None): len(DATA) - want.total()})  # rows with another k
+        assert others.total() == 3
+        assert Counter(groups(sized, counts)) == want + others
+
+
 def test_a_public_table_that_changed_has_the_groups_and_values_of_its_opening() -> None:
     public = [row for row in PUBLIC if row["k"]]
     with database() as place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import ClassVar
 
@@ -18,7 +18,9 @@ from tacit.engines.duckdb.dialect import DuckDBDialect
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.histogram import split
 from tacit.engines.sql.joint_statement import JointStatement, joined_parts
+from tacit.query import histograms
 from tacit.query.expressions import Constant, Value
+from tacit.query.histograms import Counts
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy import TablePolicy
 
@@ -115,6 +117,22 @@ def test_one_statement_reads_sums_and_bins_and_equal_bins_share_a_result() -> No
     found = measured(asked, data, JOINT)
     assert found[0] == found[2] == [48, 32, 32, 32, *[0] * 6]
     assert found[1] == [9]
+
+
+def test_bins_are_passed_on_in_blocks_while_sums_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "AT_ONCE", 20)  # two cells of ten bins
+    data = [ROW | {"u": place % 7, "name": "abcde"[place % 5], "x": float(place % 4)} for place in range(40)]
+    asked = plan(table(groups=3, rows=2), COUNT, BINS, SUM, BINS, keys=[key(NAME, *"abcde")])
+    taken = {}
+
+    def absorb(indices: tuple[int, ...], blocks: Iterator[Counts]) -> None:
+        taken[indices] = [block.tolist() for block in blocks]
+
+    with on_duckdb(KINDS, data) as engine:
+        engine.dialect = JOINT
+        count, bins_, sum_, _ = engine.measure_with(asked, SECRET)
+        assert engine.measure_with(asked, SECRET, absorb) == [count, [], sum_, []]
+    assert taken == {(1, 3): [bins_[:20], bins_[20:40], bins_[40:]]}
 
 
 def test_other_measures_keep_their_statements() -> None:

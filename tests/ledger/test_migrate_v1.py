@@ -15,7 +15,7 @@ from ledgers import ONE, Site, Sites, ask, pure
 from tacit.errors import BudgetError, LedgerError, RefusedError
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import PureDP
-from tacit.ledger.open_ledger import read_ledger
+from tacit.ledger.open_ledger import read_ledger, upgrade_ledger
 from tacit.ledger.replay import verify
 
 
@@ -49,6 +49,17 @@ def first_format(location: str, charges: int = 4, budget: str = "basic: 1, delta
 @pytest.fixture
 def old(sites: Sites) -> Site:
     return sites("sqlite")
+
+
+def test_it_is_upgraded_by_a_command_that_the_refusal_names(old: Site) -> None:
+    first_format(old.location)
+    with pytest.raises(LedgerError, match="`tacit ledger upgrade POLICY`"):
+        read_ledger(old.location)
+    assert [upgrade_ledger(old.location) for _ in range(2)] == [True, False]
+    ledger = read_ledger(old.location)
+    assert verify(ledger).holds
+    assert ledger.spent.loss == Fraction(4, 10)
+    ledger.close()
 
 
 def test_it_is_brought_up_to_date_with_all_it_holds(old: Site) -> None:

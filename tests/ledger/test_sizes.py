@@ -12,8 +12,8 @@ from ledgers import ONE, Site, ask
 from tacit.errors import RefusedError
 from tacit.ledger import Ledger, TableSize
 from tacit.ledger.memory import MemoryLedger
-from tacit.ledger.records import Head, MemoryTables, Record, canonical
-from tacit.ledger.state import WrongRecordError, apply
+from tacit.ledger.records import Head, MemoryTables, Record, WrongRecordError, canonical
+from tacit.ledger.state import apply
 
 
 def size(rows: int, table: str = "visits", version: str = "v1") -> TableSize:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.arrays import WideInts
-from tacit.query.histograms import WORD, Histograms, Packed, in_blocks, pack, with_noise
+from tacit.errors import InternalError
+from tacit.query.histograms import WORD, BinRows, Histograms, Packed, dense_blocks, in_blocks, pack, with_noise
 from tacit.query.noise_law import NoiseLaw
 
 LAW = NoiseLaw(law="laplace", amount=Fraction(1000), sensitivity=1, moving=1)
@@ -48,6 +49,35 @@ def test_blocks_add_up_exactly_and_the_last_may_be_shorter(
         rows = [counts[i : i + bins].tolist() for i in range(0, counts.size, bins)]
         expected = [sum(row[i : i + block]) for row in rows for i in range(0, bins, block)]
         assert in_blocks(counts, bins, block).tolist() == expected
+
+
+@given(sparse(), st.integers(1, 30), st.integers(1, 7), st.sampled_from([1, 2**20]))
+def test_blocks_of_batches_are_all_counts(
+    one: tuple[Histograms, dict[tuple[int, int], int]], most: int, batch: int, factor: int
+) -> None:
+    histograms, found = one
+    rows = [(group, number, found[group, number]) for group, number in sorted(found)]
+    batches = [rows[i : i + batch] for i in range(0, len(rows), batch)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tacit.query.histograms.AT_ONCE", most)
+        blocks = list(dense_blocks(batches, histograms.groups, histograms.bins, factor))
+    cells = [(group, number) for group in range(histograms.groups) for number in range(histograms.bins)]
+    assert [int(count) for block in blocks for count in block] == [found.get(cell, 0) * factor for cell in cells]
+    assert all(block.size <= max(most, histograms.bins) and block.size % histograms.bins == 0 for block in blocks)
+    assert all(block.dtype == object or float(block.sum(dtype=float)) < 2.0**61 for block in blocks)
+
+
+def test_large_counts_of_a_block_add_up_exactly() -> None:
+    """Each count fits 64 bits, and their sum does not."""
+    (block,) = dense_blocks([[(0, number, 2**60) for number in range(9)]], 1, 9)
+    assert in_blocks(block, 9, 9).tolist() == [9 * 2**60]
+
+
+@pytest.mark.parametrize("rows", [[(3, 0, 1), (0, 0, 1)], [(4, 0, 1)], [(0, 0, 1), (-1, 0, 1)]])
+def test_rows_out_of_order_and_unknown_groups_are_no_counts(rows: BinRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.query.histograms.AT_ONCE", 2)
+    with pytest.raises(InternalError):
+        list(dense_blocks([[row] for row in rows], 4, 2))
 
 
 class Scripted(NoiseLaw):

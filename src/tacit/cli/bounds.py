@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from tacit.cli.charge import Access, charged, ledger_json, say_spent
@@ -17,7 +17,7 @@ from tacit.query.policy.limits import AUTO
 from tacit.query.results.private_bounds import PrivateBounds
 from tacit.query.results.quote import Quote
 
-_FORM = "COLUMN=LOW:HIGH, such as cost=0:500 or day=2026-01-01:2026-12-31"
+_FORM = "COLUMN=LOW:HIGH, such as cost=0:500, day=2026-01-01:2026-12-31 or at=2026-01-01T08:00:2026-01-31T18:30"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,8 @@ def read_bounds(texts: Sequence[str]) -> dict[str, Any]:
 
     >>> read_bounds(["cost=0:500", "share=-0.5:1e3", "day=2026-01-01:2026-12-31", "age=auto"])["day"]
     (datetime.date(2026, 1, 1), datetime.date(2026, 12, 31))
+    >>> read_bounds(["at=2026-01-01:2026-01-31T18:30"])["at"]
+    (datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 31, 18, 30))
     """
     found: dict[str, Any] = {}
     for text in texts:
@@ -78,15 +80,23 @@ def read_bounds(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _read_ends(ends: str, text: str) -> tuple[Any, Any]:
-    low, colon, high = ends.partition(":")
-    if not colon:
+    """Return the two ends: numbers, or dates and times, which may contain colons too. One colon must fit."""
+    colons = [place for place, letter in enumerate(ends) if letter == ":"]
+    split = [(_read_end(ends[:place].strip()), _read_end(ends[place + 1 :].strip())) for place in colons]
+    pairs = [(low, high) for low, high in split if None not in (low, high) and _is_date(low) == _is_date(high)]
+    if len(pairs) != 1:
         raise bad_value("--bounds", text, _FORM)
-    return _read_end(low.strip(), text), _read_end(high.strip(), text)
+    return pairs[0]
 
 
-def _read_end(end: str, text: str) -> int | float | date:
-    for read in (int, float, date.fromisoformat):
+def _is_date(end: float | date | None) -> bool:
+    return isinstance(end, date)
+
+
+def _read_end(end: str) -> int | float | date | None:
+    """Return a number, a date or a datetime; None for any other text."""
+    for read in (int, float, date.fromisoformat, datetime.fromisoformat):
         with suppress(ValueError):
             value: int | float | date = read(end)
             return value
-    raise bad_value("--bounds", text, _FORM)
+    return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from tacit import opening
-from tacit.cli.output import STOPPED, say, stderr_console, working
+from tacit.cli.output import INTERRUPTED, print_abort, say, stderr_console, working
 from tacit.database import Database
 from tacit.engines.sources import home_of
 from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, TacitError
@@ -33,21 +33,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The policy file, with the ledger and the analyst that options or the environment set."""
+    """The policy file, with the ledger, the analyst and the settings of engines that options or the environment set."""
 
     policy: str
     ledger: str | None
     analyst: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def open(self, *, json: bool) -> Database:
         """Open the policy's tables and ledger."""
         self._announce(json=json)
-        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None, **self.settings)
 
     def open_to_plan(self, *, json: bool) -> tuple[Database, bool]:
         """Open the policy's tables and ledger, but create no ledger; return whether it exists."""
         self._announce(json=json)
-        return opening.open_to_plan(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+        analyst = self.analyst or None
+        return opening.open_to_plan(self.policy, ledger=self.ledger, analyst=analyst, settings=self.settings)
 
     def _announce(self, *, json: bool) -> None:
         if sys.stderr.isatty() and not json:
@@ -90,24 +92,25 @@ def charged(
         quote = plan(planned)
         if not yes and sys.stdin.isatty():
             consent = _ask(quote, planned, access.analyst, exists=exists)
+            if consent is None:
+                return print_abort(f"Stopped. {NOTHING_SPENT}", as_json=json)
             if not consent:
                 say(NOTHING_SPENT)
-                return STOPPED if consent is None else 0
+                return 0
         if exists:
-            return _release(planned, release, show)
+            return _release(planned, release, show, json=json)
         planned.check(quote)  # a query that costs more than the whole budget creates no ledger
     with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
-        return _release(db, release, show)
+        return _release(db, release, show, json=json)
 
 
-def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, Database], None]) -> int:
+def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, Database], None], *, json: bool) -> int:
     """Charge, and show what was released; return the exit code."""
     try:
         with working("Reading the data …"):
             answer = release(db)
     except KeyboardInterrupt:
-        say("Interrupted. If the query was already charged, the charge stays.")
-        return STOPPED
+        return print_abort(INTERRUPTED, as_json=json)
     show(answer, db)
     return 0
 

@@ -1,4 +1,4 @@
-"""`tacit ledger`: show who spent how much; verify, copy, change and renew a ledger.
+"""`tacit ledger`: show who spent how much; verify, copy, change, renew, upgrade and move a ledger.
 
 Costs and totals are the ledger's exact numbers; they are rounded up for display.
 """
@@ -6,6 +6,7 @@ Costs and totals are the ledger's exact numbers; they are rounded up for display
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,30 +14,31 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from tacit import opening
 from tacit.cli import output_files
-from tacit.cli.output import REFUSED, make_table, put, put_json, put_table, say
+from tacit.cli.output import REFUSED, put, put_json, say
+from tacit.cli.output_tables import TextTable, make_table, put_table
 from tacit.errors import InvalidError, LedgerError, RefusedError, UnreadableFileError, bad_value, show_name
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
 from tacit.ledger import check_name, described, history, shown_outcome
 from tacit.ledger.backup import export, load
 from tacit.ledger.history import Charge
-from tacit.ledger.open_ledger import read_ledger, require_ledger
+from tacit.ledger.open_ledger import read_ledger, require_ledger, upgrade_ledger
 from tacit.ledger.policies import RecordedPolicy, recorded_changes
 from tacit.ledger.records import UNLISTED, Record, decode_budget
-from tacit.ledger.replay import verify
+from tacit.ledger.relocation import move
+from tacit.ledger.replay import VerifyReport, verify
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.query.formatting import amounts, spell
 from tacit.query.policy import file as policy_file
+from tacit.query.policy.declaration import ANYBODY
+from tacit.query.policy.locations import fill
 from tacit.safe_text import visible, width
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-ACTIONS = ("show", "verify", "export", "import", "accept", "renew")
+ACTIONS = ("show", "verify", "export", "import", "accept", "renew", "upgrade")
 _LAST = 20
 _DIGITS = Context(prec=6, rounding=ROUND_CEILING)
 _Fields: TypeAlias = Mapping[str, object]
@@ -72,11 +74,13 @@ def run(policy: str, action: str, location: str | None, options: LedgerOptions) 
         )
     if action not in ACTIONS:
         raise bad_value("action", action, f"one of {', '.join(ACTIONS)}")
-    match action:
-        case "import":
-            return _import(options.file, location)
-        case "accept":
-            return _accept(policy, location)
+    direct: Mapping[str, Callable[[], int]] = {
+        "import": lambda: _import(options.file, location),
+        "accept": lambda: _accept(policy, location),
+        "upgrade": lambda: _upgrade(location),
+    }
+    if action in direct:
+        return direct[action]()
     with closing(read_ledger(location)) as ledger:
         match action:
             case "verify":
@@ -86,17 +90,21 @@ def run(policy: str, action: str, location: str | None, options: LedgerOptions) 
             case "renew":
                 return _renew(ledger, declared.data_version, disjoint=options.disjoint)
             case _:
-                return _show(ledger, options)
+                return _show(ledger, tuple(declared.analysts), options)
 
 
 def _verify(ledger: SqlLedger, receipts: Sequence[str], *, json: bool) -> int:
     """Compute the chain and all totals again."""
     report = verify(ledger, [_read_receipt(file) for file in receipts])
+    _print_report(report, json=json)
+    return 0 if report.holds else REFUSED
+
+
+def _print_report(report: VerifyReport, *, json: bool) -> None:
     if json:
         put_json({"holds": report.holds, "records": report.records, "wrong": report.wrong, "why": report.why})
     else:
         put(str(report))
-    return 0 if report.holds else REFUSED
 
 
 def _read_receipt(file: str) -> dict[str, object]:
@@ -133,12 +141,37 @@ def _import(file: str | None, location: str) -> int:
     return 0 if report.holds else REFUSED
 
 
+def _upgrade(location: str) -> int:
+    changed = upgrade_ledger(location)
+    say("The ledger was upgraded." if changed else "The ledger needs no upgrade.")
+    return 0
+
+
+def move_ledger(old: str, new: str, *, lost: bool, json: bool) -> int:
+    """Move a ledger, print the report on the new one, and return the exit code.
+
+    Args:
+        old: the path or URL of the ledger; `${NAME}` stands for an environment variable.
+        new: the path or URL of an empty place.
+        lost: whether the place of an earlier, unfinished move is lost.
+        json: whether to print JSON.
+    """
+    report = move(fill(old, os.environ), fill(new, os.environ), lost=lost)
+    _print_report(report, json=json)
+    if report.holds and not json:
+        say("The old ledger is sealed. Write the new place into the policy: ledger = …")
+    return 0 if report.holds else REFUSED
+
+
 def _accept(policy: str, location: str) -> int:
     """Record a changed budget, changed bounds or a changed limit of an analyst, and print the changes."""
     require_ledger(location)
     with opening.open(policy, ledger=location, accept=True) as db:
         ledger = cast("SqlLedger", db.ledger)
-        accepted = "; ".join(_changes(ledger.records(), ledger.opened_after))
+        changes = _changes(ledger.records(), ledger.opened_after)
+        if ledger.server_replaced:
+            changes.append("the server, which was replaced, promoted or restored")
+        accepted = "; ".join(changes)
         outcome = f"Accepted: {accepted}." if accepted else "Nothing to accept."
         say(f"{outcome} Left: {spell(history.left(ledger))} of {spell(ledger.budget)}.")
     return 0
@@ -217,12 +250,18 @@ def _renew(ledger: SqlLedger, version: str, *, disjoint: bool) -> int:
     return 0
 
 
-def _show(ledger: SqlLedger, options: LedgerOptions) -> int:
-    """Print the budget, the amounts spent and left, each analyst's share, and the last queries with their costs."""
+def _show(ledger: SqlLedger, analysts: Sequence[str], options: LedgerOptions) -> int:
+    """Print the budget, the amounts spent and left, each analyst's share, and the last queries with their costs.
+
+    The analysts that the policy lists are shown also if they have asked nothing.
+    """
     output_files.check_chart(options.chart)
     charges, shares = history.charges(ledger.entries()), history.by_analyst(ledger)
+    asked = bool(shares)
+    idle = {name for name in analysts if name != ANYBODY} - {share.analyst for share in shares}
+    shares += [history.Share(name, 0, ledger.spent_by(name)) for name in sorted(idle)]
     delta = options.delta
-    as_plan = None if delta is None or not shares else history.as_plan(ledger, delta).upper
+    as_plan = None if delta is None or not asked else history.as_plan(ledger, delta).upper
     if options.json:
         extra = {} if as_plan is None else {"as_one_plan": {"delta": delta, "epsilon": as_plan}}
         put_json({**_ledger_json(ledger, charges, shares), **extra})
@@ -247,7 +286,14 @@ def _ledger_json(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence[
         "records": number + 1,
         "head": link,
         "analysts": [
-            {"analyst": share.analyst, "questions": share.questions, **_amounts(share.spent)} for share in shares
+            {
+                "analyst": share.analyst,
+                "questions": share.questions,
+                **_amounts(share.spent),
+                "limit": None if (own_limit := ledger.limit_of(share.analyst)) is None else amounts(own_limit),
+                "left": amounts(history.left(ledger, share.analyst)),
+            }
+            for share in shares
         ],
         "entries": [
             {
@@ -275,19 +321,22 @@ def _print_ledger(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence
     say(f"Left: {spell(history.left(ledger))} of {spell(ledger.budget)}. Head of the chain: {ledger.head[1]}")
 
 
-def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
-    """Return the table of each analyst's spending, with the total in the last row."""
-    spent = ledger.spent
+def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> TextTable:
+    """Return the table of each analyst's spending, with the total in the last row.
+
+    If an analyst has a limit, the last column is what each has left; without a limit that is the rest of the budget.
+    """
+    spent, limits = ledger.spent, [ledger.limit_of(share.analyst) for share in shares]
+    limited = any(each is not None for each in limits)
     rows = []
-    for share in shares:
-        budget = ledger.limit_of(share.analyst)
+    for share, budget in zip(shares, limits, strict=True):
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
-        rows.append((*about, "" if budget is None else spell(budget)))
-    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit"), rows)
-    table.add_section()
-    queries = sum(share.questions for share in shares)
-    table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget))
-    return table
+        left = [spell(history.left(ledger, share.analyst))] if limited else []
+        rows.append((*about, "" if budget is None else spell(budget), *left))
+    queries, left = sum(share.questions for share in shares), [spell(history.left(ledger))] if limited else []
+    total = ("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget), *left)
+    headings = ("analyst", "queries", _unit(spent), "δ", "limit", *(["left"] if limited else []))
+    return make_table(headings, rows, total=total)
 
 
 def _unit(spent: Spent) -> str:

@@ -26,7 +26,7 @@ class _LedgerGroup(TyperGroup):
 
 ledger_app = typer.Typer(
     name="ledger",
-    help="Show, verify, copy, change or renew the ledger of a policy.",
+    help="Show, verify, copy, change, renew or move the ledger of a policy.",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=_LedgerGroup,
@@ -109,3 +109,27 @@ def renew(
     from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
 
     raise typer.Exit(group.run(policy, "renew", ledger, group.LedgerOptions(disjoint=disjoint, json=json)))
+
+
+@ledger_app.command()
+def upgrade(
+    policy: options.PolicyArgument, *, ledger: options.LedgerOption = None, json: options.JsonOption = False
+) -> None:
+    """Upgrade a ledger that an older version of tacit wrote."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.run(policy, "upgrade", ledger, group.LedgerOptions(json=json)))
+
+
+@ledger_app.command()
+def move(
+    old: options.OldLedgerArgument,
+    new: options.NewLedgerArgument,
+    *,
+    lost: options.LostOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Move a ledger to another file or server, and seal the old one. If it is interrupted, run it again."""
+    from tacit.cli import ledger as group  # noqa: PLC0415 - heavy
+
+    raise typer.Exit(group.move_ledger(old, new, lost=lost, json=json))

@@ -109,6 +109,22 @@ LedgerOption = Annotated[
     str | None,
     typer.Option("--ledger", envvar="TACIT_LEDGER", help="A file or a URL instead of the policy's ledger."),
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(help="The longest time in seconds that the engine may read; or TACIT_TIMEOUT, or the policy's."),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(help="The memory that the engine may use, such as 8GB; or TACIT_MEMORY, or the policy's."),
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(help="The number of threads that the engine may use; or TACIT_THREADS, or the policy's."),
+]
+TemporaryOption = Annotated[
+    str | None,
+    typer.Option(help="A directory for data that does not fit memory; or TACIT_TEMPORARY, or the policy's."),
+]
 RequestOption = Annotated[
     str | None, typer.Option(help="A name for this query; repeating the query under this name is free.")
 ]
@@ -120,6 +136,13 @@ ReceiptOption = Annotated[
 ]
 DisjointOption = Annotated[
     bool, typer.Option("--disjoint-units", help="No unit was in any earlier version of the data.")
+]
+OldLedgerArgument = Annotated[
+    str, typer.Argument(metavar="OLD", help="The ledger: a file or a postgresql:// URL; ${NAME} is a variable.")
+]
+NewLedgerArgument = Annotated[str, typer.Argument(metavar="NEW", help="An empty place: a file or a postgresql:// URL.")]
+LostOption = Annotated[
+    bool, typer.Option("--lost", help="The place of an earlier, unfinished move is lost for ever; seal again.")
 ]
 PlanDeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Also print the cost of all queries as one plan at this δ.")

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from tacit.query.expressions import Kind, Value
+    from tacit.query.histograms import Absorb
     from tacit.query.plan import Plan
+    from tacit.query.policy.engine_settings import EngineSettings
     from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 MeasuredIntegers: TypeAlias = Sequence[Sequence[int]]
@@ -36,6 +38,10 @@ class Engine(Protocol):
     def name(self) -> str:
         """The table's name in its source."""
 
+    @property
+    def settings(self) -> EngineSettings:
+        """The time limit, the memory in bytes, the threads and the temporary directory; see `engine_settings`."""
+
     def schema(self) -> Mapping[str, Kind]:
         """Return the kinds of the usable columns, from the schema alone. No row is read."""
 
@@ -48,8 +54,11 @@ class Engine(Protocol):
         No row is read, so the error does not depend on the data.
         """
 
-    def measure(self, plan: Plan) -> MeasuredIntegers:
-        """Read the rows and return the plan's exact integers."""
+    def measure(self, plan: Plan, absorb: Absorb | None = None) -> MeasuredIntegers:
+        """Read the rows and return the plan's exact integers.
+
+        With `absorb`, those of measures with bins are empty, and `absorb` takes them, some groups at a time.
+        """
 
     def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows of a plan whose groups are not listed, and return the chosen groups.

@@ -7,10 +7,12 @@ never refunded, because reading may have started.
     tc.ledger.verify(db.ledger)     check the chain and all totals, and receipts
     tc.ledger.export(db.ledger)     copy the ledger as JSON lines
     tc.ledger.load(lines, path)     write a copy to a new ledger
+    tc.ledger.move(old, new)        move the ledger to another place, and seal the old one
     tc.ledger.history               what was spent, by whom, and what is left
 
 * `records`      the records, each chained to the one before, and the state they describe
 * `state`        the rules: when a record is valid, and what it changes
+* `sizes`, `seals`  the rules of two kinds of records: public sizes, and ledgers that were moved
 * `policies`     the part of a policy that is recorded
 * `memory`       a ledger that ends with its process
 * `sql_ledger`   a ledger in a SQLite file or in PostgreSQL
@@ -20,9 +22,12 @@ never refunded, because reading may have started.
 * `storage`      databases, their transactions and their failures
 * `ledger_file`  the file of a SQLite ledger: one name, one log
 * `file_locks`   locks on the names of that file
+* `server`       the PostgreSQL server of a ledger: primary, standbys, timeline
+* `server_pool`  connections to such servers, shared by all ledgers of a process
 * `migrate_v1`   ledgers of the first format
 * `replay`       applying all records again, and `verify`
 * `backup`       `export` and `load`
+* `relocation`   `move`: reserve the new place, seal the old ledger, copy
 * `history`      reports on what was spent
 """
 
@@ -42,6 +47,7 @@ from tacit.notebook import ShownAsFields
 if TYPE_CHECKING:
     from tacit.ledger import history
     from tacit.ledger.backup import export, load
+    from tacit.ledger.relocation import move
     from tacit.ledger.replay import verify
 
 __all__ = [
@@ -59,6 +65,7 @@ __all__ = [
     "export",
     "history",
     "load",
+    "move",
     "shown_outcome",
     "verify",
 ]
@@ -67,7 +74,7 @@ OUTSIDE = "Outside SQL: "
 """The first words of the question of a charge for a release outside SQL."""
 
 _LONGEST = 200
-_LAZY = {"export": "backup", "load": "backup", "verify": "replay"}
+_LAZY = {"export": "backup", "load": "backup", "move": "relocation", "verify": "replay"}
 
 
 def __getattr__(name: str) -> object:

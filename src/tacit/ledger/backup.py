@@ -11,7 +11,7 @@ from os import PathLike
 
 from tacit.errors import LedgerError
 from tacit.ledger.open_ledger import create_ledger, read_ledger
-from tacit.ledger.records import FORMAT, Record, canonical
+from tacit.ledger.records import FORMAT, MOVED, OLDEST_FORMAT, SEAL, Record, canonical
 from tacit.ledger.replay import VerifyReport, replay, verify
 from tacit.ledger.schema import contents
 from tacit.ledger.sql_ledger import SqlLedger
@@ -22,12 +22,13 @@ _FIELDS = {"number": int, "kind": str, "body": str, "link": str}
 
 def export(ledger: SqlLedger) -> Generator[str, None, None]:
     """Yield each record as one line of JSON, and a last line with the number of records."""
-    count, link = 0, ""
+    count, link, needed = 0, "", OLDEST_FORMAT
     with ledger.snapshot() as (records, _):
         for record in records:
             count, link = count + 1, record.link
-            yield canonical({"format": FORMAT, **{name: getattr(record, name) for name in _FIELDS}})
-    yield canonical({"format": FORMAT, "records": count, "head": link})
+            needed = FORMAT if record.kind in (SEAL, MOVED) else needed
+            yield canonical({"format": needed, **{name: getattr(record, name) for name in _FIELDS}})
+    yield canonical({"format": needed, "records": count, "head": link})
 
 
 def read_lines(lines: Iterable[str]) -> list[Record]:
@@ -60,7 +61,7 @@ def _parse(line: str, number: int) -> dict[str, object]:
         fields = None
     if not isinstance(fields, dict) or not isinstance(fields.get("format"), int):
         raise _not_loaded(f"Line {number} is not a ledger record.")
-    if fields["format"] != FORMAT:
+    if fields["format"] not in range(OLDEST_FORMAT, FORMAT + 1):
         raise _not_loaded(
             f"Line {number} was written by another version of tacit, probably a newer one.", "Install that version."
         )

@@ -16,6 +16,7 @@ from tacit.guarantees.events import Neighbours
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket
 from tacit.ledger.records import Account, Head, MemoryTables, Record, RecordBody, canonical
+from tacit.ledger.sizes import new_sizes, recorded_size
 from tacit.ledger.state import (
     apply_new,
     before_charge,
@@ -24,8 +25,6 @@ from tacit.ledger.state import (
     check_new_limit,
     check_outcome,
     limit_of,
-    new_sizes,
-    recorded_size,
     request_names,
 )
 

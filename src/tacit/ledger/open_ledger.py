@@ -24,6 +24,7 @@ from tacit.ledger.policies import Policies
 from tacit.ledger.records import Head, Record, encode_budget, record
 from tacit.ledger.replay import LedgerState, replay
 from tacit.ledger.schema import contents, create, read_head, write
+from tacit.ledger.seals import check_not_sealed
 from tacit.ledger.sql_ledger import SqlLedger
 from tacit.ledger.state import before_charge
 from tacit.ledger.storage import Store, missing, open_store
@@ -50,7 +51,7 @@ def open_ledger(
         analysts: the limits of analysts under the budget of the data. A changed limit, or a first limit of an analyst
             who has already spent, must be accepted.
         version: the declared version of the data.
-        accept: whether to record a changed budget, limit or policy, or a clock that was wrong before.
+        accept: whether to record a changed budget, limit or policy, a clock that was wrong before, or another server.
     """
     with before_charge():
         encode_budget(budget)
@@ -60,6 +61,8 @@ def open_ledger(
             with store.writing() as connection:
                 created = _prepare(store, connection, budget, neighbours)
                 head = read_head(connection, store.name, lock=True)
+                check_not_sealed(head, store.name)
+                store.check_place(connection, accept=accept)
                 opened_after = head.number
                 _check_relation(head, neighbours, store.name)
                 head = change_clock(connection, head, store.name, accept=accept)
@@ -110,9 +113,38 @@ def _check_contents(kind: str, name: str) -> None:
     if kind == "nothing":
         raise missing(name)
     if kind == "first":
-        raise LedgerError(f"Ledger {name} has an older format.", hint="Run a query; it migrates the ledger.")
+        raise LedgerError(f"Ledger {name} has an older format.", hint="Upgrade it: `tacit ledger upgrade POLICY`.")
+    _check_not_reserved(kind, name)
     if kind != "ledger":
         raise LedgerError(f"{name} is not a ledger.", hint="Name another file.")
+
+
+def _check_not_reserved(kind: str, name: str) -> None:
+    if kind == "reserved":
+        raise LedgerError(
+            f"{name} is reserved for a ledger that is being moved to it.",
+            hint="Finish the move: `tacit ledger move OLD NEW`.",
+        )
+
+
+def upgrade_ledger(location: str | PathLike[str]) -> bool:
+    """Upgrade a ledger of an older format; return False if it needs no upgrade.
+
+    Only the first format needs it. Format 2 is read as it is, and becomes format 3 with the first record that needs it.
+    """
+    with before_charge():
+        store = open_store(location, must_exist=True)
+        try:
+            with store.writing() as connection:
+                kind = contents(connection)
+                if kind == "first":
+                    _insert(connection, migrate(connection, format_time(clock()), store.name), store.name)
+                else:
+                    _check_contents(kind, store.name)
+                    read_head(connection, store.name)
+        finally:
+            store.close()
+    return kind == "first"
 
 
 def _prepare(store: Store, connection: Connection, budget: Budget, neighbours: Neighbours) -> bool:
@@ -121,6 +153,7 @@ def _prepare(store: Store, connection: Connection, budget: Budget, neighbours: N
         return False
     store.lock_creation(connection)
     kind = contents(connection)
+    _check_not_reserved(kind, store.name)
     if kind == "other":
         raise LedgerError(f"{store.name} is a database, but not a ledger.", hint="Name another file.")
     now = format_time(clock())

@@ -18,6 +18,8 @@ carries the link of its charge, so an older copy of the ledger does not match it
 | size | the public number of rows or units of a table under a declared version of the data |
 | charge | a query, the analyst, its events, and all totals after it |
 | outcome | the outcome of a charge, and the answer |
+| seal | the ledger was moved: the place of the new ledger, and the token that is reserved there |
+| moved | the ledger continues here after a seal |
 
 The module `state` has the rules: when a record is valid, and what it changes.
 """
@@ -38,17 +40,29 @@ from tacit.guarantees.filters import Budget, Spent, limit, start
 from tacit.guarantees.values import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from tacit.ledger.policies import RecordedPolicy
 
-FORMAT = 2
-"""The version of the record format."""
+OLDEST_FORMAT, FORMAT = 2, 3
+"""The oldest and the newest version of the record format that this version of tacit reads.
+
+Format 3 has the kinds `seal` and `moved`. A ledger has the least format that has all its records: one that was never
+moved stays in format 2, and older versions of tacit can use it. They refuse format 3, so they cannot charge a ledger
+that is sealed.
+"""
 
 PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
 """The outcomes of a charge."""
+
+SEAL, MOVED = "seal", "moved"
+"""The kinds of records that end a ledger at one place and continue it at another."""
 
 UNLISTED = "\n*"
 """The account with the limit of each analyst who is not listed. No analyst's name has a line break."""
 
 RecordBody: TypeAlias = Mapping[str, object]
 """The JSON object of a record, parsed."""
+
+
+class WrongRecordError(Exception):
+    """A record that no ledger writes, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,7 @@ class Head:
     """The state of a ledger after its last record.
 
     `since` is the number of the record with which the current budget started: 0, or the last disjoint version.
+    `moved_to` is the place of the new ledger if this one is sealed, else empty. `format` is that of all its records.
     """
 
     number: int
@@ -191,6 +206,8 @@ class Head:
     version: str
     since: int
     time: str
+    moved_to: str = ""
+    format: int = OLDEST_FORMAT
 
     @classmethod
     def begin(cls, budget: Budget, neighbours: Neighbours) -> Head:
@@ -207,7 +224,7 @@ class Head:
         """Return the row of the table `tacit_head`."""
         return {
             "place": 1,
-            "format": FORMAT,
+            "format": self.format,
             "number": self.number,
             "link": self.link,
             "loss": str(self.spent.loss),

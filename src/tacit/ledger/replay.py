@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tacit.errors import BudgetError, InvalidError, TacitError
-from tacit.ledger.records import Head, MemoryTables, Record, link_of
-from tacit.ledger.state import WrongRecordError, apply
+from tacit.ledger.records import Head, MemoryTables, Record, WrongRecordError, link_of
+from tacit.ledger.state import apply
 from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -37,7 +38,7 @@ from sqlalchemy.exc import MultipleResultsFound
 
 from tacit.errors import LedgerError
 from tacit.guarantees.filters import Spent, start
-from tacit.ledger.records import FORMAT, Account, Head, Record, decode_budget, decode_total
+from tacit.ledger.records import FORMAT, OLDEST_FORMAT, SEAL, Account, Head, Record, decode_budget, decode_total
 
 TABLES = MetaData()
 
@@ -84,6 +85,9 @@ CHARGES = Table(
     Column("outcome", String(20), nullable=False),
     Column("ended", _Number),
 )
+RESERVATION = Table("tacit_reservation", MetaData(), Column("token", Text, primary_key=True))
+"""The place to which a ledger is being moved has this table until the ledger is there; see `relocation`."""
+
 REQUESTS = Table(
     "tacit_requests",
     TABLES,
@@ -103,11 +107,13 @@ _FIRST_FORMAT = ("about", "entries", "outcomes")
 _BATCH = 1000
 
 
-def contents(connection: Connection) -> Literal["nothing", "ledger", "first", "other"]:
-    """Return what a database holds: nothing, a ledger, a ledger of the first format, or something else."""
+def contents(connection: Connection) -> Literal["nothing", "ledger", "first", "reserved", "other"]:
+    """Return what a database holds: nothing, a ledger, one of the first format, a reservation, or something else."""
     inspector = inspect(connection)
     if inspector.has_table(HEAD.name) and inspector.has_table(RECORDS.name):
         return "ledger"
+    if inspector.has_table(RESERVATION.name):
+        return "reserved"
     if connection.dialect.name != "sqlite":
         return "nothing"  # a database server may hold other tables beside ours
     names = set(inspector.get_table_names())
@@ -151,7 +157,8 @@ def read_head(connection: Connection, name: str, *, lock: bool = False) -> Head:
     try:
         number = connection.execute(query.with_for_update() if lock else query).scalar_one_or_none()
         _check_format(number, name)
-        return _head(dict(connection.execute(select(HEAD)).mappings().one()))
+        head = _head(dict(connection.execute(select(HEAD)).mappings().one()))
+        return head if head.format == OLDEST_FORMAT else replace(head, moved_to=_moved_to(connection, head.number))
     except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError, MultipleResultsFound):
         raise damaged(name) from None
 
@@ -171,12 +178,22 @@ def _check_format(number: object, name: str) -> None:
             f"Ledger {name} is corrupt: its head row, which stores the total spent, is missing.",
             hint="Restore it from a backup.",
         )
-    if number != FORMAT:
+    if not isinstance(number, int) or number < OLDEST_FORMAT:
+        raise damaged(name)
+    if number > FORMAT:
         raise LedgerError(
-            f"Ledger {name} was written by another version of tacit, probably a newer one (format {number}; this "
-            f"version reads format {FORMAT}).",
-            hint="Install that version.",
+            f"Ledger {name} was written by a newer version of tacit (format {number}; this version reads formats up to "
+            f"{FORMAT}).",
+            hint="Install that version: pip install --upgrade tacit",
         )
+
+
+def _moved_to(connection: Connection, number: int) -> str:
+    """Return the new place of a ledger that is sealed, else an empty text: a seal is the last record."""
+    row = connection.execute(select(RECORDS.c.kind, RECORDS.c.body).where(RECORDS.c.number == number)).one_or_none()
+    if row is None:
+        raise KeyError(number)
+    return str(json.loads(row.body)["to"]) if row.kind == SEAL else ""
 
 
 def _head(row: Mapping[str, Any]) -> Head:
@@ -191,6 +208,7 @@ def _head(row: Mapping[str, Any]) -> Head:
         policy=json.loads(row["policy"]),
         version=row["version"],
         since=row["since"],
+        format=row["format"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC).isoformat(timespec="milliseconds"),
     )
 

@@ -9,6 +9,11 @@ If the same analyst repeats a query with the same parameters on the same declare
 recorded answer. It is the same noisy answer, so repeating it is post-processing and free. A new version of the data
 ends free repeats, but not the spending: a unit is all its rows in all versions. A new budget starts only if the steward
 declares that the new version has other units. A ledger that was opened before that cannot spend the new budget.
+
+**Lost records.** A `SqlLedger` stores the number and the link of the newest record that it has seen. Each transaction
+checks that this record is still there. A link covers all records before it, so a backup that was restored under a
+running process, or a standby that was promoted without the newest charges, is refused. The number is taken before the
+transaction starts. So the transaction sees all that was committed when the number was stored, also by other threads.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection, select
 
-from tacit.errors import RefusedError, show_name
+from tacit.errors import LedgerError, RefusedError, show_name
 from tacit.guarantees.events import from_json
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
@@ -28,14 +33,14 @@ from tacit.ledger.changes import append, change_budget, change_limit, change_pol
 from tacit.ledger.policies import Policies
 from tacit.ledger.records import Account, Head, Record, decode_total
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
+from tacit.ledger.seals import check_not_sealed
+from tacit.ledger.sizes import new_sizes, recorded_size
 from tacit.ledger.state import (
     before_charge,
     charge_body,
     check_key,
     check_outcome,
     limit_of,
-    new_sizes,
-    recorded_size,
     request_names,
 )
 from tacit.ledger.storage import Store
@@ -68,6 +73,7 @@ class SqlLedger:
         self._store, self._budget, self._since, self._version = store, head.budget, head.since, version
         self._created, self.opened_after = created, opened_after
         self._open_tables: frozenset[str] = frozenset()
+        self._seen = head.number, head.link
 
     @property
     def name(self) -> str:
@@ -80,6 +86,11 @@ class SqlLedger:
         return self._created
 
     @property
+    def server_replaced(self) -> bool:
+        """True if the steward accepted another server, or a server that was promoted or restored, at the opening."""
+        return self._store.server_replaced
+
+    @property
     def budget(self) -> Budget:
         """The budget of the data, as of the last time the ledger was read."""
         return self._budget
@@ -87,27 +98,26 @@ class SqlLedger:
     @property
     def spent(self) -> Spent:
         """The total spent by all who share the ledger."""
-        with self._store.reading() as connection:
-            return self._head(connection).spent
+        with self._reading() as (_, head):
+            return head.spent
 
     @property
     def head(self) -> tuple[int, str]:
         """The number and the link of the last record."""
-        with self._store.reading() as connection:
-            head = self._head(connection)
+        with self._reading() as (_, head):
             return head.number, head.link
 
     @property
     def since(self) -> int:
         """The number of the record with which the current budget started."""
-        with self._store.reading() as connection:
-            return self._head(connection).since
+        with self._reading() as (_, head):
+            return head.since
 
     @property
     def tables(self) -> frozenset[str]:
         """The names of the private tables in the recorded policy, and of those that this process opened."""
-        with self._store.reading() as connection:
-            return self._open_tables | frozenset(self._head(connection).policy)
+        with self._reading() as (_, head):
+            return self._open_tables | frozenset(head.policy)
 
     def open_tables(self, names: Iterable[str]) -> None:
         """Note that private tables of these names are open with this ledger."""
@@ -125,31 +135,33 @@ class SqlLedger:
     def limit_of(self, analyst: str) -> Budget | None:
         """Return the limit that applies to one analyst, if there is one."""
         check_name(analyst, "analyst")
-        with self._store.reading() as connection:
-            return limit_of(analyst, self._head(connection).nothing, SqlTables(connection, self.name))
+        with self._reading() as (connection, head):
+            return limit_of(analyst, head.nothing, SqlTables(connection, self.name))
 
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""
         if request.key is None and not request.repeats:
             return None
-        with before_charge(), self._store.reading() as connection:
-            head = self._head(connection)
+        with before_charge(), self._reading() as (connection, head):
+            check_not_sealed(head, self.name)
             self._check_version(head)
             return self._find_answer(connection, head, request)
 
     def charge(self, request: Request) -> Ticket:
         """Charge all events or none, on disk; if this query has a recorded answer, return it instead."""
-        with before_charge(), self._store.writing() as connection:
-            head = self._head(connection, lock=True)
+        with before_charge(), self._writing() as (connection, head):
+            check_not_sealed(head, self.name)
             self._check_version(head)
             check_clock(head, self.name)
             answered = self._find_answer(connection, head, request)
             if answered is not None:
                 return answered
+            after = head
             for size in new_sizes(request.sizes, SqlTables(connection, self.name)):
-                head = append(connection, head, "size", size, self.name)
-            body = charge_body(head, request, SqlTables(connection, self.name))
-            after = append(connection, head, "charge", body, self.name)
+                after = append(connection, after, "size", size, self.name)
+            body = charge_body(after, request, SqlTables(connection, self.name))
+            after = append(connection, after, "charge", body, self.name)
+        self._see(after)
         return Ticket(number=after.number, head=after.link)
 
     def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
@@ -157,13 +169,14 @@ class SqlLedger:
         charge = check_outcome(number, outcome)
         is_stored = answer is not None and outcome == ANSWERED and len(answer) <= _LARGEST_ANSWER
         body = {"charge": charge, "outcome": outcome, "answer": answer if is_stored else None}
-        with self._store.writing() as connection:
-            append(connection, self._head(connection, lock=True), "outcome", body, self.name)
+        with self._writing() as (connection, head):
+            after = append(connection, head, "outcome", body, self.name)
+        self._see(after)
 
     def entries(self) -> Sequence[LedgerEntry]:
         """Return the charges, oldest first."""
-        with self._store.reading() as connection:
-            nothing = self._head(connection).nothing
+        with self._reading() as (connection, head):
+            nothing = head.nothing
             joined = RECORDS.outerjoin(CHARGES, RECORDS.c.number == CHARGES.c.number)
             query = select(RECORDS, CHARGES.c.outcome).select_from(joined).where(RECORDS.c.kind == "charge")
             rows = connection.execute(query.order_by(RECORDS.c.number)).all()
@@ -209,19 +222,18 @@ class SqlLedger:
 
     def set_budget(self, budget: Budget) -> None:
         """Record a new budget in the same currency. It must cover what is spent."""
-        with self._store.writing() as connection:
-            head = self._head(connection, lock=True)
+        with self._writing() as (connection, head):
             self._budget = change_budget(connection, head, budget, self.name, accept=True).budget
 
     def set_limit(self, analyst: str, budget: Budget | None) -> None:
         """Record the limit of one analyst under the budget of the data; None removes it."""
-        with self._store.writing() as connection:
-            change_limit(connection, self._head(connection, lock=True), analyst, budget, self.name, accept=True)
+        with self._writing() as (connection, head):
+            change_limit(connection, head, analyst, budget, self.name, accept=True)
 
     def set_policy(self, policies: Policies, *, accept: bool = False) -> None:
         """Record the policy of the tables. After a charge a change must be accepted, and the unit can never change."""
-        with self._store.writing() as connection:
-            change_policy(connection, self._head(connection, lock=True), policies, self.name, accept=accept)
+        with self._writing() as (connection, head):
+            change_policy(connection, head, policies, self.name, accept=accept)
 
     def set_version(self, version: str, *, disjoint: bool = False) -> None:
         """Record a new declared version of the data; recorded answers of other versions are no longer repeated.
@@ -229,20 +241,51 @@ class SqlLedger:
         With `disjoint` the steward declares that no unit of this version was in an earlier version. The budget then
         starts again, for ledgers that are opened with this version. A ledger that was opened before cannot charge it.
         """
-        with self._store.writing() as connection:
-            change_version(connection, self._head(connection, lock=True), version, self.name, disjoint=disjoint)
+        with self._writing() as (connection, head):
+            change_version(connection, head, version, self.name, disjoint=disjoint)
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
-    def _head(self, connection: Connection, *, lock: bool = False) -> Head:
-        head = read_head(connection, self.name, lock=lock)
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Connection, Head]]:
+        """Read one snapshot, with its head."""
+        seen = self._seen
+        with self._store.reading() as connection:
+            yield connection, self._head(connection, read_head(connection, self.name), seen)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Connection, Head]]:
+        """Read and append in one transaction, under the lock of the head."""
+        seen = self._seen
+        with self._store.writing() as connection:
+            yield connection, self._head(connection, read_head(connection, self.name, lock=True), seen)
+
+    def _head(self, connection: Connection, head: Head, seen: tuple[int, str]) -> Head:
+        """Return the head, after the check that no record is lost."""
+        self._check_seen(connection, head, seen)
+        self._see(head)
         self._budget = head.budget
         return head
 
+    def _check_seen(self, connection: Connection, head: Head, seen: tuple[int, str]) -> None:
+        """Raise LedgerError if a record that this process has seen is missing or was changed."""
+        number, link = seen
+        query = select(RECORDS.c.link).where(RECORDS.c.number == number)
+        if link != (head.link if head.number == number else connection.execute(query).scalar()):
+            raise LedgerError(
+                f"Ledger {self.name} has lost charges: record {number}, which this process has seen, is not there. A "
+                "backup was restored, or a standby was promoted that lacked the newest charges.",
+                hint="Restore the lost records, or do not use their part of the budget. Then open the ledger again.",
+            )
+
+    def _see(self, head: Head) -> None:
+        """Store the newest committed record that this process has seen."""
+        self._seen = max(self._seen, (head.number, head.link))
+
     def _account(self, analyst: str) -> Account:
         check_name(analyst, "analyst")
-        with self._store.reading() as connection:
-            return SqlTables(connection, self.name).account(analyst, self._head(connection).nothing)
+        with self._reading() as (connection, head):
+            return SqlTables(connection, self.name).account(analyst, head.nothing)
 
     def _check_version(self, head: Head) -> None:
         if head.since != self._since or self._version not in (None, head.version):

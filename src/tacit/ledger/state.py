@@ -15,6 +15,8 @@ from the first one on. So writing and checking cannot disagree: `apply` rejects 
 | size | the first size of a table under a version; a table has one size under a version |
 | charge | the budget and the analyst's limit admit all events; the totals are the filter's; a key is for one query |
 | outcome | it ends a pending charge, with "answered" or "failed" |
+| seal | it names a place and a token; after it, a ledger admits only `moved`, or another seal |
+| moved | it follows a seal and has its token |
 
 A few rules hold only when a record is written, because records cannot show them: the steward accepted a change, names
 are printable, the clock was not set back (`changes`), a new limit has no δ under a budget without δ, and a limit of 0
@@ -31,11 +33,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from tacit import activity
 from tacit.errors import (
     BudgetError,
     CommitError,
     InternalError,
     InvalidError,
+    NoLedgerError,
     RefusedError,
     TacitError,
     bad_value,
@@ -44,31 +48,31 @@ from tacit.errors import (
 from tacit.guarantees.events import Event, from_json, to_json
 from tacit.guarantees.exact import whole
 from tacit.guarantees.filters import Budget, Spent, admit_all, limit
-from tacit.ledger import ANSWERED, FAILED, PENDING, Request, TableSize, check_name
+from tacit.ledger import ANSWERED, FAILED, PENDING, Request, check_name
 from tacit.ledger.policies import check_fixed
 from tacit.ledger.records import (
+    MOVED,
+    SEAL,
     UNLISTED,
     Account,
     Head,
     Record,
     Tables,
+    WrongRecordError,
     decode_budget,
     described_analyst,
     key_name,
     left_of,
     left_under,
     query_name,
-    size_name,
     version_name,
 )
+from tacit.ledger.seals import check_not_sealed, continue_after_seal, seal
+from tacit.ledger.sizes import add_size
 from tacit.query.formatting import spell
 
 _LARGEST_NUMBER = 2**63 - 1
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-
-
-class WrongRecordError(Exception):
-    """A record that no ledger writes, and the reason."""
 
 
 # --- the state machine ----------------------------------------------------------------------------------------------
@@ -91,7 +95,12 @@ def apply(head: Head | None, record: Record, tables: Tables) -> Head:
     try:
         body = record.fields
         time = str(body["time"])
-        changed = _begin(record, body) if head is None else _RULES[record.kind](head, record.number, body, tables)
+        if head is None:
+            changed = _begin(record, body)
+        else:
+            if record.kind not in (SEAL, MOVED):
+                check_not_sealed(head, tables.name)
+            changed = _RULES[record.kind](head, record.number, body, tables)
     except TacitError:  # an InvalidError is a ValueError too
         raise
     except _MALFORMED:
@@ -232,45 +241,6 @@ def check_version(head: Head, version: str, tables: Tables, *, disjoint: bool) -
     return declared
 
 
-def _size(head: Head, number: int, body: Mapping[str, Any], tables: Tables) -> Head:
-    version, table, size = str(body["version"]), str(body["table"]), body["size"]
-    if not version or whole(size) is None or size < 0:
-        raise WrongRecordError("It has no data version, or its size is not a whole number ≥ 0.")
-    if tables.request(size_name(version, table)) is not None:
-        raise WrongRecordError("The size of this table was recorded before for this data version.")
-    tables.set_request(size_name(version, table), number, str(size))
-    return head
-
-
-def new_sizes(sizes: Sequence[TableSize], tables: Tables) -> list[dict[str, object]]:
-    """Return the bodies of records for sizes that are not recorded yet; raise RefusedError if one was different."""
-    bodies: dict[str, dict[str, object]] = {}
-    for each in sizes:
-        name = size_name(each.version, each.table)
-        recorded = recorded_size(each.version, each.table, tables)
-        known = bodies[name]["size"] if name in bodies else recorded
-        if known is not None and known != each.size:
-            raise other_size(each, int(str(known)))
-        if recorded is None:
-            bodies[name] = {"version": each.version, "table": each.table, "size": each.size}
-    return list(bodies.values())
-
-
-def recorded_size(version: str, table: str, tables: Tables) -> int | None:
-    """Return the recorded size of a table under a version, or None."""
-    known = tables.request(size_name(version, table))
-    return None if known is None else int(known[1])
-
-
-def other_size(now: TableSize, recorded: int) -> RefusedError:
-    """Return the refusal of a table whose public size changed under one version of the data."""
-    return RefusedError(
-        f"Table {show_name(now.table)} has {now.size:,} {now.noun}, but it had {recorded:,} when data version "
-        f"{show_name(now.version)} was queried before.",
-        hint="If the data changed, give them a new data_version. Otherwise restore them.",
-    )
-
-
 def _clock(head: Head, _number: int, body: Mapping[str, Any], _tables: Tables) -> Head:
     if body["was"] != head.time:
         raise WrongRecordError("It corrects a time that is not the time of the record before it.")
@@ -380,9 +350,11 @@ _RULES: Mapping[str, Callable[[Head, int, Mapping[str, Any], Tables], Head]] = {
     "policy": _policy,
     "version": _version,
     "clock": _clock,
-    "size": _size,
+    "size": add_size,
     "charge": _charge,
     "outcome": _outcome,
+    SEAL: seal,
+    MOVED: continue_after_seal,
 }
 
 
@@ -427,5 +399,7 @@ def before_charge() -> Iterator[None]:
     except CommitError:
         raise
     except TacitError as error:
-        error.unspent = True
+        if isinstance(error, NoLedgerError):  # `open_to_plan` expects it
+            error.unspent = True
+        activity.note_refusal(error)
         raise

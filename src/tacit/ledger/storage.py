@@ -4,18 +4,19 @@ SQLite: a write-ahead log, synced in full at every commit. A transaction that wr
 reads, so that totals cannot change between reading and appending. PostgreSQL: a transaction locks the row of the head
 first, which has the same effect; commits wait for the disk. Read-only transactions see one snapshot and block nobody.
 
-No connection to a file stays open between transactions, and each process opens its own connections to a server, also a
-child after a fork. If a file existed and is missing now, tacit raises an error and never creates an empty one. Each
-transaction on a file checks that the file has one name and that no log stayed beside an earlier name (`ledger_file`).
+No connection to a file stays open between transactions. Connections to a server come from a pool that all ledgers of a
+process share (`server_pool`). A closed store can still be read: it opens a connection for each transaction and closes
+it. If a file existed and is missing now, tacit raises an error and never creates an empty one. Each transaction on a
+file checks that the file has one name and that no log stayed beside an earlier name (`ledger_file`).
 
 The failures are listed by error code. Messages contain no text of the database, because it could quote its contents.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -25,12 +26,16 @@ from weakref import finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
+from tacit import activity
 from tacit.errors import CommitError, InvalidError, LedgerError, NoLedgerError, show, show_name
+from tacit.ledger import server, server_pool
 from tacit.ledger.file_locks import Failure
 from tacit.ledger.ledger_file import FULL, NOT_FOUND, LedgerFile, record_path, recorded_paths
 from tacit.ledger.schema import contents
+from tacit.ledger.server_pool import Pool
 
 WAIT = 60.0
 """The number of seconds to wait for a lock that others hold."""
@@ -57,6 +62,7 @@ _UNREACHABLE = Failure(
     "could not be reached", "Check that its server runs and that its URL, user and password are right, then try again."
 )
 _CUT = Failure("could not be reached: its server ended the connection", "Wait until it runs again, then try again.")
+_BUSY = Failure("could not be reached: its server has no free connection", "Wait a little, then try again.")
 _DAMAGED = Failure("is corrupt", _RESTORE)
 _FOREIGN = Failure(
     "is not a ledger: the file has another format",
@@ -85,7 +91,7 @@ _POSTGRES = {
     "08": _UNREACHABLE,
     "57": _CUT,
     "25P03": _CUT,
-    "53": Failure("could not be reached: its server has no free connection", "Wait a little, then try again."),
+    "53": _BUSY,
     "XX": _DAMAGED,
 }
 
@@ -94,6 +100,8 @@ def _failure(error: SQLAlchemyError) -> Failure:
     """Return the meaning of a database error, by its code."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
+    if isinstance(error, PoolTimeoutError):
+        return _BUSY
     if isinstance(error, IntegrityError):
         return _UNKNOWN
     if isinstance(code, int):
@@ -109,12 +117,28 @@ def _failure(error: SQLAlchemyError) -> Failure:
 
 
 class Store:
-    """A database that holds a ledger."""
+    """A database that holds a ledger: a SQLite file, or a PostgreSQL server."""
 
-    def __init__(self, engine: Engine, name: str, file: LedgerFile | None = None) -> None:
-        """Store an engine, the name of the ledger in messages, and its file if there is one."""
-        self._engine, self.name, self._file, self._process = engine, name, file, [os.getpid()]
-        finalize(self, _dispose, engine, self._process)
+    def __init__(self, engine: Engine, name: str, place: str, *, file: LedgerFile | None = None) -> None:
+        """Store an engine and its names.
+
+        Args:
+            engine: the engine.
+            name: the name of the ledger in messages.
+            place: the path or the URL, without a password, for those who must find the ledger.
+            file: the file, if there is one.
+        """
+        self._engine, self.name, self.place, self._file = engine, name, place, file
+        self._identity, self.server_replaced = "", False
+        self._finish: Callable[[], object] = _nothing
+        self._pool: Pool | None = None
+
+    @classmethod
+    def on_server(cls, pool: Pool, name: str, place: str) -> Store:
+        """Return a store whose connections are those of a pool; `close`, or its end, gives the pool back."""
+        store = cls(pool.engine, name, place)
+        store._pool, store._finish = pool, finalize(store, server_pool.give_back, pool)
+        return store
 
     @property
     def is_file(self) -> bool:
@@ -135,6 +159,7 @@ class Store:
                 is_recorded = self._record_path(connection)
                 with connection.begin() as transaction:
                     self._check()  # waiting for the write lock takes time
+                    self._check_server(connection, writing=True)
                     yield connection
                     is_committing = True
                     transaction.commit()
@@ -155,6 +180,7 @@ class Store:
                 connection.execution_options(reading=True, **options).begin(),
             ):
                 self._check()
+                self._check_server(connection, writing=False)
                 if self._file is not None:
                     self._file.check_logs(recorded_paths(connection))
                 yield connection
@@ -171,15 +197,40 @@ class Store:
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        if self._process != [os.getpid()]:
-            self._engine.dispose(close=False)
-            self._process[:] = [os.getpid()]
         with ExitStack() as stack:
             if self._file is not None:
                 stack.enter_context(self._file.transaction())
+            if self._pool is not None:  # also of a closed store, so that the last transaction closes the connection
+                server_pool.take_again(self._pool)
+                stack.callback(server_pool.give_back, self._pool)
             connection = self._engine.connect()
             stack.callback(self._close, connection)
             yield connection
+
+    def _check_server(self, connection: Connection, *, writing: bool) -> None:
+        """Raise LedgerError if a server is a standby, or is not the one that this process used before."""
+        if self._file is not None:
+            return
+        if not writing:
+            server.check_primary(connection, self.name)
+            return
+        server.prepare(connection, self.name, wait=WAIT)
+        if self._identity:
+            server.check_unchanged(connection, self._identity, self.name)
+
+    def check_place(self, connection: Connection, *, accept: bool) -> None:
+        """Compare a server with the one on which the ledger was opened before; under the lock of the head.
+
+        Args:
+            connection: a connection in a transaction that writes.
+            accept: whether the steward accepts another server.
+        """
+        if self._file is None:
+            self._identity = server.identity(connection)
+            self.server_replaced = server.check_stored(connection, self._identity, self.name, accept=accept)
+            if server.has_unsafe_standbys(connection):
+                activity.note("warning", "a standby of the ledger's server is not synchronous", ledger=self.name)
+                warnings.warn(server.standby_warning(self.name), stacklevel=2)
 
     def _check(self) -> None:
         """Raise LedgerError if the file has a second name, or was replaced."""
@@ -213,14 +264,12 @@ class Store:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
 
     def close(self) -> None:
-        """Close all connections."""
-        _dispose(self._engine, self._process)
+        """Close all connections, unless another store of this process uses them."""
+        self._finish()
 
 
-def _dispose(engine: Engine, process: list[int]) -> None:
-    """Close the connections of this process; those of a parent are still in use."""
-    if process == [os.getpid()]:
-        engine.dispose()
+def _nothing() -> None:
+    """Close nothing: no connection to a file stays open."""
 
 
 def open_store(location: str | PathLike[str], *, must_exist: bool = False) -> Store:
@@ -246,7 +295,7 @@ def open_store(location: str | PathLike[str], *, must_exist: bool = False) -> St
     if must_exist and not path.exists():
         raise missing(name)
     file = LedgerFile(path, name)
-    return Store(_file_engine(file), name, file)
+    return Store(_file_engine(file), name, str(path), file=file)
 
 
 def _invalid_location(shown: str) -> InvalidError:
@@ -294,14 +343,24 @@ def _open_server(location: str) -> Store:
     if "connect_timeout" not in url.query:
         url = url.update_query_dict({"connect_timeout": str(_CONNECT_WAIT)})
     try:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=2, isolation_level="READ COMMITTED")
+        pool = server_pool.take(url)
     except ImportError:
         raise LedgerError(
             "A ledger in PostgreSQL requires psycopg, which is not installed.",
             hint="Run: pip install 'tacit[postgres]'",
         ) from None
-    event.listen(engine, "begin", _begin_server)
-    return Store(engine, "postgresql://…")
+    return Store.on_server(pool, "postgresql://…", _place(url))
+
+
+def _place(url: URL) -> str:
+    """Return the host, the port and the database of a URL, without its user and its secrets.
+
+    >>> _place(make_url("postgresql+psycopg://ann:secret@db.example.org:5433/clinic?sslpassword=x"))
+    'postgresql://db.example.org:5433/clinic'
+    """
+    host = url.host or url.query.get("host", "")
+    port = "" if url.port is None else f":{url.port}"
+    return f"postgresql://{host if isinstance(host, str) else ','.join(host)}{port}/{url.database or ''}"
 
 
 def _configure(connection: sqlite3.Connection) -> None:
@@ -331,14 +390,3 @@ def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     if not options.get("outside_transaction"):
         connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
-
-
-def _begin_server(connection: Connection) -> None:
-    """Enable synchronous commit, and set lock and idle timeouts so that a dead client cannot block others."""
-    if connection.get_execution_options().get("reading"):
-        return
-    connection.exec_driver_sql(
-        "SELECT set_config('synchronous_commit', 'on', true), "
-        f"set_config('lock_timeout', '{WAIT * 1000:.0f}', true), "
-        f"set_config('idle_in_transaction_session_timeout', '{WAIT * 1000:.0f}', true)"
-    )

@@ -64,7 +64,9 @@ def settle_float(scaled: Floats, uniform: Words, real: Callable[[int], Real], bi
 
 def exp_floats(gamma: Floats) -> Floats:
     """Return e^(-γ) as floats; γ is cut at 150: there e^(-γ)·2^128 is far below 2, and nothing underflows."""
-    return np.exp(-np.minimum(gamma, 150.0))
+    exponents = np.minimum(gamma, 150.0)
+    np.negative(exponents, out=exponents)
+    return np.asarray(np.exp(exponents, out=exponents))
 
 
 def bernoulli_exp(gamma: Floats, exact: Callable[[int], Fraction], bits: BitSource = SYSTEM) -> Bools:

@@ -55,8 +55,11 @@ def choose_exp(score: Floats, exact: Callable[[int], Fraction], bits: BitSource 
 
 def _weights(score: Floats, shift: int) -> tuple[Floats, Ints]:
     """Return 2^shift·e^score as floats, and whole upper bounds of it."""
-    scaled = exp_floats(-score) * 2.0**shift
-    return scaled, (scaled * (1 + 2.0**-40)).astype(np.int64) + 1
+    scaled = exp_floats(-score)
+    scaled *= 2.0**shift
+    weight = (scaled * (1 + 2.0**-40)).astype(np.int64)
+    weight += 1
+    return scaled, weight
 
 
 def _accept(exact: Callable[[int], Fraction], index: int, weight: int, shift: int, _: int) -> Real:

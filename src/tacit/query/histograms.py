@@ -1,5 +1,9 @@
 """Counts of many bins in many groups: sparse before noise, eight bytes for each count after noise.
 
+**Memory.** Engines return one row for each bin that is not empty, and how many these are is private. `dense_blocks`
+turns them into the counts of a few groups at a time. So the memory that they need depends on public numbers alone: at
+most 2^20 counts at once, or those of one group, whatever the data is.
+
 **No integer overflows.** Arrays hold 64 bits. The integers are whole and ≥ 0 before noise, so every sum of some of them
 is at most the sum of all. If that sum is below 2^61, all sums are below 2^61. With noise within ±2^61 they stay below
 2^62, so nothing wraps. (The sum is computed in doubles, whose error is far below the spare factor of two.) Otherwise
@@ -9,7 +13,7 @@ no released value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, overload
 
@@ -17,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Ints
+from tacit.errors import InternalError
 from tacit.query.noise_law import NoiseLaw
 
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
@@ -24,6 +29,15 @@ Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 WORD = 62
 """The number of bits in the lower part of a total."""
+
+BinRows: TypeAlias = Sequence[Sequence[int]]
+"""Rows (group, bin, count)."""
+
+Absorb: TypeAlias = Callable[[tuple[int, ...], Iterator[Counts]], None]
+"""Takes the indices of equal measures with bins, and their counts, some groups at a time."""
+
+AT_ONCE = 2**20
+"""The most counts of a block, unless one group has more bins."""
 
 _FITS, _SPARE = 2**61, 2.0**60
 _SHORT = 32
@@ -60,6 +74,71 @@ class Histograms:
         counts = np.zeros((last - first) * self.bins, dtype=np.int64)
         counts[at] = low
         return counts
+
+
+def groups_at_once(bins: int) -> int:
+    """Return the number of groups of a block.
+
+    >>> groups_at_once(4096), groups_at_once(2**30)
+    (256, 1)
+    """
+    return max(1, AT_ONCE // bins)
+
+
+def dense_blocks(batches: Iterable[BinRows], groups: int, bins: int, factor: int = 1) -> Iterator[Counts]:
+    """Yield the counts of all groups in order, those of `groups_at_once(bins)` groups at a time; a missing bin is 0.
+
+    Args:
+        batches: the rows of the bins that are not empty, some at a time. They are sorted by group if there are several
+            blocks.
+        groups: the number of groups.
+        bins: the number of bins of a group.
+        factor: multiplies every count.
+    """
+    size = groups_at_once(bins) * bins
+    first, block = 0, _zeros(min(size, groups * bins))
+    for rows in batches:
+        at, counts = _columns(rows, bins, factor)
+        while at.size:
+            if at.min() < first or at.max() >= groups * bins:
+                raise InternalError("the engine's rows are not sorted by group, or have unknown groups.")
+            inside = at < first + size
+            block = _filled(block, at[inside] - first, counts[inside])
+            at, counts = at[~inside], counts[~inside]
+            if at.size:
+                yield _safe(block)
+                first += size
+                block = _zeros(min(size, groups * bins - first))
+    while first < groups * bins:
+        yield _safe(block)
+        first += size
+        block = _zeros(min(size, max(groups * bins - first, 0)))
+
+
+def _zeros(size: int) -> Counts:
+    return np.zeros(size, dtype=np.int64)
+
+
+def _columns(rows: BinRows, bins: int, factor: int) -> tuple[Ints, Counts]:
+    """Return the places group·bins + bin of some rows, and their counts."""
+    at = np.array([int(row[0]) * bins + int(row[1]) for row in rows], dtype=np.int64)
+    totals = [int(row[2]) * factor for row in rows]
+    small = max(totals, default=0) < _FITS
+    return at, np.array(totals, dtype=np.int64 if small else object)
+
+
+def _filled(block: Counts, at: Ints, counts: Counts) -> Counts:
+    """Return a block with counts at their places; Python's integers if the counts are."""
+    block = block.astype(object) if counts.dtype == object and block.dtype != object else block
+    block[at] = counts
+    return block
+
+
+def _safe(block: Counts) -> Counts:
+    """Return a block in 64 bits if all sums of its counts fit, else in Python's integers."""
+    if block.dtype == object or float(block.sum(dtype=np.float64)) < _SPARE:
+        return block
+    return block.astype(object)
 
 
 def in_blocks(counts: Counts, bins: int, block: int) -> Counts:

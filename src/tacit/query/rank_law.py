@@ -64,7 +64,7 @@ from tacit.noise import below_integer, bernoulli_exp, choose_exp
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.query.noise_law import Law, NoiseLaw, contributions
 from tacit.query.plan import Bundle, Plan
-from tacit.query.rank_scores import GROWTH, margin, rank_scores, widths
+from tacit.query.rank_scores import GROWTH, exact_sum, margin, rank_scores, widths
 from tacit.query.rank_target import RankTarget
 
 _ROOT = 2**64
@@ -146,7 +146,7 @@ class RankLaw(NoiseLaw):
 
     def choose(self, counts: Sequence[int] | WideInts, bits: BitSource = SYSTEM) -> DrawnIntegers:
         """Draw a candidate for one group, from the exact counts of its bins."""
-        rank = self.rank(sum(int(count) for count in counts))
+        rank = self.rank(exact_sum(counts))
         over = {"denominator": self.denominator, "unit": self.unit}
         scores = rank_scores(counts, self.target.parts, rank, self.amount, self.margin, **over)
         penalties = scores.penalties()

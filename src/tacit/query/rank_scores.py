@@ -52,8 +52,8 @@ Its half width is 9·s rows on average, and the error of the value is 1.2 times 
 within a relative 2^-51, and t is below 45·s, so penalties up to 64·s are within 2^-44·s. `noise.choice` decides close
 cases with `exact`. The numbers of cells and of candidates are public, and so is the work for them. Ranks are whole
 numbers over a public denominator, that of q. Whether they are NumPy's integers of 64 bits or Python's, which take
-longer, is decided by that denominator alone: they are Python's unless a table of 2^40 rows would fit 64 bits. Only a
-table with more rows than that changes the decision.
+longer, is decided by that denominator alone: they are Python's unless a group of 2^35 rows would fit 64 bits. Only a
+group with more rows than that changes the decision.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ RATIO: Final = Fraction(5, 2)
 GROWTH: Final = Fraction(2, 5)
 """λ: the logarithm of the ratio of their weights."""
 
-_FITS, _SHARP, _MOST_ROWS = 2**61, 2**32, 2**40
+_FITS, _SHARP, _MOST_ROWS = 2**62, 2**32, 2**35
 _ORDINARY = Fraction(1, 2**900), Fraction(2**900)
 
 
@@ -130,11 +130,14 @@ class RankScores:
             return distance
         margin, sizes = float(self.margin), widths(self.cells)
         found = np.empty((len(sizes), self.cells))
-        wide = distance
+        narrow, wide = (margin - high, margin + low), (low - margin, -high - margin)
+        worst = distance
         for k, width in enumerate(sizes):
-            np.maximum(wide, margin - _outer(low, high, width), out=found[k])
+            found[k] = worst
+            _raise_narrow(found[k], *narrow, width)
             found[k] += float(GROWTH) * (len(sizes) - 1 - k)
-            wide = np.maximum(distance, _inner(low, high, width) - margin)
+            worst = _wide(*wide, width)
+            np.maximum(worst, distance, out=worst)
         return found.ravel()
 
     def exact(self, index: int) -> Fraction:
@@ -159,23 +162,30 @@ class RankScores:
         return int(self.ranks[index])
 
 
-def _outer(low: Floats, high: Floats, width: int) -> Floats:
-    """Return G of every cell for a half width."""
-    cells = len(low)
-    far = np.full(cells, np.inf)
+def _raise_narrow(penalties: Floats, right: Floats, left: Floats, width: int) -> None:
+    """Raise the penalty of every cell to t - G for a half width, where `right` is t - U and `left` is t + L."""
+    cells = len(penalties)
     if width < cells - 1:
-        far[: cells - 1 - width] = high[width : cells - 1]
-        far[width + 1 :] = np.minimum(far[width + 1 :], -low[1 : cells - width])
-    return far
+        np.maximum(penalties[: cells - 1 - width], right[width : cells - 1], out=penalties[: cells - 1 - width])
+        np.maximum(penalties[width + 1 :], left[1 : cells - width], out=penalties[width + 1 :])
 
 
-def _inner(low: Floats, high: Floats, width: int) -> Floats:
-    """Return H of every cell for a half width."""
-    cells = len(low)
-    right, left = np.full(cells, low[-1]), np.full(cells, -high[0])
-    right[: max(cells - width, 0)] = low[width:]
-    left[width:] = -high[: max(cells - width, 0)]
-    return np.asarray(np.minimum(right, left))
+def _wide(right: Floats, left: Floats, width: int) -> Floats:
+    """Return H - t of every cell for a half width, where `right` is L - t and `left` is -U - t."""
+    cells = len(right)
+    found = np.empty(cells)
+    found[: cells - width] = right[width:]
+    found[cells - width :] = right[-1]
+    np.minimum(found[width:], left[: cells - width], out=found[width:])
+    np.minimum(found[:width], left[0], out=found[:width])
+    return found
+
+
+def exact_sum(counts: Sequence[int] | WideInts) -> int:
+    """Return the sum of counts ≥ 0, exactly; 64 bits are used where it fits them with room to spare."""
+    if isinstance(counts, np.ndarray) and counts.dtype == np.int64 and float(counts.sum(dtype=np.float64)) < _FITS:
+        return int(counts.sum())
+    return sum(int(count) for count in counts)
 
 
 def rank_scores(
@@ -201,8 +211,8 @@ def rank_scores(
         unit: the count of one row.
     """
     most, whole = _MOST_ROWS * unit, rank.denominator if denominator is None else denominator
-    is_large = sum(int(count) for count in counts) > most
-    fits = 2 * (most + 1) * parts * whole < _FITS and not is_large
+    is_large = exact_sum(counts) > most
+    fits = (most + 1) * parts * whole < _FITS and not is_large  # edges and τ are from 0 to most·parts·whole
     each = np.repeat(np.array(counts, dtype=np.int64 if fits else object), parts)
     edges = np.concatenate((np.zeros(1, dtype=each.dtype), np.cumsum(each)))
     ranks = edges * whole - (rank * parts * whole).numerator

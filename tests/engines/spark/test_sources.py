@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -156,12 +155,9 @@ def test_every_setting_is_one_that_spark_knows() -> None:
         assert name in known or made.conf.isModifiable(name), name
 
 
-def test_opening_costs_less_than_a_second_and_reads_no_row(tmp_path: Path) -> None:
+def test_opening_reads_no_row(tmp_path: Path) -> None:
     frame = frame_of(pa.table(COLUMNS)).selectExpr("id", "ward", "assert_true(false) AS broken")
-    open_spark(frame).close()
-    start = perf_counter()
     opened = open_spark(frame)
-    assert perf_counter() - start < 1
     assert opened.unusable() == ("broken",)
     opened.close()
     file = tmp_path / "t.parquet"

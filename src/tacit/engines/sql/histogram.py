@@ -24,7 +24,7 @@ If every row is a unit, the rows of a bin are counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -49,6 +49,7 @@ from tacit.engines.sql.statement import (
 from tacit.engines.sql.weights import weighed_rows, weight
 from tacit.errors import InvalidError
 from tacit.query.expressions import Call, Constant, Value
+from tacit.query.histograms import BinRows, Counts, dense_blocks, groups_at_once
 from tacit.query.plan import Bundle, Measure, Plan
 
 _NEAR = 2**60
@@ -72,6 +73,15 @@ class BinStatement:
         for cell, number, total in rows:
             integers[cell * self.bins + number] = total * self.factor
         return [integers]
+
+    def blocks(self, batches: Iterable[BinRows]) -> Iterator[Counts]:
+        """Yield the same integers, those of some cells at a time, from batches of the rows of `sorted_sql`."""
+        return dense_blocks(batches, self.cells, self.bins, self.factor)
+
+    @property
+    def sorted_sql(self) -> str:
+        """The statement with its rows sorted by cell; one block needs no order."""
+        return self.sql if self.cells <= groups_at_once(self.bins) else f"{self.sql}\nORDER BY 1"
 
 
 def split(plan: Plan) -> list[tuple[tuple[int, ...], Plan]]:

@@ -21,7 +21,7 @@ half with all its rows, so its h is the same as above. The integers of the parts
 is read five times, and PostgreSQL lets reads at the same time share their pages.
 
 If the rows cost more to compute than to store, they are stored: with a join, with several layers, which PostgreSQL does
-not compute in parallel, or if a unit may not keep all cells.
+not compute in parallel, with a subquery that groups by the unit, or if a unit may not keep all cells.
 """
 # ruff: noqa: S608 - these texts are built here from checked expressions
 
@@ -92,8 +92,8 @@ def _halves(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> tuple[str
 
 
 def _is_cheap(plan: Plan, tables: CommonTables) -> bool:
-    """Return whether the rows that count come from one table through one layer."""
-    return not plan.joins and sum(name.startswith("layer") for name, _, _ in tables) == 1
+    """Return whether the rows that count come from one table through one layer, and not from a grouped subquery."""
+    return not plan.joins and plan.units is None and sum(name.startswith("layer") for name, _, _ in tables) == 1
 
 
 def _texts(shares: Iterable[Sequence[Share]], dialect: Dialect) -> list[str]:

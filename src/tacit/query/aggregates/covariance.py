@@ -29,39 +29,38 @@ from math import sqrt
 
 import numpy as np
 
-from tacit.arrays import Floats
 from tacit.query.aggregates.grid import (
-    ValueSteps,
     factors,
     fraction_bits,
-    times,
+    steps_of,
     unit_bundle,
-    value_steps,
-    whole_measure,
 )
 from tacit.query.aggregates.moment_intervals import (
     SIMULATED,
     Contrast,
-    NoisySums,
     bracket,
     hull,
-    mean_range,
     noisy_sums,
-    outward,
     ratio,
     second_order,
 )
+from tacit.query.aggregates.pair_sums import (
+    EVEN,
+    MeanPair,
+    PairSums,
+    extreme_means,
+    mean_corners,
+    pair_bundle,
+    pair_row,
+    products,
+)
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
-from tacit.query.expressions import Call, Case, Kind
+from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Ask, Bundle, Measure
+from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
-from tacit.query.refusals import refused
 
 _MOST = {False: 1 / 4, True: 1 / 2}
-_EVEN = 12
-_SIDES = (np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4))
-"""The weights of A, B, C and D in Σt, in Σs and in the number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +71,10 @@ class Covariance:
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return four products, bounded together."""
-        first, second = (
-            value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True)
-        )
+        first, second = steps_of(ask, table)
         bits = fraction_bits(first.width * second.width)
         row = first.width * second.width << bits
-        return (unit_bundle(_products(first, second, bits), row, table, nonnegative=True),)
+        return (unit_bundle(products(first, second, bits), row, table, nonnegative=True),)
 
     def kind(self, ask: Ask) -> Kind:
         """Return the kind of a covariance."""
@@ -97,7 +94,7 @@ class Covariance:
         beta = float(miss_rate(confidence))
         low, high = (-most, most) if test is None else test.interval(-most, most, beta)
         if test is not None and beta < SIMULATED:
-            corners, ones = _corners(test.noise, beta / 3), np.ones(4)
+            corners, ones = extreme_means(test.noise, beta / 3), np.ones(4)
             means = bracket(test.noise, [mean.product for mean in corners], test.gamma, ones)
             low, high = hull((low, high), means.interval(-most, most, beta / 3))
         size = _size(released[0].bundle)
@@ -113,14 +110,14 @@ class Covariance:
     ) -> float:
         """Return the quantile at the worst means, a corner of the bounds, divided by the assumed rows."""
         del ask
-        size, unit = _size(bundles[0]), _row(bundles[0])
+        size, unit = _size(bundles[0]), pair_row(bundles[0])
         most, rows = size * _MOST[self.sample], 0 if assume is None else assume - int(self.sample)
         if rows <= 0 or not unit:
             return most
         return min(most, size * noise[0].quantile(miss_rate(confidence)) / (unit * rows))
 
     def _contrast(self, sums: Released) -> Contrast | None:
-        unit = _row(sums.bundle)
+        unit = pair_row(sums.bundle)
         if not unit:
             return None
         z = noisy_sums(sums, (unit,) * 4)
@@ -156,11 +153,11 @@ class Correlation:
         """Return the ends of all correlations that the test does not reject; -1 and 1 if there is no test."""
         del ask
         beta = float(miss_rate(confidence))
-        test = _correlated(released[0], beta)
-        if test is None:
+        sums, test = PairSums.of(released[0]), _correlated(released[0], beta)
+        if sums is None or test is None:
             return -1.0, 1.0
         ends = test.interval(-1.0, 1.0, beta)
-        return ends if beta >= SIMULATED else hull(ends, _correlations(test.noise, beta / 5))
+        return ends if beta >= SIMULATED else hull(ends, _correlations(sums, beta / 5))
 
     def error(
         self,
@@ -178,67 +175,26 @@ class Correlation:
         del ask
         if not assume:
             return 1.0
-        z = noisy_sums(Released(bundles[0], (0,) * 6, noise[0]), pair_rows(bundles[0]))
-        weights = np.array([1 / 4, -1 / 4, -1 / 4, 1 / 4, 0.0, 0.0])
-        low, high, beta = 0.0, assume / _EVEN, float(miss_rate(confidence))
+        sums = PairSums.uniform(bundles[0], noise[0], assume)
+        z, weights = sums.noise, sums.product(sums.means)
+        low, high, beta = 0.0, assume / EVEN, float(miss_rate(confidence))
         if z.beyond(weights, high) > beta:
             return 1.0
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if z.beyond(weights, middle) > beta else (low, middle)
-        return min(1.0, high * _EVEN / assume)
-
-
-@dataclass(frozen=True, slots=True)
-class MeanPair:
-    """Two means, clipped to [0, 1], and the weights of A, B, C, D in sums of deviations from them."""
-
-    m: float
-    k: float
-    inside: bool
-
-    @staticmethod
-    def of(z: NoisySums, rows: float) -> MeanPair:
-        """Estimate the means."""
-        a, b, c = z.sums[:3].tolist()
-        m, k = (min(max(x, 0.0), 1.0) for x in ((a + b) / rows, (a + c) / rows))
-        return MeanPair(m, k, inside=(m, k) == ((a + b) / rows, (a + c) / rows))
-
-    def outward(self, z: NoisySums, rows: float) -> MeanPair:
-        """Return the means moved by a standard deviation toward the bounds."""
-        return MeanPair(
-            outward(self.m, z.deviation(self.first) / rows),
-            outward(self.k, z.deviation(self.second) / rows),
-            self.inside,
-        )
-
-    @property
-    def first(self) -> Floats:
-        """The weights in Σ(t-m)."""
-        return np.array([1 - self.m, 1 - self.m, -self.m, -self.m])
-
-    @property
-    def second(self) -> Floats:
-        """The weights in Σ(s-k)."""
-        return np.array([1 - self.k, -self.k, 1 - self.k, -self.k])
-
-    @property
-    def product(self) -> Floats:
-        """The weights in Σ(t-m)(s-k)."""
-        return self.first * self.second
+        return min(1.0, high * EVEN / assume)
 
 
 def _correlated(released: Released, beta: float) -> Contrast | None:
     """Return the test of correlations, or None if rows or spread do not exceed noise at level β."""
-    z = noisy_sums(released, pair_rows(released.bundle))
-    rows = float(z.sums[:4].sum())
-    if not z.shows(rows):
+    sums = PairSums.of(released)
+    if sums is None:
         return None
-    mean = MeanPair.of(z, rows)
-    first, second, product = (np.append(weights, (0.0, 0.0)) for weights in (mean.first, mean.second, mean.product))
-    # (t-m)² = t·(1-m)² + (1-t)·m² - t(1-t)
-    first_square, second_square = np.append(mean.first**2, (-1.0, 0.0)), np.append(mean.second**2, (0.0, -1.0))
-    left, v, w = (float(weights @ z.sums) for weights in (product, first_square, second_square))
+    z, rows, mean = sums.noise, sums.rows, sums.means
+    first, second, product = (sums.padded(weights) for weights in (mean.first, mean.second, mean.product))
+    first_square, second_square = sums.first_square(mean), sums.second_square(mean)
+    left, v, w = map(sums.value, (product, first_square, second_square))
     if min(v, w) <= 0 or max(z.beyond(first_square, v), z.beyond(second_square, w)) >= beta:
         return None
     r, both = sqrt(w / v), sqrt(v * w)
@@ -253,73 +209,11 @@ def _correlated(released: Released, beta: float) -> Contrast | None:
     return second_order(z, (left, both), weights, fixed, times_theta)
 
 
-def _corners(z: NoisySums, beta: float) -> list[MeanPair]:
-    """Return the extreme pairs of possible means, each mean at level β."""
-    first, second, rows = (np.append(side, np.zeros(len(z.sums) - 4)) for side in _SIDES)
-    ranges = [mean_range(z, side, rows, beta) for side in (first, second)]
-    return [MeanPair(m, k, inside=True) for m in ranges[0] for k in ranges[1]]
-
-
-def mean_corners(z: NoisySums, beta: float) -> list[MeanPair]:
-    """Return the extreme pairs of possible means, and the possible pair nearest to the estimate.
-
-    There, sums of products are least or largest, and sums of squares are least.
-    """
-    corners = _corners(z, beta)
-    estimated = MeanPair.of(z, float(z.sums[:4].sum()))
-    low, high = corners[0], corners[-1]
-    inner = MeanPair(min(max(estimated.m, low.m), high.m), min(max(estimated.k, low.k), high.k), inside=True)
-    return [*corners, inner]
-
-
-def _correlations(z: NoisySums, beta: float) -> Interval:
+def _correlations(sums: PairSums, beta: float) -> Interval:
     """Return a range of correlations from two means, a sum of products and two sums of squares, each at level β."""
-    means = mean_corners(z, beta)
-    product = [np.append(mean.product, (0.0, 0.0)) for mean in means]
-    first = [np.append(mean.first**2, (-1.0, 0.0)) for mean in means]
-    second = [np.append(mean.second**2, (0.0, -1.0)) for mean in means]
-    return ratio(*(bracket(z, weights, 1.0, np.zeros(6)).sums(beta) for weights in (product, first, second)))
-
-
-def pair_bundle(ask: Ask, table: TablePolicy, *, both: bool = True) -> Bundle:
-    """Return four products and the sums for the variances of both values, or of the second alone, bounded together."""
-    first, second = (value_steps(value, bounds, table) for value, bounds in zip(ask.values, ask.bounds, strict=True))
-    if not first.width or not second.width:
-        raise refused(f"{ask.function} needs two values that can vary, but the bounds of one have no width")
-    product, larger = first.width * second.width, max(first.width, second.width)
-    bits = max(fraction_bits(product), (larger // min(first.width, second.width)).bit_length())
-    inner = [_inner(first, second, product << bits)] * both + [_inner(second, first, product << bits)]
-    each = (product << bits) + sum(measure.high << measure.fraction_bits for measure in inner)
-    return unit_bundle((*_products(first, second, bits), *inner), each, table, nonnegative=True)
-
-
-def _products(first: ValueSteps, second: ValueSteps, bits: int) -> tuple[Measure, ...]:
-    """Return the measures of ts, t(1-s), (1-t)s and (1-t)(1-s)."""
-    pairs = [(x, y) for x in (first.d, first.rest) for y in (second.d, second.rest)]
-    return tuple(whole_measure(times(x, y), first.width * second.width, bits) for x, y in pairs)
-
-
-def _inner(value: ValueSteps, other: ValueSteps, unit: int) -> Measure:
-    """Return the measure of t(1-t) of rows that have both values, in steps of 1/2 to 1 times the products' step."""
-    present = Call("not", (Call("is_null", (other.d,), "boolean"),), "boolean")
-    spread = Case(((present, times(value.d, value.rest)),), None, "integer")
-    return whole_measure(spread, value.width**2 // 4, (unit // value.width**2).bit_length() - 1)
-
-
-def _row(bundle: Bundle) -> int:
-    return bundle.measures[0].high << bundle.measures[0].fraction_bits
-
-
-def pair_steps(bundle: Bundle) -> tuple[ValueSteps, ValueSteps]:
-    """Return the steps of the two values of a bundle of products."""
-    return factors(bundle.measures[0].value)
-
-
-def pair_rows(bundle: Bundle) -> tuple[int, ...]:
-    """Return the integer that represents 1 in each of the five or six sums of `pair_bundle`."""
-    inner = bundle.measures[4:]
-    pairs = zip(pair_steps(bundle)[-len(inner) :], inner, strict=True)
-    return (*(_row(bundle),) * 4, *(steps.width**2 << measure.fraction_bits for steps, measure in pairs))
+    means, z = mean_corners(sums.noise, beta), sums.noise
+    every = ([weigh(mean) for mean in means] for weigh in (sums.product, sums.first_square, sums.second_square))
+    return ratio(*(bracket(z, weights, 1.0, np.zeros(6)).sums(beta) for weights in every))
 
 
 def _size(bundle: Bundle) -> float:

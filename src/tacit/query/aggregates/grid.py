@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tacit.query.expressions import Call, Constant, Expression
-from tacit.query.plan import Bounds, Bundle, Measure
+from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
 
 _SUM_BITS, _WHOLE, _FINE, _FINEST = 24, 31, 32, 20
@@ -103,6 +103,12 @@ def value_steps(value: Expression, bounds: Bounds, table: TablePolicy, most_bits
     first, last = floor(low / step), ceil(high / step)
     d = Call("steps", (value, *map(whole, (exponent, first, last))), "integer")
     return ValueSteps(d, first, last - first, step)
+
+
+def steps_of(ask: Ask, table: TablePolicy, most_bits: int | None = None) -> list[ValueSteps]:
+    """Return the steps of each value of an aggregate; see `value_steps`."""
+    pairs = zip(ask.values, ask.bounds, strict=True)
+    return [value_steps(value, bounds, table, most_bits) for value, bounds in pairs]
 
 
 def _read_steps(d: Expression) -> ValueSteps:

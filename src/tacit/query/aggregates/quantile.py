@@ -40,11 +40,12 @@ from typing import Literal
 
 import numpy as np
 
-from tacit.arrays import Floats
+from tacit.arrays import Bools, Floats
 from tacit.query.aggregates.grid import unit_bundle
 from tacit.query.aggregates.quantile_trees import Shape, Tree, shape
 from tacit.query.aggregates.ranks import Position, Ranks, TreeNoise
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
+from tacit.query.aggregates.tree_summary import SummarizedTree
 from tacit.query.expressions import Call, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
@@ -57,6 +58,9 @@ _RANK = 3.0
 _FEW = 4
 
 Which = Literal["cont", "disc", "min", "max"]
+
+RankTest = tuple[Bools, float, float, Fraction]
+"""Some groups, q and r of their rank q·N + r, and the miss rate of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +131,30 @@ class Quantile:
 
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
         """Return the value at the rank; the middle of the bounds if the noisy number of rows is not above 0."""
-        ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
+        if isinstance(released[0], SummarizedTree):
+            value = released[0].value(ask)
+            return int(value) if self.kind(ask) == "integer" else value
+        return self.value(ask, _ranks(tuple(released)), released[0].bundle)
+
+    def value(self, ask: Ask, ranks: Ranks, bundle: Bundle) -> float | int:
+        """Return the value at the rank of one group."""
+        bins = bins_of(ask.values[0].kind, ask.bounds[0])
         low, high = (float(end) for end in bins.bounds)
         if ranks.rows <= 0:
             middle = (low + high) / 2
             return floor(middle) if self.kind(ask) == "integer" else middle
-        positions = ranks.find(*self._rank(ask, ranks, released[0].bundle))
+        positions = ranks.find(*self._rank(ask, ranks, bundle))
         first, last = (_value(bins, position, len(ranks.before) - 1) for position in positions)
         value = min(max((first + last) / 2, low), high)
         return round(value) if self.kind(ask) == "integer" else value
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Return the range of values at the rank; the bounds if the noisy number of rows is not above 0."""
-        ranks, bins = _ranks(tuple(released)), bins_of(ask.values[0].kind, ask.bounds[0])
+        bins = bins_of(ask.values[0].kind, ask.bounds[0])
         low, high = (float(end) for end in bins.bounds)
+        if isinstance(released[0], SummarizedTree):
+            return released[0].interval(ask, confidence, (low, high))
+        ranks = _ranks(tuple(released))
         if ranks.rows <= 0:
             return low, high
         q, rank = self._rank(ask, ranks, released[0].bundle)
@@ -150,6 +164,19 @@ class Quantile:
         if first > last:
             return low, high
         return (float(floor(first)), float(ceil(last))) if self.kind(ask) == "integer" else (first, last)
+
+    def rank_tests(self, ask: Ask, rows: Floats, noise: TreeNoise, bundle: Bundle, miss: Fraction) -> list[RankTest]:
+        """Return the ranks whose intervals `interval` computes, for groups of these noisy numbers of rows.
+
+        A group with a number that is not above 0 is in no test.
+        """
+        some = rows > 0
+        if self.which not in ("min", "max"):
+            return [(some, self._share(ask), 0.0, miss)]
+        offset = self._offset(noise, bundle)
+        at_end, few = some & (rows >= 2 * abs(offset)), rows < _FEW * abs(offset)
+        end = self._share(ask), float(offset)
+        return [(at_end & ~few, *end, miss), (at_end & few, *end, miss / 2), (some & ~at_end, 0.5, 0.0, miss / 2)]
 
     def error(
         self,
@@ -167,7 +194,7 @@ class Quantile:
         low, high = bins_of(ask.values[0].kind, ask.bounds[0]).bounds
         if not assume:
             return float(high - low)
-        ranks = _noise(bundles, noise).worst(self._share(ask), float(miss_rate(confidence)))
+        ranks = tree_noise(bundles, noise).worst(self._share(ask), float(miss_rate(confidence)))
         return float(high - low) * min(1.0, ranks / (assume << bundles[0].measures[0].fraction_bits))
 
     def rows(
@@ -175,20 +202,22 @@ class Quantile:
     ) -> float:
         """Return the largest error in rows; for `min` and `max` it is their rank."""
         if self.which in ("min", "max"):
-            return abs(self._offset(_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
+            return abs(self._offset(tree_noise(bundles, noise), bundles[0])) / (
+                1 << bundles[0].measures[0].fraction_bits
+            )
         return self.rank_rows(ask, bundles, noise, confidence)
 
     def rank_rows(
         self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw], confidence: ConfidenceLevel
     ) -> float:
         """Return the largest distance from the rank in rows, also for `min` and `max`."""
-        tree, unit = _noise(bundles, noise), 1 << bundles[0].measures[0].fraction_bits
+        tree, unit = tree_noise(bundles, noise), 1 << bundles[0].measures[0].fraction_bits
         return tree.worst(self._share(ask), float(miss_rate(confidence))) / unit
 
     def note(self, ask: Ask, bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> str | None:
         """Return a note on `min` and `max`, which are not the true minimum and maximum."""
         del ask
-        rows = abs(self._offset(_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
+        rows = abs(self._offset(tree_noise(bundles, noise), bundles[0])) / (1 << bundles[0].measures[0].fraction_bits)
         return end_note(self.which, rows)
 
     def _share(self, ask: Ask) -> float:
@@ -231,7 +260,8 @@ def bin_number(value: Expression, bins: Bins) -> Expression:
     return Call("steps", (value, *constants), "integer")
 
 
-def _noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> TreeNoise:
+def tree_noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> TreeNoise:
+    """Return the noise of a tree from its levels."""
     blocks = [bundle.block for bundle in bundles]
     branching = blocks[-2] if len(blocks) > 1 else 1
     form = Shape(bundles[0].measures[0].bins // blocks[0], branching, len(blocks))
@@ -243,7 +273,7 @@ def _noise(bundles: Sequence[Bundle], noise: Sequence[NoiseLaw]) -> TreeNoise:
 @lru_cache(maxsize=64)
 def _ranks(released: tuple[Released, ...]) -> Ranks:
     """Return the fitted ranks of one cell; cached for all its quantiles."""
-    noise = _noise([level.bundle for level in released], [level.noise for level in released])
+    noise = tree_noise([level.bundle for level in released], [level.noise for level in released])
     fitted = noise.tree.fit([np.array(level.integers, dtype=np.float64) for level in released])
     return Ranks(np.concatenate(([0.0], np.cumsum(fitted))), noise)
 

@@ -23,6 +23,10 @@ z rejects (`laplace_bounds`) are skipped, and from there inward z is that of `no
 linear within a bin, and z is convex in them: for the bound that is proved, for z itself it holds wherever the tests
 check. So D + z is convex there: a line through its values at the edges is not below it, and if both edges are rejected,
 so are all positions between.
+
+**Many groups.** `edge_ends` has the same interval for many groups at once, from z at all edges: from the first position
+where a line through D + z at the edges is ≥ 0 to the last where a line through D - z is ≤ 0. z is convex between two
+edges, so the line is not below it: no position that z accepts is left out.
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ _SIMULATED, _STEPS = 0.05, 24
 
 Position = tuple[int, float]
 """A bin and a share of it."""
+
+Positions = tuple[Ints, Floats]
+"""The bins of many groups, and the shares of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,10 @@ class TreeNoise:
         """Return a bound of z at every edge of the bins."""
         return _bounds(self, q, beta)
 
+    def reaches(self, q: float, beta: float) -> Floats:
+        """Return z at every edge of the bins."""
+        return _reaches(self, q, beta)
+
     def worst(self, q: float, beta: float) -> float:
         """Return the largest z."""
         edge = int(np.argmax(self.deviations(q)))
@@ -87,6 +98,44 @@ def _bounds(noise: TreeNoise, q: float, beta: float) -> Floats:
     else:
         bounds = laplace_bounds(weights * np.array(noise.scales)[terms.levels, None], terms.counts, beta)
     return np.asarray(bounds + weights.max(axis=0) / 2)
+
+
+@lru_cache(maxsize=64)
+def _reaches(noise: TreeNoise, q: float, beta: float) -> Floats:
+    if noise.law == "gaussian":
+        return noise.bounds(q, beta)
+    terms = noise.tree.all_terms(*_edges(noise.tree.shape.bins), q)
+    weights = np.where(terms.counts > 0, np.abs(terms.weights), 0.0)
+    scales = weights * np.array(noise.scales)[terms.levels, None]
+    columns = zip(scales.T, terms.counts.T, strict=True)
+    exact = np.array([laplace_reach(each, counts, beta) for each, counts in columns])
+    return np.asarray(exact + weights.max(axis=0) / 2)
+
+
+def edge_ends(excess: Floats, reaches: Floats) -> tuple[Positions, Positions]:
+    """Return the ends of the possible positions of a rank in many groups.
+
+    Args:
+        excess: D at every edge, a row for each group.
+        reaches: z at every edge.
+    """
+    last = excess.shape[1] - 1
+    below, above = excess + reaches, reaches - excess
+    edge = np.where((below >= 0).any(axis=1), np.argmax(below >= 0, axis=1), last + 1)
+    bins, shares = _crossings(below, edge - 1, edge)
+    first = np.where(edge > last, last - 1, bins), np.where(edge > last, 1.0, np.where(edge == 0, 0.0, shares))
+    edge = np.where((above >= 0).any(axis=1), last - np.argmax(above[:, ::-1] >= 0, axis=1), -1)
+    bins, shares = _crossings(above, edge, edge + 1)
+    return first, (bins, np.where(edge < 0, 0.0, np.where(edge == last, 1.0, shares)))
+
+
+def _crossings(slack: Floats, left: Ints, right: Ints) -> Positions:
+    """Return where a line between two adjacent edges crosses 0, in each group; outside the edges, any share."""
+    last, rows = slack.shape[1] - 1, np.arange(len(slack))
+    one, other = slack[rows, np.clip(left, 0, last)], slack[rows, np.clip(right, 0, last)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.nan_to_num(one / (one - other), nan=0.0, posinf=1.0, neginf=0.0)
+    return np.clip(left, 0, last - 1), np.clip(shares, 0.0, 1.0)
 
 
 def _position(edge: int, bins: int) -> Position:

@@ -48,65 +48,23 @@ from math import inf
 
 import numpy as np
 
-from tacit.arrays import Floats
-from tacit.query.aggregates.covariance import Correlation, MeanPair, mean_corners, pair_bundle, pair_rows, pair_steps
+from tacit.query.aggregates.covariance import Correlation
 from tacit.query.aggregates.moment_intervals import (
     SIMULATED,
     Contrast,
-    NoisySums,
     Quadratic,
     bracket,
     hull,
-    noisy_sums,
     quotient,
     second_order,
     unbounded,
 )
+from tacit.query.aggregates.pair_sums import EVEN, PairSums, mean_corners, pair_bundle, pair_steps
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bundle
 from tacit.query.policy import TablePolicy
-
-_EVEN = 12
-"""One over the variance of values that are uniform between 0 and 1."""
-
-_SUMS = {5: 4, 6: 5}
-"""The index of F = Σs(1-s) among five or six sums."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Noisy sums of pairs, and the weights of linear functions of them at the estimated means."""
-
-    noise: NoisySums
-    rows: float
-    means: MeanPair
-
-    @staticmethod
-    def of(released: Released) -> _Line | None:
-        """Return the sums, or None if the rows do not exceed their noise."""
-        z = noisy_sums(released, pair_rows(released.bundle))
-        rows = float(z.sums[:4].sum())
-        return _Line(z, rows, MeanPair.of(z, rows)) if z.shows(rows) else None
-
-    def padded(self, weights: Floats) -> Floats:
-        """Return weights of the four products as weights of all sums."""
-        return np.append(weights, np.zeros(len(self.noise.sums) - 4))
-
-    def square(self, means: MeanPair) -> Floats:
-        """Return the weights of Σ(s-k)², which is Σ of s·(1-k)² + (1-s)·k² - s(1-s)."""
-        weights = self.padded(means.second**2)
-        weights[_SUMS[len(weights)]] = -1.0
-        return weights
-
-    def product(self, means: MeanPair) -> Floats:
-        """Return the weights of Σ(t-m)(s-k)."""
-        return self.padded(means.product)
-
-    def value(self, weights: Floats) -> float:
-        """Return a weighted sum."""
-        return float(weights @ self.noise.sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +85,7 @@ class Regression:
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float:
         """Return the estimate; if rows or the spread of x do not exceed noise, a flat line at the mean of y."""
         del ask
-        line = _Line.of(released[0])
+        line = PairSums.of(released[0])
         test = None if line is None else self._contrast(line, released[0].bundle, 1.0)
         if test is not None:
             found = min(max(test.alpha / test.gamma, -_LARGEST), _LARGEST)
@@ -139,7 +97,7 @@ class Regression:
         """Return the ends of all values that the test does not reject; (-∞, ∞) if there is no test."""
         del ask
         beta, bundle = float(miss_rate(confidence)), released[0].bundle
-        line = _Line.of(released[0])
+        line = PairSums.of(released[0])
         test = None if line is None else self._contrast(line, bundle, beta)
         if line is None or test is None:
             return -inf, inf
@@ -165,22 +123,21 @@ class Regression:
         del ask
         if not assume:
             return inf
-        z = noisy_sums(Released(bundles[0], (0,) * len(bundles[0].measures), noise[0]), pair_rows(bundles[0]))
-        means = MeanPair(1 / 2, 1 / 2, inside=True)
-        weights = _Line(z, float(assume), means).product(means)
+        sums = PairSums.uniform(bundles[0], noise[0], assume)
+        z, weights = sums.noise, sums.product(sums.means)
         if self.intercept:
-            first = _Line(z, float(assume), means).padded(means.first)
-            weights = first / _EVEN - (1 / 2 - _zero(bundles[0])) * weights
+            first = sums.padded(sums.means.first)
+            weights = first / EVEN - (1 / 2 - _zero(bundles[0])) * weights
         beta = float(miss_rate(confidence))
-        if z.beyond(weights, assume / _EVEN) > beta and not self.intercept:
+        if z.beyond(weights, assume / EVEN) > beta and not self.intercept:
             return inf
         size = self._scaled(1.0, bundles[0]) - self._scaled(0.0, bundles[0])
-        return size * z.quantile(weights, beta) * _EVEN / assume
+        return size * z.quantile(weights, beta) * EVEN / assume
 
-    def _contrast(self, line: _Line, bundle: Bundle, beta: float) -> Contrast | None:
+    def _contrast(self, line: PairSums, bundle: Bundle, beta: float) -> Contrast | None:
         """Return the test, or None if the spread of x does not exceed its noise at level β."""
         z, rows, means = line.noise, line.rows, line.means
-        square, product = line.square(means), line.product(means)
+        square, product = line.second_square(means), line.product(means)
         spread = line.value(square)
         if spread <= 0 or z.beyond(square, spread) >= beta:
             return None
@@ -201,13 +158,13 @@ class Regression:
             weights, fixed, alpha = product, [(-1 / rows, first, second)], line.value(product)
         return second_order(z, (alpha, spread), (weights, -square), fixed, times_theta)
 
-    def _ranges(self, line: _Line, bundle: Bundle, beta: float) -> Interval:
+    def _ranges(self, line: PairSums, bundle: Bundle, beta: float) -> Interval:
         """Return a range from two means, a sum of products and a sum of squares, each at level β."""
         z = line.noise
         means = mean_corners(z, beta)
         none = np.zeros(len(z.sums))
         products = bracket(z, [line.product(mean) for mean in means], 1.0, none).sums(beta)
-        squares = bracket(z, [line.square(mean) for mean in means], 1.0, none).sums(beta)
+        squares = bracket(z, [line.second_square(mean) for mean in means], 1.0, none).sums(beta)
         low, high = quotient(products, squares)
         if not self.intercept:
             return low, high

@@ -56,7 +56,7 @@ from fractions import Fraction
 from math import ceil, floor, sqrt
 
 from tacit.errors import InternalError, SizeChangedError
-from tacit.query.aggregates.grid import factors, times, value_grid, value_steps, whole_measure
+from tacit.query.aggregates.grid import factors, steps_of, times, value_grid, whole_measure
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
@@ -167,8 +167,7 @@ class SizedSpread:
 
     def bundles(self, ask: Ask, table: TablePolicy) -> tuple[Bundle, ...]:
         """Return the number of rows, Σd, Σe and Σde, combined to ⌊T/q + ½⌋."""
-        pairs = zip(ask.values, ask.bounds, strict=True)
-        first, *others = (value_steps(value, bounds, table, _MOST_STEPS) for value, bounds in pairs)
+        first, *others = steps_of(ask, table, _MOST_STEPS)
         second = others[0] if others else first
         most = (_size(ask) - 1) * first.width * second.width
         step = 1 << max(0, most.bit_length() - _SENSITIVITY_BITS)

@@ -213,13 +213,26 @@ def _with_default_tuple(tuples: KeyTuples, plan: Plan) -> KeyTuples | None:
     nulls: tuple[Value, ...] = (None,) * len(tuples.places)
     if (tuples.complete or _is_table(plan)) and nulls in rows:
         return replace(tuples, default=rows.index(nulls))
-    keys = [plan.keys[place] for place in tuples.places]
-    owners = [own_column(key.expression, plan.table) for key in keys]
-    policies = [plan.table.columns[owner.name] for owner in owners if owner is not None]
-    if len(policies) < len(keys) or not all(policy.required and policy.keys is not None for policy in policies):
+    owners = [own_column(plan.keys[place].expression, plan.table) for place in tuples.places]
+    policies = [None if owner is None else plan.table.columns[owner.name] for owner in owners]
+    required = [policy is not None and policy.required and policy.keys is not None for policy in policies]
+    names = [owner.name for owner in owners if owner is not None]
+    if not tuples.complete and not (all(required) and _lists_all(rows, names, plan)):
         return None
-    constants = tuple(policy.stand_in for policy in policies)
+    constants = tuple(
+        policy.stand_in if policy is not None and known else None
+        for policy, known in zip(policies, required, strict=True)
+    )
     return replace(tuples, default=rows.index(constants)) if constants in rows else None
+
+
+def _lists_all(rows: Sequence[tuple[Value, ...]], names: Sequence[str], plan: Plan) -> bool:
+    """Return whether some tuples are all that the policy lists for these columns, so that the query leaves none out."""
+    for each in plan.table.key_tuples:
+        if set(names) <= set(each.columns):
+            places = [each.columns.index(name) for name in names]
+            return {tuple(row[place] for place in places) for row in each.rows} <= set(rows)
+    return False
 
 
 def _with_default(key: Key, plan: Plan) -> Key | None:

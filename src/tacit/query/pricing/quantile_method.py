@@ -128,14 +128,15 @@ def _miss(plan: Plan, ask: Ask, confidence: float) -> Fraction:
         if aggregate.ask.function in _DRAWN and _column(aggregate.ask) == _column(ask)
     }
     each = confidence_in_group(plan, confidence, GUESSED_GROUPS)
-    parts = [_aggregates(output) for _, output in plan.outputs]
+    parts = [noisy_places(output) for _, output in plan.outputs]
     rates = [miss_rate(confidence_each(each, len(part))) for part in parts if part & places]
     return min(max(min(rates, default=miss_rate(each)), _LEAST_MISS), _MOST_MISS)
 
 
-def _aggregates(output: Output) -> set[int]:
+def noisy_places(output: Output) -> set[int]:
+    """Return the indices of the aggregates of an output."""
     if isinstance(output, Computed):
-        return set().union(*map(_aggregates, output.arguments))
+        return set().union(*map(noisy_places, output.arguments))
     return {output.place} if isinstance(output, Noisy) else set()
 
 

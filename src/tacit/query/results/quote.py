@@ -19,6 +19,7 @@ from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, listed, plain, spell
 from tacit.query.key_tuples import KeyTuples
+from tacit.query.memory_need import need_notes
 from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.policy.limits import Limits
 from tacit.query.pricing.noisy_filters import choosing_clauses, confidence_in_group, is_noisy
@@ -292,7 +293,7 @@ class Quote:
         """Return the lines below the errors."""
         limits = [*self._cuts(), *self._choice(), *self._limits()]
         facts = [*public_notes(self.plan), *rank_notes(self.plan, self.price.noise), *self._sizes(), *self._shares()]
-        return [*facts, *limits, *self._groups(), *self._work_lines()]
+        return [*facts, *limits, *self._groups(), *self._work_lines(), *need_notes(self.plan)]
 
     def _price_line(self) -> str:
         """Return the cost of the query and the kind of noise."""

@@ -16,6 +16,7 @@ from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Column
 from tacit.query.expressions.local_time import local_time
 from tacit.query.sql.grammar import parse_text
+from tacit.query.sql.names import to_sql
 
 _WORDS = re.compile(r"current_|today|now|timestamp", re.IGNORECASE)
 _DATES = (exp.CurrentDate,)
@@ -47,7 +48,7 @@ def with_time(sql: str, now: datetime) -> str:
     for node, kind in found:
         text = now.date().isoformat() if kind == "DATE" else now.isoformat(sep=" ")
         node.replace(exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb")))
-    return str(tree.sql("duckdb", comments=False)) if found else sql
+    return to_sql(tree) if found else sql
 
 
 def _kind(node: exp.Expr) -> str | None:

@@ -77,7 +77,13 @@ def to_sql(node: exp.Expr, *, lower: bool = False) -> str:
 
 
 def _plain_call(node: exp.Expr) -> exp.Expr:
-    """Return `bool_or` and `bool_and` as plain calls, because the generator would add a cast to their arguments."""
+    """Return a call as it was written, where the generator would change it.
+
+    It would add a cast to the argument of `bool_or` and `bool_and`, and leave out the format of `to_char`.
+    """
+    if isinstance(node, exp.ToChar):
+        parts = [part for part in (node.this, node.args.get("format")) if part is not None]
+        return exp.Anonymous(this="TO_CHAR", expressions=parts)
     if not isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
         return node
     name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidError, bad_value, show, show_name
 from tacit.query.sql.grammar import parse_text
+from tacit.query.sql.names import to_sql
 
 ParameterValue: TypeAlias = bool | int | float | Decimal | str | date | datetime | None
 """A value that a parameter may have."""
@@ -53,7 +54,7 @@ def bind(sql: str, params: object) -> str:
     constants = {name: _constant(name, value) for name, value in values.items()}
     for node, name in zip(placeholders, names, strict=True):
         node.replace(constants[name].copy())
-    text = tree.sql("duckdb", comments=False)
+    text = to_sql(tree)
     if parse_text(text) != tree:
         raise InvalidError(
             "This query cannot be used with parameters.", argument="params", hint="Write the values into the query."

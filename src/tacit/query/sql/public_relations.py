@@ -4,7 +4,11 @@ A relation is a list of public rows over some columns of a plan. There are two k
 
 * A joined public table, with the rows that it had when it was opened. A joined row holds one of them, or NULLs after a
   LEFT JOIN. If the join equates a column of an earlier table with a column of this table, both are equal on every
-  matched row, so the relation knows that column too.
+  matched row, so the relation knows that column too. A required column is equated as `coalesce(column, constant)`,
+  which is how a query reads it; the column itself may be NULL where the public value is the constant. So the relation
+  knows only expressions that read the column in this form. On a matched row that form equals a public value p, which
+  is not NULL because NULL equals nothing. `coalesce(p, constant)` is p, so an expression of the form has the same value
+  on the row as with p in place of the column.
 * The listed tuples of a private table (`TablePolicy.key_tuples`). Rows of the data may have other tuples.
 
 **Tuples.** Keys over the columns of one relation have the values that its rows give them. No other tuple is possible in
@@ -15,7 +19,8 @@ rows whose keys are not listed. The tuples depend on public rows alone, so listi
 `min`, `max`, `avg` and `any_value` of equal values are that value. It is read from the public rows, for every tuple,
 whether or not a private row has it: no private row is read, and it costs nothing. After a LEFT JOIN the rows without a
 match are one more row of NULLs. Where a key is an equated column, such a row may have any value of it, so it must not
-have a value of the expression: aggregates skip NULL.
+have a value of the expression: aggregates skip NULL. Nothing is known there about an expression that reads an equated
+column, so after a LEFT JOIN it is never determined.
 """
 
 from __future__ import annotations
@@ -25,12 +30,13 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 
 from tacit.query.evaluate import evaluator
-from tacit.query.expressions import Column, Expression, Value, columns, walk
+from tacit.query.expressions import Column, Expression, Value, children, columns, walk
 from tacit.query.joins import Join
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.plan import Key
 from tacit.query.policy import TablePolicy
 from tacit.query.refusals import refused
+from tacit.query.sql.key_values import own_column
 from tacit.query.sql.scope import Scope
 
 Tuple = tuple[Value, ...]
@@ -42,7 +48,7 @@ class Relation:
 
     `names` are the columns with their indices in a row; an equated column has the index of the column that it equals.
     `outer` is True if a row of the data may have no match, and NULLs instead. `ordered` is True for listed
-    tuples: their order is that of the answer.
+    tuples: their order is that of the answer. `required` are the equated forms of required columns (see the module).
     """
 
     names: Mapping[str, int]
@@ -50,11 +56,23 @@ class Relation:
     equated: frozenset[str] = field(default=frozenset())
     outer: bool = False
     ordered: bool = False
+    required: frozenset[Expression] = field(default=frozenset())
 
     def reads(self, expression: Expression) -> bool:
         """Return whether an expression reads columns, all of them columns of the relation."""
         used = columns(expression)
-        return bool(used) and used <= self.names.keys()
+        return bool(used) and used <= self.names.keys() and not self._reads_bare(expression)
+
+    def _reads_bare(self, expression: Expression) -> bool:
+        """Return whether an expression reads a required column as it is, where it may be NULL."""
+        bare = frozenset[str]().union(*map(columns, self.required))
+        waiting = [expression] if bare else []
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Column) and part.name in bare:
+                return True
+            waiting += [] if part in self.required else children(part)
+        return False
 
     def values(self, expression: Expression) -> list[Value]:
         """Return the value of an expression on each row."""
@@ -71,7 +89,7 @@ class Relation:
 
 def relations(scope: Scope) -> list[Relation]:
     """Return the relations of a scope: its joined public tables, and the listed tuples of its columns."""
-    joined = [_joined(join) for join in scope.joins if join.content is not None]
+    joined = [_joined(join, scope.table) for join in scope.joins if join.content is not None]
     listed = [
         Relation({name: place for place, name in enumerate(each.columns)}, each.rows, ordered=True)
         for each in scope.table.key_tuples
@@ -79,7 +97,7 @@ def relations(scope: Scope) -> list[Relation]:
     return [*(each for each in joined if each is not None and each.rows), *listed]
 
 
-def _joined(join: Join) -> Relation | None:
+def _joined(join: Join, table: TablePolicy) -> Relation | None:
     """Return the rows of a joined public table that can match a row."""
     content = join.content
     if content is None:
@@ -87,9 +105,12 @@ def _joined(join: Join) -> Relation | None:
     places = {name: place for place, name in enumerate(content.columns)}
     names = {name: places[raw] for name, raw in join.columns if raw in places}
     equated: dict[str, int] = {}
-    for mine, other in join.pairs:
-        if isinstance(mine, Column) and isinstance(other, Column) and other.name in names and mine.kind == other.kind:
+    required: set[Expression] = set()
+    for form, other in join.pairs:
+        mine = own_column(form, table)
+        if mine is not None and isinstance(other, Column) and other.name in names and mine.kind == other.kind:
             equated.setdefault(mine.name, names[other.name])
+            required |= set() if form == mine else {form}
     relation = Relation(names, content.rows, outer=join.kind == "left")
     matched = [
         place for _, other in join.pairs if isinstance(other, Column) and (place := names.get(other.name, -1)) >= 0
@@ -102,7 +123,9 @@ def _joined(join: Join) -> Relation | None:
         for row, meets in zip(content.rows, met, strict=True)
         if meets is True and all(row[place] is not None for place in matched)
     )
-    return replace(relation, names={**equated, **names}, equated=frozenset(equated), rows=rows)
+    return replace(
+        relation, names={**equated, **names}, equated=frozenset(equated), rows=rows, required=frozenset(required)
+    )
 
 
 def with_tuples(
@@ -131,10 +154,18 @@ def with_tuples(
             new[place] = replace(keys[place], values=values if relation.ordered else _sorted(values))
         if len(places) > 1:
             complete = relation.outer and not any(restricted[place] for place in places)
-            complete &= not any(columns(keys[place].expression) & relation.equated for place in places)
+            complete &= all(_is_complete(keys[place], relation, scope.table) for place in places)
             listed = tuple(zip(*found, strict=True))
             tuples.append(KeyTuples(places=tuple(places), columns=listed, complete=complete))
     return new, tuple(tuples)
+
+
+def _is_complete(key: Key, relation: Relation, table: TablePolicy) -> bool:
+    """Return whether the rows without a match are listed; a required column has listed values or its constant."""
+    if not columns(key.expression) & relation.equated:
+        return True
+    column = own_column(key.expression, table)
+    return column is not None and table.columns[column.name].required and table.columns[column.name].keys is not None
 
 
 def _fits(key: Key, relation: Relation) -> bool:
@@ -188,8 +219,8 @@ def _limit(key: Key, *, listed: bool, relation: Relation, table: TablePolicy) ->
     """Return the values that a key may have, if the caller or the policy lists them; None if any value is a key."""
     if listed and key.values is not None:
         return frozenset(key.values)
-    own = isinstance(key.expression, Column) and key.expression.name in relation.equated
-    keys = table.columns[key.expression.name].keys if own and isinstance(key.expression, Column) else None
+    column = own_column(key.expression, table)
+    keys = table.columns[column.name].keys if column is not None and column.name in relation.equated else None
     return None if keys is None else frozenset(keys)
 
 
@@ -220,6 +251,8 @@ def determined(expression: Expression, keys: Sequence[Key], scope: Scope) -> Det
     """Return the values of a public expression by the keys that determine it; None if they do not."""
     for relation in relations(scope):
         if relation.ordered or not relation.reads(expression) or not columns(expression) - relation.equated:
+            continue
+        if relation.outer and columns(expression) & relation.equated:
             continue
         places = tuple(place for place, key in enumerate(keys) if relation.reads(key.expression))
         found = _function(expression, [keys[place].expression for place in places], relation)

@@ -102,7 +102,7 @@ class OutputBuilder:
         if value is None or isinstance(value, (exp.Distinct, exp.Star)) or not _is_row_value(value):
             return None
         term = as_number(self.scope.raw(value), "avg" if isinstance(node, exp.Avg) else "any_value")
-        if term.kind not in ("integer", "real") and not isinstance(node, exp.AnyValue):
+        if term.kind not in ("integer", "real") and isinstance(node, exp.Avg):
             return None
         key = self._key(value)
         found = None if key is not None else determined(term.expression, self.keys, self.scope)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidError, TacitError, show_name
 from tacit.query.expressions import Column, Expression, columns
+from tacit.query.formatting import listed
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.refusals import refused
 from tacit.query.sql.key_values import own_column
@@ -154,7 +155,10 @@ _MOST_PARTS = 4_000
 
 @dataclass(slots=True)
 class _UnitReader:
-    """A subquery while it is read: the keys and the aggregates found so far, with what is public about them."""
+    """A subquery while it is read: the keys and the aggregates found so far, with what is public about them.
+
+    `expanding` are the aliases whose items are being read, each inside the one before it.
+    """
 
     select: exp.Select
     scope: Scope
@@ -163,6 +167,7 @@ class _UnitReader:
     aggregates: list[UnitAggregate] = field(default_factory=list)
     policies: dict[str, ColumnPolicy] = field(default_factory=dict)
     parts: int = 0
+    expanding: list[str] = field(default_factory=list)
 
     def read_keys(self) -> None:
         """Read GROUP BY, which must name the unit."""
@@ -234,12 +239,25 @@ class _UnitReader:
         own = resolve(node.this, self.scope.columns) if is_name else None
         alias = resolve(node.this, aliases) if is_name and own is None else None
         if alias is not None and not any(part == node for part in aliases[alias].walk()):
-            return exp.Paren(this=self.over_groups(aliases[alias]))
+            return exp.Paren(this=self._expanded(alias, aliases[alias]))
         self.scope.find(node)
         raise refused(
             f"The column {show_name(node.name)} of the subquery is neither in GROUP BY nor in an aggregate",
             f"Write min({node.name}) or max({node.name}), or add it to GROUP BY.",
         )
+
+    def _expanded(self, alias: str, node: exp.Expr) -> exp.Expr:
+        """Return the item of an alias over the groups, or raise RefusedError if aliases refer to each other."""
+        if alias in self.expanding:
+            circle = listed([show_name(name) for name in self.expanding[self.expanding.index(alias) :]])
+            raise refused(
+                f"The aliases {circle} of the subquery refer to each other",
+                f"Write one of them with columns and aggregates alone, such as count(*) AS {alias}.",
+            )
+        self.expanding.append(alias)
+        expanded = self.over_groups(node)
+        self.expanding.pop()
+        return expanded
 
     def _aggregate(self, node: exp.Expr) -> exp.Expr:
         """Return the column of an aggregate, which is computed once even if the subquery repeats it."""
