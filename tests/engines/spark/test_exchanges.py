@@ -1,4 +1,4 @@
-"""How often Spark reads and exchanges the rows: seen in its physical plans; and the integers of joint statements."""
+"""Reads and exchanges of rows in the physical plans of Spark, and the integers of joint statements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIMITS = [table(groups=2, rows=2), table(groups=2, rows=None, reach=2), table(ro
 
 @pytest.fixture(scope="module")
 def tables() -> Iterator[None]:
-    """Two tables with the same rows, of which one is bucketed by the unit."""
+    """Two tables with the same rows. One is bucketed by the unit."""
     for name, clause in (("heap", ""), ("buckets", "CLUSTERED BY (u) INTO 4 BUCKETS")):
         spark().sql(f"CREATE TABLE {name} USING parquet {clause} AS SELECT {COLUMNS} FROM range(200)")  # noqa: S608 - ours
     yield
