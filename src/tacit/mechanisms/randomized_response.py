@@ -64,6 +64,8 @@ class RandomizedResponse(Frozen):
         words: the words for yes and no, if answers are not True and False.
     """
 
+    event: RandomizedBit
+
     def __init__(
         self, *, epsilon: Number | None = None, p: Number | None = None, words: Sequence[str] | None = None
     ) -> None:
@@ -80,6 +82,19 @@ class RandomizedResponse(Frozen):
         """Return each answer, kept with probability p: a bool or a word for one answer, an array for an array."""
         flat, shape = read_answers(bits, "bits", self.words)
         return write_answers(self._coin.answers(flat), shape, self.words)
+
+    def _loss_at(self, output: object, on: object, against: object) -> float:
+        """Return the privacy loss at released bits: ε for a bit as in `on` alone, -ε for one as in `against` alone."""
+        named = ((output, "output"), (on, "on"), (against, "against"))
+        read = [read_answers(bits, name, self.words) for bits, name in named]
+        (result, shape), (first, shape_on), (second, shape_against) = read
+        if not shape == shape_on == shape_against:
+            raise InvalidError("output, on and against must have one shape.", argument="output")
+        if np.count_nonzero(first != second) > 1:
+            message = "on and against differ in more than one bit, so they are not neighbours."
+            raise InvalidError(message, argument="against")
+        moved = np.count_nonzero(result == first) - np.count_nonzero(result == second)
+        return int(moved) * float(self.guarantee.epsilon)
 
     def estimate(self, answers: npt.ArrayLike) -> float:
         """Return the unbiased estimate of the share of true bits, or of yes; it may be outside [0, 1].
