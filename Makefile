@@ -82,7 +82,10 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/ledger.py
 	$(PY) bench/anonymity.py
 	$(PY) bench/local.py
+	$(PY) bench/local_browser.py
 	$(PY) bench/engines.py
+	$(PY) bench/engines.py --median
+	$(PY) bench/spark_cost.py
 	$(PY) bench/row_work.py
 	$(PY) bench/limits.py
 	$(PY) bench/operations.py
