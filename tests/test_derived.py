@@ -109,6 +109,7 @@ QUERIES = [
     "SELECT n FROM (SELECT count(*) AS n FROM visits) UNION ALL SELECT sum(cost) FROM visits",
     "WITH r AS (SELECT * FROM visits WHERE cost < 50), a AS (SELECT count(*) AS n FROM r) SELECT n / 2 AS half FROM a",
     "SELECT (SELECT count(*) FROM visits WHERE urban) / (SELECT count(*) FROM visits) AS part",
+    "SELECT " + " + ".join(["(SELECT count(*) FROM visits)"] * 40) + " AS n",
 ]
 
 
