@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -490,7 +491,9 @@ RELEASED = frozenset({"grouping_sets", "rollup", "cube", "totals", "qualify", "p
 """Clauses that are supported over released values; over rows another check refuses them first."""
 
 
+@cache
 def shown(db: Database) -> set[str]:
+    """Return the hints of all refused queries."""
     return {hint_of(db, row.refused) for row in ROWS}
 
 
