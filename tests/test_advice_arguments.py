@@ -129,7 +129,7 @@ ADVICE: list[tuple[Call, str, Call]] = [
     ),
     *(
         (
-            lambda db, more=more: db.crosstab("note", epsilon=1, **more),  # type: ignore[misc]  # options
+            lambda db, more=more: db.crosstab("note", epsilon=1, **more),
             "keys={'note': [...]}",
             lambda db: db.crosstab("note", epsilon=1, keys={"note": ["x", "y"]}),
         )

@@ -376,10 +376,10 @@ class OuterAnalysis:
     def _count(self, steps: int) -> None:
         self.steps += steps
         if self.steps > _MOST_STEPS:
-            reason = (
-                "The computation with the private aggregates has too many columns, or queries that are nested too deep"
+            raise refused(
+                "The computation with the private aggregates has too many columns, or queries that are nested too deep",
+                "Write steps as CTEs, and name the columns that each step needs.",
             )
-            raise refused(reason, "Write steps as CTEs, and name the columns that each step needs.")
 
     def _new(
         self, node: exp.Expr, derive: Derive, scope: OuterScope, choice: frozenset[Input], known: _Known
