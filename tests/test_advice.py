@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -80,7 +81,11 @@ ROWS = [
     Advice("SELECT DISTINCT ON (ward) ward FROM visits", "SELECT x, count(*)", BY_WARD),
     Advice("SELECT ward, row_number() OVER (ORDER BY cost) FROM visits", "OVER (ORDER BY n DESC)", RANKS),
     Advice("SELECT count(*) OVER () FROM visits", "Aggregate with GROUP BY in a subquery", RANKS),
-    Advice("SELECT ward, count(*) FROM visits GROUP BY ALL", "Name the columns", BY_WARD),
+    Advice(
+        "SELECT *, count(*) FROM visits GROUP BY ALL",
+        "Name the columns",
+        "SELECT ward, count(*) FROM visits GROUP BY ALL",
+    ),
     Advice("SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY ALL", "Name the columns", TOP),
     Advice(
         "SELECT ward, age, count(*) FROM visits GROUP BY ward",
@@ -271,7 +276,7 @@ ROWS = [
     Advice("SELECT bool_and(cost) FROM visits", "Compare the value", "SELECT bool_and(cost > 1) FROM visits"),
     Advice("SELECT count(cost ORDER BY age) FROM visits", "Leave it out", "SELECT count(cost) FROM visits"),
     Advice(
-        "SELECT quantile_cont(cost, [0.25, 0.75]) FROM visits",
+        "SELECT quantile_cont(cost, [0.25, 0.75]) + 1 FROM visits",
         "quantile_cont(x, 0.25)",
         "SELECT quantile_cont(cost, 0.25), quantile_cont(cost, 0.75) FROM visits",
     ),
@@ -490,7 +495,9 @@ RELEASED = frozenset({"grouping_sets", "rollup", "cube", "totals", "qualify", "p
 """Clauses that are supported over released values; over rows another check refuses them first."""
 
 
+@cache
 def shown(db: Database) -> set[str]:
+    """Return the hints of all refused queries."""
     return {hint_of(db, row.refused) for row in ROWS}
 
 

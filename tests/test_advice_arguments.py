@@ -20,7 +20,7 @@ VISITS = pd.DataFrame(
         "person": [1, 1, 2, 3, 4, 5, 6, 6] * 50,
         "ward": ["A", "B"] * 200,
         "cost": [1.5, 2.0, 3.0, 9.0] * 100,
-        "score": [1.0, 2.0] * 200,
+        "score": [1, 2] * 200,
         "note": ["x", "y"] * 200,
     }
 )
@@ -127,6 +127,15 @@ ADVICE: list[tuple[Call, str, Call]] = [
         "Add one of them",
         lambda db: db.sql(ALL, epsilon=1, reach="auto", share=0.2),
     ),
+    *(
+        (
+            lambda db, more=more: db.crosstab("note", epsilon=1, **more),
+            "keys={'note': [...]}",
+            lambda db: db.crosstab("note", epsilon=1, keys={"note": ["x", "y"]}),
+        )
+        for more in ({}, {"max_groups": 2}, {"delta": 1e-9, "max_groups": 2})
+    ),
+    (lambda db: db.count(wher="cost > 3", epsilon=1), "'where'", lambda db: db.count(where="cost > 3", epsilon=1)),  # type: ignore[call-overload]  # misspelled
     (
         lambda db: db.crosstab("note", epsilon=1, max_groups=2),
         "keys=",
@@ -143,7 +152,7 @@ ADVICE: list[tuple[Call, str, Call]] = [
         "a number from 0 to 1, or several",
         lambda db: (db.quantile("cost", 0.5, epsilon=1), db.quantile("cost", [0.2, 0.5], epsilon=1)),
     ),
-    (lambda db: db.bounds("person", epsilon=1), "Name another column.", lambda db: db.bounds("cost", epsilon=1)),
+    (lambda db: db.bounds("person", epsilon=1), "Name another column.", lambda db: db.bounds("score", epsilon=1)),
     (
         lambda db: db.bounds("note", epsilon=1),
         "CAST(x AS DOUBLE)",
@@ -166,9 +175,9 @@ ADVICE: list[tuple[Call, str, Call]] = [
         lambda db: tc.mean([1.0, 2.0], bounds=(0, 100), epsilon=1),
     ),
     (
-        lambda db: tc.mean([1.0, 2.0] * 99, epsilon=1),
+        lambda db: tc.mean([1, 2] * 99, epsilon=1),
         "bounds='auto'",
-        lambda db: tc.mean([1.0, 2.0] * 99, bounds="auto", epsilon=1),
+        lambda db: tc.mean([1, 2] * 99, bounds="auto", epsilon=1),
     ),
     (
         lambda db: tc.mean([1.0, 2.0], bounds=(0, 9)),

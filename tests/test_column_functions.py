@@ -89,6 +89,7 @@ def test_bounds_may_be_chosen_and_keys_may_be_listed() -> None:
 SECRET = "s3cret"  # noqa: S105 - a value that no message may show
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: tc.mean([1.0], epsilon=1), "need bounds"),
+    (lambda: tc.mean([1.0], bounds=(9, 0), epsilon=1), r"^bounds must be two finite numbers, the lower one first"),
     (lambda: tc.mean([1.0], bounds=(0, 1)), "no cost"),
     (lambda: tc.mean([1.0], bounds=(0, 1), epsilon=1, rho=1), "two costs"),
     (lambda: tc.mean([1.0], bounds=(0, 1), rho=1, delta=1e-6), "delta"),

@@ -109,6 +109,10 @@ QUERIES = [
     "SELECT n FROM (SELECT count(*) AS n FROM visits) UNION ALL SELECT sum(cost) FROM visits",
     "WITH r AS (SELECT * FROM visits WHERE cost < 50), a AS (SELECT count(*) AS n FROM r) SELECT n / 2 AS half FROM a",
     "SELECT (SELECT count(*) FROM visits WHERE urban) / (SELECT count(*) FROM visits) AS part",
+    "SELECT region, urban, count(*) AS n FROM visits GROUP BY ALL",
+    "SELECT region, count(*) AS n, 100 * n / sum(n) OVER () AS share FROM visits GROUP BY ALL",
+    "SELECT part, max(n) AS n FROM (SELECT urban AS part, region, count(*) AS n FROM visits GROUP BY ALL) GROUP BY ALL",
+    "SELECT " + " + ".join(["(SELECT count(*) FROM visits)"] * 40) + " AS n",
 ]
 
 

@@ -25,6 +25,7 @@ from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.opening import open as open_database
 from tacit.query.expressions import Kind, Value
 from tacit.query.policy import ROW
+from tacit.query.policy.mistakes import PolicyError
 from tacit.query.results.release import Release
 from tacit.query_options import Options
 
@@ -190,13 +191,19 @@ def _opened(source: object, bounds: object, options: ColumnOptions) -> Database:
         known = ", ".join(ColumnOptions.__annotations__)
         raise InvalidError(f"There is no option {unknown!r}.", argument=unknown, hint=f"The options are {known}.")
     declared = None if bounds is None or (isinstance(bounds, str) and bounds == "auto") else {_NAME: bounds}
-    return open_database(
-        source,
-        unit=ROW,
-        bounds=declared,  # type: ignore[arg-type]  # `open` checks them
-        neighbours=options.get("neighbours", "add/remove"),
-        budget=_budget(options),
-    )
+    try:
+        return open_database(
+            source,
+            unit=ROW,
+            bounds=declared,  # type: ignore[arg-type]  # `open` checks them
+            neighbours=options.get("neighbours", "add/remove"),
+            budget=_budget(options),
+        )
+    except PolicyError as error:
+        mistake = error.mistakes[0]
+        if len(error.mistakes) == 1 and mistake.where == f"bounds[{_NAME!r}]":
+            raise InvalidError(f"bounds {mistake.message}.", argument="bounds") from None
+        raise
 
 
 def _budget(options: ColumnOptions) -> PureDP | ApproxDP | ZCDP:

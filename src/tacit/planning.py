@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit import sizing
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, show_name
 from tacit.guarantees.filters import limit
 from tacit.query.aggregates.cut import with_cut
 from tacit.query.aggregates.margins import as_table_count, with_margins
@@ -22,7 +22,7 @@ from tacit.query.plan import Plan
 from tacit.query.policy.limits import Limits, column_names
 from tacit.query.pricing.quantile_method import DrawOptions, choose_method
 from tacit.query.refusals import refused
-from tacit.query.results.quote import Question
+from tacit.query.results.quote import QueryForm, Question
 from tacit.query.sql import parse as sql_parse
 from tacit.query.sql.bounds_plan import bounds_plan
 from tacit.query.sql.clock import time_in_zone, with_time
@@ -53,8 +53,7 @@ def plan_of(session: Session, question: Question) -> Plan:
     gaussian = question.cost.rho is not None or session.is_zcdp
     law: Law = "gaussian" if gaussian else "laplace"
     if question.form == "margins":
-        return _with_margins(plan, law)
-    _check_one_count(plan)
+        return with_all_margins(without_sharing(plan), law)
     plan = sizing.sized(session, as_table_count(plan))
     return with_margins(plan, law) if question.form == "crosstab" else plan
 
@@ -69,6 +68,7 @@ def _parse(session: Session, question: Question) -> Plan:
     limits = question.limits
     tables = limits.apply_all(session.tables, subquery_kinds(session, question))
     plan = parse(query_text(session, question), tables, keys=question.keys, bounds=limits.column_bounds)
+    _check_keys(plan, question.form)
     if len({id(session.engine(name)) for name in (plan.table.name, *(join.table for join in plan.all_joins))}) > 1:
         raise refused(
             "Tables of different engines cannot be joined",
@@ -122,25 +122,24 @@ def _counted_value(plan: Plan) -> Expression:
     return own_column(ask.values[0], plan.table) or ask.values[0]
 
 
-def _with_margins(plan: Plan, law: Law) -> Plan:
-    """Return the plan of ROLLUP, CUBE or GROUPING SETS, whose keys must be public."""
+def _check_keys(plan: Plan, form: QueryForm) -> None:
+    """Raise InvalidError or RefusedError if a table that adds up has keys that are not public, or is not one count."""
+    if form == "rows":
+        return
     unlisted = [key.name for key in plan.keys if key.values is None]
-    if unlisted:
+    keys = ", ".join(f"{show_name(name)}: [...]" for name in unlisted)
+    hint = (
+        "Ask the data's steward to list them in the policy, as keys of the column; "
+        f"in Python the query can list them too: keys={{{keys}}}."
+    )
+    if unlisted and form == "margins":
         reason = (
             f"ROLLUP, CUBE and GROUPING SETS need public keys, but the values of {', '.join(unlisted)} are not public"
         )
-        raise refused(reason, "List their values with keys=.")
-    return with_all_margins(without_sharing(plan), law)
-
-
-def _check_one_count(plan: Plan) -> None:
-    """Raise InvalidError unless a plan is one count by listed keys."""
-    unlisted = [key.name for key in plan.keys if key.values is None]
-    hint = "List their values with keys=; a δ does not help a table."
+        raise refused(reason, hint)
     if unlisted:
-        names = ", ".join(unlisted)
-        raise InvalidError(
-            f"The values of {names} are not public, so they cannot be tabulated.", argument="columns", hint=hint
-        )
-    if len(plan.aggregates) != 1 or not plan.keys:
+        reason = f"The values of {', '.join(unlisted)} are not public, so they cannot be tabulated."
+        raise InvalidError(reason, argument="columns", hint=f"{hint} A δ does not help a table.")
+    if form != "margins" and (len(plan.aggregates) != 1 or not plan.keys):
+        hint = "List their values in the policy, or in Python with keys=."
         raise InvalidError("A table needs columns with public values to count by.", argument="columns", hint=hint)

@@ -65,14 +65,14 @@ class GroupOptions(RowOptions, total=False):
     by: ColumnNames
 
 
-def check_options(options: Mapping[str, object], known: type[Options] = RunOptions) -> None:
-    """Raise InvalidError for an option that the call does not have.
+def check_options(options: Mapping[str, object], known: type[Options] = RunOptions, more: Sequence[str] = ()) -> None:
+    """Raise InvalidError for an option that the call does not have; `more` are the names of its other options.
 
     >>> check_options({"epsilom": 1})
     Traceback (most recent call last):
     tacit.errors.InvalidError: There is no option 'epsilom'. Did you mean 'epsilon'?
     """
-    names = list(known.__annotations__)
+    names = [*known.__annotations__, *more]
     unknown = next((name for name in options if name not in names), None)
     if unknown is not None:
         hint = suggestion(unknown, names) or f"The options are {', '.join(names)}."

@@ -180,7 +180,7 @@ REFUSED = [
     refuse("SELECT count(*)", "names no table"),
     refuse("SELECT", "names no table"),
     # grouping and ordering
-    refuse("SELECT region, count(*) FROM survey GROUP BY ALL", "GROUP BY ALL"),
+    refuse("SELECT *, count(*) FROM survey GROUP BY ALL", "GROUP BY ALL"),
     refuse("SELECT region, count(*) FROM survey GROUP BY ROLLUP (region)", "ROLLUP"),
     refuse("SELECT region, count(*) FROM survey GROUP BY region WITH ROLLUP", "ROLLUP"),
     refuse("SELECT region, count(*) FROM survey GROUP BY CUBE (region)", "CUBE"),

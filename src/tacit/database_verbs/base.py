@@ -11,7 +11,7 @@ from tacit.errors import UnusedOptionError, bad_value
 from tacit.query.policy import TablePolicy
 from tacit.query.results.quote import QueryForm
 from tacit.query.results.release import Release
-from tacit.query_options import RunOptions, check_options, question_of
+from tacit.query_options import GroupOptions, RowOptions, RunOptions, check_options, question_of
 from tacit.quotes import SessionQuote
 from tacit.session import Session, unspent
 from tacit.verbs import ColumnNames
@@ -31,12 +31,18 @@ class SessionVerbs:
         return verbs.VerbTarget(self.tables, by, where, table)
 
     def _ask(
-        self, write: Callable[[], str], options: RunOptions, *, plan: bool, form: QueryForm = "rows"
+        self,
+        write: Callable[[], str],
+        options: RunOptions,
+        *,
+        plan: bool,
+        form: QueryForm = "rows",
+        known: type[RowOptions] = GroupOptions,
     ) -> Release | SessionQuote:
-        """Run the query that a verb writes, or return its quote."""
+        """Run the query that a verb writes, or return its quote; `known` are the options that the verb has."""
         with unspent():
             planned = is_plan(plan, options)
-            check_options(options)
+            check_options(options, known, ["plan"])
             question = replace(question_of(write(), options), form=form)
         quote = self._session.quote(question)
         return quote if planned else with_warnings(self._session.answer(quote, options.get("request")))

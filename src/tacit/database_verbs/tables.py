@@ -47,7 +47,9 @@ class TableVerbs(SessionVerbs):
             plan: whether to return the quote, and spend nothing.
             options: the cost and more; see `sql`.
         """
-        return self._ask(lambda: verbs.top(column, n, self._target(column, where, table)), options, plan=plan)
+        return self._ask(
+            lambda: verbs.top(column, n, self._target(column, where, table)), options, plan=plan, known=RowOptions
+        )
 
     @overload
     def describe(self, *columns: str, plan: Literal[False] = False, **options: Unpack[RowOptions]) -> Description: ...
@@ -79,7 +81,7 @@ class TableVerbs(SessionVerbs):
             tables = replace(limits, reach=None, bounds=given).apply_all(self.tables)
             target = verbs.VerbTarget(tables, (), where, table)
             query, described = verbs.describe(columns, target, limits.automatic_bounds)
-        answer = self._ask(lambda: query, options, plan=plan)
+        answer = self._ask(lambda: query, options, plan=plan, known=RowOptions)
         return Description(answer, described) if isinstance(answer, Release) else answer
 
     @overload
@@ -137,5 +139,9 @@ class TableVerbs(SessionVerbs):
         margins so that the total error is least.
         """
         return self._ask(
-            lambda: verbs.crosstab(columns, self._target(columns, where, table)), options, plan=plan, form="crosstab"
+            lambda: verbs.crosstab(columns, self._target(columns, where, table)),
+            options,
+            plan=plan,
+            form="crosstab",
+            known=RowOptions,
         )

@@ -139,7 +139,7 @@ _BY_ARGUMENT: dict[str, tuple[str, str]] = {
     "when": ("Older versions of a table are not supported", _LEAVE),
     "unnest": ("IN (UNNEST …) is not supported", _LIST),
     "field": ("IN takes a list of values in parentheses", "Write x IN (1, 2)."),
-    "all": ("GROUP BY ALL is not supported", "Name the columns to group by."),
+    "all": ("GROUP BY ALL is not supported with *", "Name the columns."),
     "grouping_sets": ("GROUPING SETS are not supported", _GROUPINGS),
     "rollup": ("ROLLUP is not supported", _GROUPINGS),
     "cube": ("CUBE is not supported", _GROUPINGS),
@@ -275,7 +275,7 @@ def refused_node(node: exp.Expr) -> RefusedError:
         return refused_table_function()
     if kind == "Array" and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc, exp.Quantile)):
         return refused(
-            "A list of quantiles is not supported",
+            "A list of quantiles is supported only as an item of the outermost SELECT",
             "Write quantile_cont(x, 0.25), quantile_cont(x, 0.75); together they cost as much as one.",
         )
     if kind in _BY_NODE:

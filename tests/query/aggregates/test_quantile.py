@@ -236,7 +236,7 @@ def test_spellings(sql: str, function: str, share: Fraction | None) -> None:
         ("quantile_cont(x, 'NaN'::double)", "from 0 to 1"),
         ("quantile_cont(x, NULL)", "from 0 to 1"),
         ("quantile_cont(x, x)", "from 0 to 1"),
-        ("quantile_cont(x, [0.1, 0.9])", "cost as much as one"),
+        ("quantile_cont(x, [0.1, 0.9]) + 1", "cost as much as one"),
         ("quantile_cont(x)", "Write quantile_cont"),
         ("quantile_cont(x, 0.5 ORDER BY n)", "in the order of another"),
         ("percentile_cont(0.5) WITHIN GROUP (ORDER BY x, n)", "one value"),

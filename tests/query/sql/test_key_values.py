@@ -13,6 +13,7 @@ from tacit.query.evaluate import evaluate
 from tacit.query.expressions import Call, Case, Cast, Column, Constant, Expression, Kind, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.sql.key_values import domain
+from tacit.query.sql.parse import parse
 
 COLUMNS = {
     "region": ColumnPolicy(kind="text", keys=("north", "south", "east")),
@@ -277,3 +278,28 @@ def expressions() -> st.SearchStrategy[Expression]:
 def test_a_row_within_its_bounds_has_a_listed_key_or_null(expression: Expression, row: dict[str, Value]) -> None:
     value = evaluate(expression, row)
     assert value is None or value in values_of(expression)
+
+
+@pytest.mark.parametrize(
+    ("label", "first", "last"),
+    [
+        ("dayname(d)", "Monday", "Sunday"),
+        ("monthname(d)", "January", "December"),
+        ("strftime(d, '%A')", "Monday", "Sunday"),
+        ("strftime(d, '%a')", "Mon", "Sun"),
+        ("strftime(d, '%B')", "January", "December"),
+        ("strftime(d, '%b')", "Jan", "Dec"),
+        ("to_char(d, 'DAY')", "MONDAY   ", "SUNDAY   "),
+        ("CASE dayname(d) WHEN 'Monday' THEN 'first' ELSE 'other' END", "first", "other"),
+        ("CASE WHEN dayname(d) > 'M' THEN dayname(d) END", "Monday", "Sunday"),
+        ("CASE WHEN dayname(d) = 'Friday' THEN 'weekend' ELSE dayname(d) END", "Friday", "weekend"),
+    ],
+)
+def test_names_of_weekdays_and_months_have_the_order_of_the_calendar(label: str, first: str, last: str) -> None:
+    table = TablePolicy(
+        name="t", unit=None, max_groups=1, max_rows=1, neighbours="add/remove", columns={"d": ColumnPolicy(kind="date")}
+    )
+    query = f"SELECT {label}, count(*) FROM t GROUP BY 1"  # noqa: S608 - a query of a test
+    (key,) = parse(query, {"t": table}).keys
+    values = [value for value in key.values or () if value is not None]
+    assert (values[0], values[-1]) == (first, last)

@@ -1,4 +1,5 @@
 """The properties of columns of outer queries: exact, copied, smooth, rising, and whether noise chose the rows."""
+# ruff: noqa: S608 - questions are text
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from tacit.errors import RefusedError
 from tacit.query.sql.outer_analysis import OuterAnalysis
 from tacit.query.sql.outer_columns import OuterColumns, outer_columns
 from tacit.query.sql.outer_grammar import ALLOWED
@@ -308,3 +310,43 @@ def test_only_noisy_denominators_are_guarded_in_draws() -> None:
     )
     assert "x / (0 - 2) < 0" in found.drawn
     assert "CASE WHEN m > 0" in found.drawn
+
+
+def _nested(clause: str, depth: int) -> str:
+    return "SELECT n FROM t" if depth == 0 else f"SELECT n FROM t {clause} ({_nested(clause, depth - 1)})"
+
+
+def _doubled(times: int) -> str:
+    """Return a query that joins its rows to themselves, so that its columns double each time."""
+    steps = [f"c{i + 1} AS (SELECT a.*, b.* FROM c{i} AS a, c{i} AS b)" for i in range(times)]
+    return f"WITH {', '.join(['c0 AS (SELECT n FROM t)', *steps])} SELECT * FROM c{times}"
+
+
+def _steps(sql: str) -> int:
+    analysis = OuterAnalysis({name: (name, columns) for name, columns in TABLES.items()})
+    relation = analysis.query(sqlglot.parse_one(sql, dialect="duckdb"), {}, None)
+    assert relation.columns[0][1].inputs == {("t", "n")}
+    return analysis.steps
+
+
+def test_the_work_of_a_star_grows_with_its_columns() -> None:
+    assert 2**10 < _steps(_doubled(10)) < 2**13
+
+
+@pytest.mark.parametrize("term", ["n", "(SELECT max(n) FROM t)", "(n)", "CAST(n AS DOUBLE)"])
+def test_the_work_of_an_expression_grows_with_its_length(term: str) -> None:
+    """Each part is derived once, so a sum of 40 terms has at most 20 steps for each."""
+    assert 40 < _steps(f"SELECT {' + '.join([term] * 40)} AS x FROM t") < 40 * 20
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *(_nested(clause, 30) for clause in ("ORDER BY", "HAVING n >", "QUALIFY n >")),
+        _doubled(40),
+        f"SELECT {' + '.join(['n'] * 3000)} FROM t",
+    ],
+)
+def test_a_query_whose_work_could_grow_without_bound_is_refused(sql: str) -> None:
+    with pytest.raises(RefusedError, match="nested too deep"):
+        outline(sql)

@@ -328,7 +328,7 @@ def test_a_cte_is_not_a_table_where_it_is_not_visible(name: str) -> None:
         ("SELECT g, grouping(g) AS i, sum(count(*)) OVER () FROM v GROUP BY g", "grouping needs ROLLUP"),
         ("SELECT g, count(*) FROM v GROUP BY ROLLUP (g, x > 5)", "inside ROLLUP, CUBE or GROUPING SETS needs paren"),
         ("SELECT sum(x) AS x, rank() OVER (ORDER BY x) FROM v GROUP BY g", "The column 'x' is outside an aggregate"),
-        ("SELECT g, sum(count(*)) OVER () FROM v GROUP BY ALL", "GROUP BY ALL is not supported"),
+        ("SELECT *, sum(count(*)) OVER () FROM v GROUP BY ALL", "GROUP BY ALL is not supported"),
         ("SELECT g AS q, count(*) AS q, q AS c FROM v GROUP BY CUBE (g)", "Two items have the alias 'q'"),
         ("SELECT g AS q, count(*) AS q FROM v GROUP BY ROLLUP (g) HAVING q > 1", "Two items have the alias 'q'"),
         ("SELECT g AS x, count(*) AS x FROM v GROUP BY ROLLUP (g) ORDER BY x", "Two items have the alias 'x'"),

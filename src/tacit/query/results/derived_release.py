@@ -83,6 +83,10 @@ class DerivedRelease(Release):
         """The answer as a table; if it could not be computed, the first released table."""
         return self.result if self.result is not None else next(iter(self.releases.values())).table
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.table)
+
     # --- intervals ----------------------------------------------------------------------------------------------------
 
     def columns(self, confidence: float | None = None) -> list[AnswerColumn]:

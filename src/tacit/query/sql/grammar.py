@@ -10,7 +10,8 @@ tacit refuses anything that is not listed, so a new clause of the parser is refu
     count(DISTINCT x) FILTER …   count(DISTINCT CASE WHEN c THEN x END)
 
 The parser writes `any_value(x)` as `any_value(x) IGNORE NULLS`, which is its meaning; the second part is removed.
-DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too. `histogram_calls` has `histogram`.
+DISTINCT inside IN (SELECT DISTINCT …) and EXISTS changes nothing and is removed too. `histogram_calls` has `histogram`;
+`item_expansions` has GROUP BY ALL and lists of quantiles.
 
 A row that does not meet the condition gives NULL. Every aggregate skips NULL, as FILTER skips the row. The result is
 checked like any query.
@@ -33,6 +34,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from tacit.errors import InvalidError, RefusedError, bad_value, show_name
 from tacit.query.refusals import SOURCE_WORD, refused, refused_argument, refused_node
 from tacit.query.sql.histogram_calls import expand_histogram
+from tacit.query.sql.item_expansions import expand_items
 
 _MOST_CHARACTERS = 100_000
 _MOST_NODES = 50_000
@@ -129,6 +131,8 @@ def read_select(sql: object) -> exp.Select:
     if not isinstance(tree, exp.Select):
         raise refused_node(tree)
     expand_histogram(tree)
+    for select in list(tree.find_all(exp.Select)):
+        expand_items(select)
     _check_nodes(tree)
     return tree
 

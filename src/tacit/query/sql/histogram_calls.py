@@ -20,6 +20,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.query.refusals import refused
+from tacit.query.sql.item_expansions import move_positions
 from tacit.query.sql.names import default_name, to_sql
 
 _NAME = "histogram"
@@ -48,7 +49,7 @@ def expand_histogram(select: exp.Select) -> None:
     name = item.alias or default_name(call)
     count = exp.alias_(exp.Count(this=exp.Star(), big_int=True), name, quoted=True)
     key = exp.alias_(value.copy(), default_name(call.expressions[0]), quoted=True)
-    _move_positions(select, place)
+    move_positions(select, place + 1, 1)  # in ORDER BY the position of the histogram is that of its counts
     select.set("expressions", [*select.expressions[:place], key, count, *select.expressions[place + 1 :]])
     group = select.args.get("group") or exp.Group()
     group.append("expressions", value)
@@ -85,18 +86,3 @@ def _order(end: exp.Expr) -> tuple[float, str]:
     if literal.is_string:
         return 0.0, str(literal.this)
     return float(literal.this) * (-1 if isinstance(end, exp.Neg) else 1), ""
-
-
-def _move_positions(select: exp.Select, place: int) -> None:
-    """Move the positions in GROUP BY and ORDER BY that are behind the histogram by one, because it becomes two items.
-
-    In ORDER BY the position of the histogram is that of its counts.
-    """
-    group, order = select.args.get("group"), select.args.get("order")
-    named = [] if group is None else list(group.expressions)
-    named += [] if order is None else [each.this for each in order.expressions]
-    for node in named:
-        if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdecimal():
-            position = int(node.this)
-            if position > place:
-                node.set("this", str(position + 1))

@@ -27,6 +27,7 @@ from tacit.query.expressions.ranges import prove_range
 from tacit.query.policy import TablePolicy
 from tacit.query.policy.column_values import read_keys
 from tacit.query.refusals import refused
+from tacit.query.sql.calendar_order import calendar_places
 from tacit.query.sql.moment_grid import moments, resolution, timestamp_in
 
 _MOST_COMBINATIONS = 100_000
@@ -243,9 +244,10 @@ def _images(expression: Expression, parts: PublicParts) -> Values:
 
 
 def _sort(values: set[Value]) -> Values:
-    """Return the values sorted, NULL last, without infinite values and with one zero."""
+    """Return the values sorted, NULL last, without infinite values and with one zero; weekdays and months in order."""
     finite = [value + 0.0 if isinstance(value, float) else value for value in values if value not in (inf, -inf)]
-    return tuple(sorted(finite, key=lambda value: (value is None, value)))
+    places = calendar_places(finite)
+    return tuple(sorted(finite, key=lambda value: (value is None, places.get(value, 0), value)))
 
 
 def _not_public(expression: Expression, key: str, table: TablePolicy) -> RefusedError:

@@ -116,8 +116,7 @@ def _key_items(select: exp.Select) -> list[exp.Expr]:
     """Return the GROUP BY items, also those inside ROLLUP, CUBE and GROUPING SETS, each once."""
     group = select.args.get("group")
     if group is not None and group.args.get("all"):
-        reason = "GROUP BY ALL is not supported in a SELECT that computes with its own aggregates"
-        raise refused(reason, "Name the columns to group by.")
+        raise refused("GROUP BY ALL is not supported with *", "Name the columns.")
     waiting = [] if group is None else list(group.expressions)
     found: list[exp.Expr] = []
     while waiting:

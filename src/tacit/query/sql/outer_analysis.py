@@ -6,6 +6,10 @@ returns; DuckDB does. It decides only which columns may have an interval, and er
 * a node of a class that it does not know depends on all noisy values and has no property, so it is never exact;
 * a relation that it does not know has such columns, and its rows are chosen by noisy values;
 * a name that it does not find is such a column.
+
+**Time.** Each part of an expression is derived once in each scope. A query in ORDER BY, HAVING or QUALIFY is derived in
+two scopes, and a star of a join has the columns of both sides, so nested ones could still need time that doubles with
+each level. `_count` refuses such queries, before anything is charged.
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from tacit.query.refusals import refused
 from tacit.query.sql.derivations import (
     EXACT,
     CopiedColumn,
     Derivation,
+    Derive,
     Form,
     Input,
     aggregate,
@@ -58,6 +64,8 @@ _GROUPINGS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _SETS = (*_GROUPINGS, exp.Tuple, exp.Paren)
 _ENDS = ("order", "limit", "offset")
 _IRREGULAR = frozenset(("ASOF", "POSITIONAL", "NATURAL", "SEMI", "ANTI"))
+_MOST_STEPS = 100_000
+_STEPS_OF_SELECT = 10
 _Known = Mapping[str, Relation]
 
 
@@ -66,13 +74,15 @@ class OuterAnalysis:
     """The state of the analysis of one outer query.
 
     `tables` are the released and the public tables by their case-folded names, with the columns of each and whether
-    they are noisy. `chosen`, `bent` and `uses` are those of `outer_columns`.
+    they are noisy. `chosen`, `bent` and `uses` are those of `outer_columns`. `steps` are the parts of expressions and
+    the columns that were derived.
     """
 
     tables: Mapping[str, tuple[str, Mapping[str, bool]]]
     chosen: frozenset[str] = frozenset()
     bent: frozenset[Input] = frozenset()
     uses: dict[int, str] = field(default_factory=dict)
+    steps: int = 0
 
     @property
     def anything(self) -> Derivation:
@@ -222,6 +232,7 @@ class OuterAnalysis:
     # --- SELECT -----------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> Relation:
+        self._count(_STEPS_OF_SELECT)
         scope, choice = self._scope(node, known, outer)
         where = node.args.get("where")
         if where is not None:
@@ -230,6 +241,7 @@ class OuterAnalysis:
         columns: Columns = []
         for item in node.expressions:
             found = self._items(item, scope, choice, known)
+            self._count(len(found))
             scope.aliases |= {name.casefold(): each for name, each in found if isinstance(item, exp.Alias)}
             columns += found
         others = other_columns(node, scope, self.anything)
@@ -350,16 +362,35 @@ class OuterAnalysis:
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def _derive(self, node: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
-        def derive(part: exp.Expr) -> Derivation:
-            return self._derive(part, scope, choice, known)
+        """Return the derivation of an expression; each of its parts is derived once."""
+        found: dict[int, Derivation] = {}
 
+        def derive(part: exp.Expr) -> Derivation:
+            if id(part) not in found:
+                self._count(1)
+                found[id(part)] = self._new(part, derive, scope, choice, known)
+            return found[id(part)]
+
+        return derive(node)
+
+    def _count(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > _MOST_STEPS:
+            raise refused(
+                "The computation with the private aggregates has too many columns, or queries that are nested too deep",
+                "Write steps as CTEs, and name the columns that each step needs.",
+            )
+
+    def _new(
+        self, node: exp.Expr, derive: Derive, scope: OuterScope, choice: frozenset[Input], known: _Known
+    ) -> Derivation:
         if isinstance(node, exp.Column):
             found = scope.column(node)
             return found or (EXACT if _is_constant(node) else self.anything)
         if isinstance(node, QUERIES):
             return self._inner_query(node, scope, known)
         if isinstance(node, exp.Window):
-            return self._window(node, scope, choice, known)
+            return self._window(node, derive, scope, choice)
         wraps = isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls))
         if is_outer_aggregate(node) or wraps:
             return aggregate(node, derive, choice, scope.order)
@@ -376,15 +407,15 @@ class OuterAnalysis:
             return other(Derivation(inner.choice | inner.order), *parts)
         return joint(parts)
 
-    def _window(self, node: exp.Window, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
+    def _window(self, node: exp.Window, derive: Derive, scope: OuterScope, choice: frozenset[Input]) -> Derivation:
         """Return the derivation of a window function; one over an order of noisy values is not smooth."""
         named = _named_windows(node)
         by: list[Derivation] = [self.anything] if named is None else []
         for each in [node, *(named or ())]:
             parts = [part for part in each.iter_expressions() if part is not each.this]
-            by += [self._derive(part, scope, choice, known) for part in parts]
+            by += [derive(part) for part in parts]
         scope.sorting |= inputs_of(by)
-        value = aggregate(node.this, lambda part: self._derive(part, scope, choice, known), choice, scope.order)
+        value = aggregate(node.this, derive, choice, scope.order)
         whole = node.args.get("alias") is None and node.args.get("order") is None and node.args.get("spec") is None
         if scope.order and not (whole and is_without_order(node.this)):
             by.append(Derivation(scope.order))

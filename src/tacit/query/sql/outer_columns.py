@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.query.sql.derivations import NOISY_DENOMINATOR, Derivation, Input, computes, other
+from tacit.query.sql.grammar import nested_too_deep
 from tacit.query.sql.names import to_sql
 from tacit.query.sql.outer_analysis import OuterAnalysis
 
@@ -50,7 +51,19 @@ def outer_columns(
         tables: the columns of the released and the public tables, and whether each is noisy.
         chosen: the released tables whose rows noisy values chose already, by HAVING or LIMIT.
         bent: the noisy columns that are not linear in their noise, such as averages.
+
+    Raises:
+        RefusedError: if the query is nested too deep, or has too many columns.
     """
+    try:
+        return _outer_columns(tree, tables, chosen, bent)
+    except RecursionError as error:
+        raise nested_too_deep() from error
+
+
+def _outer_columns(
+    tree: exp.Expr, tables: Mapping[str, Mapping[str, bool]], chosen: Collection[str], bent: Collection[Input]
+) -> OuterColumns:
     by_name = {name.casefold(): (name, columns) for name, columns in tables.items()}
     analysis = OuterAnalysis(by_name, frozenset(chosen), frozenset(bent))
     relation = analysis.query(tree, {}, None)

@@ -33,6 +33,7 @@ from tacit.query.refusals import refused, unknown_table
 from tacit.query.sql.cte_scopes import RowsCTE, references, with_definitions
 from tacit.query.sql.from_clause import read_from
 from tacit.query.sql.grammar import nested_too_deep, parse_text, read_select
+from tacit.query.sql.item_expansions import expand_items
 from tacit.query.sql.lifted_select import grouped_node, is_lifted, is_window_function, lift
 from tacit.query.sql.names import check_case, to_sql
 from tacit.query.sql.outer_grammar import check_outer
@@ -236,6 +237,7 @@ class _Splitter:
                     "A SELECT reads private rows and a private aggregate together",
                     "Aggregate the rows in another SELECT, and join the results.",
                 )
+            expand_items(node)
             if not _aggregates(node) or self._is_by_unit(node, sources):
                 return "rows"
             return self._lifted(node, outside) if is_lifted(node) else "release"

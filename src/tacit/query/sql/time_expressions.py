@@ -31,7 +31,7 @@ from tacit.query.expressions.time import (
     UNITS,
 )
 from tacit.query.refusals import refused
-from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_to, coerce, constant
+from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_hint, cast_to, coerce, constant
 
 MOMENTS = ("date", "timestamp")
 _FALSE, _TRUE = (constant(value=truth, kind="boolean") for truth in (False, True))
@@ -199,7 +199,7 @@ def _pair(name: str, a: TypedExpression, b: TypedExpression) -> tuple[TypedExpre
     a, b = _as_moment(a, b), _as_moment(b, a)
     for term in (a, b):
         if term.kind not in MOMENTS:
-            raise refused(f"{name} takes dates or timestamps, not {term.kind}", "CAST(x AS DATE) makes a date.")
+            raise refused(f"{name} takes dates or timestamps, not {term.kind}", cast_hint(term.kind, MOMENTS))
     kind: Kind = "date" if a.kind == b.kind == "date" else "timestamp"
     return coerce(a, kind), coerce(b, kind)
 

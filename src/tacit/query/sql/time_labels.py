@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from tacit.query.refusals import refused
 from tacit.query.sql.time_expressions import MOMENTS, date_part, whole
-from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_to, constant
+from tacit.query.sql.typed_expressions import TypedExpression, call, case, cast_hint, cast_to, constant
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -28,6 +28,7 @@ _PERCENT = re.compile(r"%(-?.)|([^%]+)|%", re.DOTALL)
 
 def strftime(moment: TypedExpression, form: str) -> TypedExpression:
     """Return a moment by a format such as '%Y-%m', or raise RefusedError."""
+    _check_moment("strftime", moment)
     pieces: list[TypedExpression] = []
     for match in _PERCENT.finditer(form):
         code, text = match.groups()
@@ -38,11 +39,12 @@ def strftime(moment: TypedExpression, form: str) -> TypedExpression:
             raise refused("This code of strftime is not supported", hint)
         else:
             pieces.append(_PERCENT_PARTS[code](moment))
-    return _joined("strftime", moment, pieces)
+    return _joined("strftime", pieces)
 
 
 def to_char(moment: TypedExpression, form: str) -> TypedExpression:
     """Return a moment by a format of PostgreSQL such as 'YYYY-MM', or raise RefusedError."""
+    _check_moment("to_char", moment)
     pieces: list[TypedExpression] = []
     for match in _PATTERNS.finditer(form):
         fill, code, quoted, text = match.groups()
@@ -53,22 +55,28 @@ def to_char(moment: TypedExpression, form: str) -> TypedExpression:
         else:
             hint = f"Use one of {', '.join(_PATTERN_PARTS)}, and write other words in double quotes."
             raise refused("This pattern of to_char is not supported", hint)
-    return _joined("to_char", moment, pieces)
+    return _joined("to_char", pieces)
 
 
 def month_name(moment: TypedExpression) -> TypedExpression:
     """Return the name of the month."""
+    _check_moment("monthname", moment)
     return _named("month", dict(enumerate(MONTHS, 1)))(moment)
 
 
 def day_name(moment: TypedExpression) -> TypedExpression:
     """Return the name of the weekday."""
+    _check_moment("dayname", moment)
     return _named("weekday", dict(enumerate(WEEKDAYS)))(moment)
 
 
-def _joined(name: str, moment: TypedExpression, pieces: list[TypedExpression]) -> TypedExpression:
-    if moment.kind not in MOMENTS:
-        raise refused(f"{name} takes a date or a timestamp, not {moment.kind}", "CAST(x AS DATE) makes a date.")
+def _check_moment(name: str, moment: TypedExpression) -> None:
+    """Raise RefusedError unless a value is a date or a timestamp."""
+    if moment.kind not in MOMENTS and not moment.is_null:
+        raise refused(f"{name} takes a date or a timestamp, not {moment.kind}", cast_hint(moment.kind, MOMENTS))
+
+
+def _joined(name: str, pieces: list[TypedExpression]) -> TypedExpression:
     if all(not piece.nodes > 1 for piece in pieces):
         raise refused(f"The format of {name} has no part of the date", "Write strftime(day, '%Y-%m').")
     return pieces[0] if len(pieces) == 1 else call("concat", *pieces)

@@ -24,7 +24,16 @@ from tacit.query.sql.time_expressions import (
     date_trunc,
     difference,
 )
-from tacit.query.sql.typed_expressions import Translate, TypedExpression, call, case, cast_to, coerce, constant
+from tacit.query.sql.typed_expressions import (
+    Translate,
+    TypedExpression,
+    call,
+    case,
+    cast_hint,
+    cast_to,
+    coerce,
+    constant,
+)
 
 CALL_NAMES: Final = (*PART_CALLS, "date_part", "datepart", "date_sub", "datesub")
 """The functions of dates that the parser knows by name alone."""
@@ -87,7 +96,8 @@ def _later(
     if not isinstance(unit, exp.Var) or amount is None:
         raise refused("An interval needs a number and one unit", "Write day + INTERVAL 30 DAY.")
     if moment.kind not in MOMENTS:
-        raise refused(f"An interval is added to a date or a timestamp, not to {moment.kind}", "CAST(x AS DATE) is one.")
+        reason = f"An interval is added to a date or a timestamp, not to {moment.kind}"
+        raise refused(reason, cast_hint(moment.kind, MOMENTS))
     text = str(amount.this).strip() if isinstance(amount, exp.Literal) else ""
     count = constant(int(text), "integer") if _WHOLE.fullmatch(text) else translate(amount)
     count = _negated(count) if back and count.kind == "integer" else count

@@ -42,6 +42,15 @@ _KIND_NAMES: Mapping[Kind, str] = {
 }
 _OFFSET = re.compile(r":\d\d(\.\d+)?\s*([+-]\d\d(:?\d\d)?|Z|UTC)$")
 _KIND_FORMATS: Mapping[Kind, str] = {"date": "YYYY-MM-DD", "timestamp": "YYYY-MM-DD HH:MM:SS"}
+_TYPES: Mapping[str, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+_INDEFINITE: Mapping[str, str] = {**dict(_KIND_NAMES.items()), "text": "a text", "boolean": "a boolean"}
 _CAST_HINT = "CAST(x AS …) changes the kind of a value."
 
 
@@ -180,7 +189,16 @@ def _wrong_kind(name: str, kind: Kind, take: str) -> Exception:
         "integer": "whole numbers",
         "boolean": "conditions",
     }
-    return refused(f"{sql_spelling(name)} takes {names.get(take, take)}, not {kind}", _CAST_HINT)
+    kinds = _ALLOWED.get(take, (take,))  # type: ignore[call-overload]  # other words are kinds
+    return refused(f"{sql_spelling(name)} takes {names.get(take, take)}, not {kind}", cast_hint(kind, kinds))
+
+
+def cast_hint(kind: Kind, kinds: Sequence[str]) -> str:
+    """Return the advice for a value of a wrong kind: a cast to one of the kinds, if there is one."""
+    possible = [each for each in kinds if (kind, each) in CASTS]
+    if not possible:
+        return f"No cast changes {_INDEFINITE[kind]} into {_INDEFINITE[kinds[0]]}. Use another column."
+    return f"CAST(x AS {_TYPES[possible[0]]}) makes {_INDEFINITE[possible[0]]}."
 
 
 def _result_kind(function: Function, terms: Sequence[TypedExpression]) -> Kind:
@@ -213,7 +231,9 @@ def common_kind(terms: Sequence[TypedExpression], name: str) -> Kind:
 
 
 def _mixed_kinds(name: str, kinds: set[Kind]) -> Exception:
-    return refused(f"{sql_spelling(name)} takes values of one kind, not {' and '.join(sorted(kinds))}", _CAST_HINT)
+    castable = any((a, b) in CASTS for a in kinds for b in kinds)
+    hint = _CAST_HINT if castable else "No cast makes them one kind. Use other columns or constants."
+    return refused(f"{sql_spelling(name)} takes values of one kind, not {' and '.join(sorted(kinds))}", hint)
 
 
 def _is_text_constant(term: TypedExpression) -> bool:
