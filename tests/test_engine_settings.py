@@ -64,8 +64,7 @@ def test_a_query_that_is_stopped_stays_charged_and_the_next_one_works(large: Pat
     with pytest.raises(TimeLimitError) as caught:
         db.sql(COUNT, epsilon=1)
     assert caught.value.message == (
-        "The engine did not finish within its time limit of 0.01 s. "
-        "The query was charged, and the charge stands."
+        "The engine did not finish within its time limit of 0.01 s. The query was charged, and the charge stands."
     )
     assert (caught.value.__context__, caught.value.unspent) == (None, False)
     assert NOTHING_SPENT not in str(caught.value)

@@ -296,8 +296,8 @@ class TimeLimitError(SourceError):
         fact = f"The engine did not finish within its time limit of {seconds:,.12g} s."
         super().__init__(
             f"{fact} The query was charged, and the charge stands." if charged else fact,
-            hint="Raise the limit (timeout= in Python, --timeout in the shell, TACIT_TIMEOUT, or timeout under [engine] "
-            f"in the policy), or narrow the query.{' A repeated query is charged again.' if charged else ''}",
+            hint="Raise the limit (timeout= in Python, --timeout in the shell, TACIT_TIMEOUT, or timeout under "
+            f"[engine] in the policy), or narrow the query.{' A repeated query is charged again.' if charged else ''}",
         )
 
 

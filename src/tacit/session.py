@@ -59,8 +59,8 @@ from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
 SOURCE_HINT = (
-    "Ask the data steward to check the source, and the memory and temporary directory of the engine. A repeated query is "
-    "charged again."
+    "Ask the data steward to check the source, and the memory and temporary directory of the engine. A repeated query "
+    "is charged again."
 )
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 T = TypeVar("T")
@@ -357,9 +357,9 @@ class Session:
                 except TimeLimitError as error:
                     failure = TimeLimitError(error.seconds, charged=True)  # its text depends on the limit alone
         except BaseException as error:
-            self.finish(ticket, FAILED, error=error)
+            self.finish(ticket, FAILED, cause=error)
             raise
-        self.finish(ticket, FAILED, error=failure)
+        self.finish(ticket, FAILED, cause=failure)
         raise failure  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
@@ -389,14 +389,14 @@ class Session:
         return any(self._tables[join.table][0].public for join in plan.all_joins)
 
     def finish(
-        self, ticket: Ticket, outcome: str, answer: str | None = None, *, error: BaseException | None = None
+        self, ticket: Ticket, outcome: str, answer: str | None = None, *, cause: BaseException | None = None
     ) -> None:
         """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned.
 
-        The log has the class of the error that the caller gets.
+        The log has the class of `cause`, the error that the caller gets.
         """
         kind: activity.Kind = "answer" if outcome == ANSWERED else "failure"
-        name = None if error is None else type(error).__name__
+        name = None if cause is None else type(cause).__name__
         activity.note(kind, record=ticket.number, analyst=self._analyst, error=name)
         try:
             self.ledger.finish(ticket.number, outcome, answer)

@@ -112,7 +112,9 @@ def _read_receipt(file: str) -> dict[str, object]:
     try:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
     except OSError:
-        raise UnreadableFileError(file, "the file does not exist, or you may not read it.", argument="--receipt") from None
+        raise UnreadableFileError(
+            file, "the file does not exist, or you may not read it.", argument="--receipt"
+        ) from None
     except ValueError:
         content = None
     receipt = content.get("receipt", content) if isinstance(content, dict) else None

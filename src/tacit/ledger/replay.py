@@ -184,10 +184,11 @@ def _check_receipts(issued: Sequence[tuple[int, str]], links: Mapping[int, str],
     for number, link in sorted(issued):
         if links[number] == link:
             continue
+        old = "this copy is old, or it is of another ledger."
         why = (
-            f"A receipt has this record, but the ledger ends at record {last}. Charges are missing: this copy is old, or "
-            "it is of another ledger. Do not query through it."
+            f"A receipt has this record, but the ledger ends at record {last}. Charges are missing: {old} Lower the "
+            "budget by what they may have cost, or do not query through it."
             if number > last
-            else "A receipt was issued for another record with this number: this copy is old, or it is of another ledger."
+            else f"A receipt was issued for another record with this number: {old}"
         )
         raise _FaultError(number, why)
