@@ -347,7 +347,7 @@ def _open_server(location: str) -> Store:
     except ImportError:
         raise LedgerError(
             "A ledger in PostgreSQL requires psycopg, which is not installed.",
-            hint="Run: pip install 'tacit[postgres]'",
+            hint="Install it: pip install 'tacit[postgres]'.",
         ) from None
     return Store.on_server(pool, "postgresql://…", _place(url))
 
