@@ -96,7 +96,7 @@ def test_a_failure_after_the_charge_is_counted(
             db.sql("SELECT count(*) AS n FROM visits", epsilon=0.25)
 
     assert counted(ask) == {"charges": 1, "failures": 1}
-    assert [record.getMessage() for record in caplog.records] == ["failure record=1"]
+    assert [record.getMessage() for record in caplog.records] == ["failure record=1 error=SourceError"]
 
 
 def test_an_outcome_that_cannot_be_recorded_is_a_warning_beside_the_answer(

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 import threading
 
@@ -17,8 +18,13 @@ def run() -> None:
     """
     gc.set_threshold(_OBJECTS)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy starts threads, and tacit multiplies only short vectors
+    stops = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if the parent process ignores it
+    if stops:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, without a traceback
     from tacit.cli import main  # noqa: PLC0415 - after the lines above
 
+    if stops:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except SystemExit as end:

@@ -287,7 +287,7 @@ class TimeLimitError(SourceError):
 
     >>> print(TimeLimitError(60))
     The engine did not finish within its time limit of 60 s. Raise the limit (timeout= in Python, --timeout in the
-    shell), or narrow the query.
+    shell, TACIT_TIMEOUT, or timeout under [engine] in the policy), or narrow the query.
     """
 
     def __init__(self, seconds: float, *, charged: bool = False) -> None:
@@ -295,8 +295,9 @@ class TimeLimitError(SourceError):
         self.seconds = seconds
         fact = f"The engine did not finish within its time limit of {seconds:,.12g} s."
         super().__init__(
-            f"{fact} The query was charged before, and the charge stands." if charged else fact,
-            hint="Raise the limit (timeout= in Python, --timeout in the shell), or narrow the query.",
+            f"{fact} The query was charged, and the charge stands." if charged else fact,
+            hint="Raise the limit (timeout= in Python, --timeout in the shell, TACIT_TIMEOUT, or timeout under "
+            f"[engine] in the policy), or narrow the query.{' A repeated query is charged again.' if charged else ''}",
         )
 
 

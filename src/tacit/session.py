@@ -58,7 +58,10 @@ from tacit.shortages import error_shortage, in_place_of, joint_shortage
 from tacit.version import VERSION
 
 SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
-SOURCE_HINT = "Ask the data steward to check the source, then run the query again."
+SOURCE_HINT = (
+    "Ask the data steward to check the source, and the memory and temporary directory of the engine. A repeated query "
+    "is charged again."
+)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 T = TypeVar("T")
 
@@ -353,10 +356,10 @@ class Session:
                     failure = SizeChangedError()  # its text is constant, and the size is public
                 except TimeLimitError as error:
                     failure = TimeLimitError(error.seconds, charged=True)  # its text depends on the limit alone
-        except BaseException:
-            self.finish(ticket, FAILED)
+        except BaseException as error:
+            self.finish(ticket, FAILED, cause=error)
             raise
-        self.finish(ticket, FAILED)
+        self.finish(ticket, FAILED, cause=failure)
         raise failure  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
@@ -385,9 +388,16 @@ class Session:
         """Return whether a plan joins public tables, which may change and are not part of the digest."""
         return any(self._tables[join.table][0].public for join in plan.all_joins)
 
-    def finish(self, ticket: Ticket, outcome: str, answer: str | None = None) -> None:
-        """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned."""
-        activity.note("answer" if outcome == ANSWERED else "failure", record=ticket.number, analyst=self._analyst)
+    def finish(
+        self, ticket: Ticket, outcome: str, answer: str | None = None, *, cause: BaseException | None = None
+    ) -> None:
+        """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned.
+
+        The log has the class of `cause`, the error that the caller gets.
+        """
+        kind: activity.Kind = "answer" if outcome == ANSWERED else "failure"
+        name = None if cause is None else type(cause).__name__
+        activity.note(kind, record=ticket.number, analyst=self._analyst, error=name)
         try:
             self.ledger.finish(ticket.number, outcome, answer)
         except LedgerError as error:

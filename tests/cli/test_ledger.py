@@ -186,7 +186,9 @@ def test_verify_holds_and_tells_of_a_change_and_of_an_old_copy(folder: Path) -> 
     (folder / "survey.ledger").write_bytes(copy)
     assert ledger(folder, "verify").returncode == 0
     old = json.loads(ledger(folder, "verify", "--receipt", "receipt.json", "--json").stdout)
-    assert (old["holds"], "old" in old["why"]) == (False, True)
+    assert (old["holds"], old["wrong"]) == (False, 5)
+    assert "the ledger ends at record 4. Charges are missing: this copy is old" in old["why"]
+    assert "does not exist" in ledger(folder, "verify", "--receipt", "none.json").stderr
 
 
 def test_a_ledger_is_exported_and_imported_as_json_lines(folder: Path) -> None:
@@ -372,6 +374,8 @@ def test_a_ledger_is_moved_and_the_policy_must_name_the_new_place(folder: Path) 
     refused = run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25")
     assert refused.returncode == 4
     assert "sealed: it was moved to" in refused.stderr
+    assert "What is left can be spent there only." in ledger(folder, "show").stderr
+    assert json.loads(ledger(folder, "show", "--json").stdout)["moved_to"].endswith("new.ledger")
     assert "new.ledger" in refused.stderr
     assert "Nothing was spent." in refused.stderr
     assert run(folder, "query", "policy.toml", COUNT, "--epsilon", "0.25", "--ledger", "new.ledger").returncode == 0

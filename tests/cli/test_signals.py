@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,30 @@ def test_a_signal_while_the_data_are_read(
     ledger = read_ledger(folder / "survey.ledger")
     assert [entry.outcome for entry in ledger.entries()] == ["failed"]
     assert handlers == {each: signal.getsignal(each) for each in handlers}
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_a_statement_of_duckdb(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    """DuckDB replaces the error of a signal's handler by its own if the statement runs in the main thread."""
+    ended: list[float] = []
+
+    def measure(engine: DuckDBEngine, *_: object) -> None:
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
+        timer.start()
+        try:
+            list(engine._batches("SELECT count(*) FROM range(1000000000) AS t(i) WHERE i * i % 7 = 3", {}))
+        finally:
+            timer.join()
+            ended.extend(engine._connection.execute("SELECT 1").fetchall()[0])  # the statement no longer runs
+
+    monkeypatch.setattr(DuckDBEngine, "measure", measure)
+    done = query(folder)
+    assert done.returncode == code
+    assert "If the query was already charged, the charge stays." in done.stderr
+    assert ended == [1]
+    assert [entry.outcome for entry in read_ledger(folder / "survey.ledger").entries()] == ["failed"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

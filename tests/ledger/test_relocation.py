@@ -201,7 +201,7 @@ def test_a_place_that_is_not_empty_is_refused(places: tuple[Site, Site]) -> None
 def test_a_corrupt_ledger_is_not_moved(places: tuple[Site, Site]) -> None:
     old, new = places
     old.run("UPDATE tacit_records SET body = replace(body, 'q', 'p') WHERE kind = 'charge'")
-    with pytest.raises(LedgerError, match=r"corrupt at record \d. .*Nothing was moved"):
+    with pytest.raises(LedgerError, match=r"fails verification at record \d. .*Nothing was moved"):
         move(old.location, new.location)
     assert (admits(old), admits(new)) == (True, False)
 

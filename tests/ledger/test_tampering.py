@@ -208,7 +208,7 @@ def test_a_forger_who_computes_the_chain_again_must_still_add_up(
     sites: Sites, kind: str, said: dict[str, object]
 ) -> None:
     lines = list(export(written(sites("sqlite"))))
-    with pytest.raises(LedgerError, match=r"corrupt at record \d+\. .*Nothing was written"):
+    with pytest.raises(LedgerError, match=r"fails verification at record \d+\. .*Nothing was written"):
         load(forged(lines, lambda body: body.update(said), kind), sites("sqlite").location)
 
 

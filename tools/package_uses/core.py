@@ -92,7 +92,7 @@ def use_missing_extras() -> None:
         "tacit[plot]": lambda: answer.plot().to_json(),
         "tacit[postgres]": lambda: tc.open("postgresql://localhost/x", table="t", **options),  # type: ignore[arg-type]
         "'tacit[postgres]'": lambda: tc.open(frame, ledger="postgresql://localhost/x", **options),  # type: ignore[arg-type]
-        "tacit[spark]": lambda: tc.open("spark:visits", **options),  # type: ignore[arg-type]
+        "tacit[spark]": lambda: tc.open("spark:visits", threads=2, **options),  # type: ignore[arg-type]
         "'tacit[spark]'": lambda: tc.open("sc://localhost", table="t", **options),  # type: ignore[arg-type]
         "pip install pandas": answer.to_pandas,
         "pip install polars": answer.to_polars,

@@ -206,6 +206,6 @@ def new_ledger_note(ledger: Ledger) -> str:
     name = visible(ledger.name)
     return (
         f"Created a new ledger {name if name.startswith('at ') else f'at {name}'}. If you expected an existing ledger, "
-        "stop and restore it: earlier spending is not counted. Put the old file back in place of this one, or remove "
+        "stop and restore it: earlier spending is not counted. Put the old one back in its place, or remove "
         "this one and load a copy with `tacit ledger import POLICY COPY`."
     )

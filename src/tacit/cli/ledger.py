@@ -111,7 +111,11 @@ def _read_receipt(file: str) -> dict[str, object]:
     """Return a receipt from a file that holds it, or that holds the output of `tacit query --json`."""
     try:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except OSError:
+        raise UnreadableFileError(
+            file, "the file does not exist, or you may not read it.", argument="--receipt"
+        ) from None
+    except ValueError:
         content = None
     receipt = content.get("receipt", content) if isinstance(content, dict) else None
     if not isinstance(receipt, dict):
@@ -136,7 +140,10 @@ def _import(file: str | None, location: str) -> int:
         lines = sys.stdin if file == "-" else Path(file).read_text(encoding="utf-8").splitlines()
         report = load(lines, location)
     except (OSError, UnicodeError):
-        raise LedgerError(f"Cannot read {show_name(file)}. Nothing was written.") from None
+        raise LedgerError(
+            f"Cannot read {show_name(file)}. Nothing was written.",
+            hint="Check the path, and that the file is text in UTF-8.",
+        ) from None
     say(str(report))
     return 0 if report.holds else REFUSED
 
@@ -285,6 +292,7 @@ def _ledger_json(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence[
         "left": amounts(history.left(ledger)),
         "records": number + 1,
         "head": link,
+        "moved_to": ledger.moved_to or None,
         "analysts": [
             {
                 "analyst": share.analyst,
@@ -319,6 +327,8 @@ def _print_ledger(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence
     if len(charges) > _LAST:
         say(f"These are the last {_LAST} of {len(charges):,} queries; --json prints all.")
     say(f"Left: {spell(history.left(ledger))} of {spell(ledger.budget)}. Head of the chain: {ledger.head[1]}")
+    if ledger.moved_to:
+        say(f"The ledger is sealed: it was moved to {ledger.moved_to}. What is left can be spent there only.")
 
 
 def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> TextTable:

@@ -145,7 +145,7 @@ def print_error(error: TacitError, *, as_json: bool) -> int:
     return code
 
 
-INTERRUPTED = "Interrupted. If the query was already charged, the charge stays."
+INTERRUPTED = "Interrupted. If the query was already charged, the charge stays. `tacit ledger show POLICY` lists it."
 
 
 def print_abort(text: str = "Stopped.", *, as_json: bool, code: int = STOPPED) -> int:

@@ -14,7 +14,7 @@ from tacit.errors import InvalidError
 LEAST_FREE: Final = 64_000_000
 """The least free space in bytes; a disk with less is full for any query that does not fit memory."""
 
-_PLACES = "temporary= in Python, TACIT_TEMPORARY, or temporary under [engine] in the policy"
+_PLACES = "temporary= in Python, --temporary in the shell, TACIT_TEMPORARY, or temporary under [engine] in the policy"
 _BLOCK = 4096
 
 

@@ -49,7 +49,7 @@ class VerifyReport(ShownAsLines):
         if self.holds:
             return f"All {self.records:,} records are valid: the chain, the totals and the limits."
         at = "" if self.wrong is None else f" at record {self.wrong}"
-        return visible(f"The ledger is corrupt{at}. {self.why}")
+        return visible(f"The ledger fails verification{at}. {self.why}")
 
 
 class _FaultError(Exception):
@@ -121,7 +121,7 @@ def verify(ledger: SqlLedger, receipts: Sequence[Mapping[str, object]] = ()) -> 
             return report
         try:
             _check_derived(state, derived())
-            _check_receipts(issued, links)
+            _check_receipts(issued, links, state.head.number)
         except _FaultError as fault:
             return VerifyReport(report.records, fault.number, fault.why)
     return report
@@ -179,9 +179,16 @@ def _read_receipt(receipt: Mapping[str, object]) -> tuple[int, str]:
     return number, link
 
 
-def _check_receipts(issued: Sequence[tuple[int, str]], links: Mapping[int, str]) -> None:
+def _check_receipts(issued: Sequence[tuple[int, str]], links: Mapping[int, str], last: int) -> None:
+    """Compare the links of receipts with those of the records."""
     for number, link in sorted(issued):
-        if links[number] != link:
-            raise _FaultError(
-                number, "A receipt was issued for another record: this copy is old, or it is of another ledger."
-            )
+        if links[number] == link:
+            continue
+        old = "this copy is old, or it is of another ledger."
+        why = (
+            f"A receipt has this record, but the ledger ends at record {last}. Charges are missing: {old} Lower the "
+            "budget by what they may have cost, or do not query through it."
+            if number > last
+            else f"A receipt was issued for another record with this number: {old}"
+        )
+        raise _FaultError(number, why)

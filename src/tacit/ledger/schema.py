@@ -184,7 +184,7 @@ def _check_format(number: object, name: str) -> None:
         raise LedgerError(
             f"Ledger {name} was written by a newer version of tacit (format {number}; this version reads formats up to "
             f"{FORMAT}).",
-            hint="Install that version: pip install --upgrade tacit",
+            hint="Install that version (pip install --upgrade tacit).",
         )
 
 

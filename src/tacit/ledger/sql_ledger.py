@@ -108,6 +108,12 @@ class SqlLedger:
             return head.number, head.link
 
     @property
+    def moved_to(self) -> str:
+        """The new place of the ledger if it is sealed, else an empty text."""
+        with self._reading() as (_, head):
+            return head.moved_to
+
+    @property
     def since(self) -> int:
         """The number of the record with which the current budget started."""
         with self._reading() as (_, head):

@@ -66,7 +66,7 @@ _BUSY = Failure("could not be reached: its server has no free connection", "Wait
 _DAMAGED = Failure("is corrupt", _RESTORE)
 _FOREIGN = Failure(
     "is not a ledger: the file has another format",
-    f"If it was a ledger, it is corrupt. {_RESTORE} Else name another file.",
+    f"If it was a ledger, it is corrupt. {_RESTORE} Else name another file; a policy file is not a ledger.",
 )
 _UNKNOWN = Failure("could not be used: its tables are not those of a ledger", _RESTORE)
 
@@ -347,7 +347,7 @@ def _open_server(location: str) -> Store:
     except ImportError:
         raise LedgerError(
             "A ledger in PostgreSQL requires psycopg, which is not installed.",
-            hint="Run: pip install 'tacit[postgres]'",
+            hint="Install it: pip install 'tacit[postgres]'.",
         ) from None
     return Store.on_server(pool, "postgresql://…", _place(url))
 

@@ -15,8 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_session import LIGHT_JAVA
+from tacit import opening
 from tacit.engines.spark import sessions, start, start_options
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, MissingPackageError
+from tacit.guarantees import PureDP
+from tacit.query.policy import ROW
 from tacit.query.policy.engine_settings import EngineSettings
 
 POLICY = """
@@ -341,3 +344,11 @@ def test_a_child_of_ours_that_ends_does_not_remove_the_folder(tmp_path: Path) ->
     assert tmp_path.exists()
     start._remove(str(tmp_path), os.getpid())
     assert not tmp_path.exists()
+
+
+def test_a_setting_without_spark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    for module in ("pyspark", "pyspark.find_spark_home", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError, match=r"tacit\[spark\]"):
+        opening.open("spark:visits", unit=ROW, budget=PureDP(epsilon=1), threads=2)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 from weakref import finalize
 
 import duckdb
@@ -15,6 +16,7 @@ import numpy as np
 from tacit.arrays import Ints
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
+from tacit.engines.duckdb.stoppable import stoppable
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
@@ -36,6 +38,7 @@ from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 GONE = "A file of the source does not exist any more, or cannot be read."
 _FOUND = "found"
+T = TypeVar("T")
 
 FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
 
@@ -112,16 +115,24 @@ class DuckDBEngine(StatementEngine):
 
     def _batches(self, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
         """Yield the rows of a statement in batches."""
-        result = self._connection.execute(sql, dict(parameters))
-        while rows := result.fetchmany(BATCH):
+        result = self._stoppable(lambda: self._connection.execute(sql, dict(parameters)))
+        while rows := self._stoppable(lambda: result.fetchmany(BATCH)):
             yield rows
+
+    def _stoppable(self, call: Callable[[], T]) -> T:
+        """Return what a call of the connection returns; a signal can stop it."""
+        return stoppable(call, self._interrupt)
+
+    def _arrays(self, sql: str, parameters: StatementParameters | None = None) -> dict[str, Any]:
+        """Return the columns of a statement's result."""
+        return self._stoppable(lambda: self._connection.execute(sql, parameters).fetchnumpy())
 
     def _discover(self, run: StatementRunner, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
         """Return the chosen groups. All groups stay in the database while this runs; only their units are read."""
         connection, first = self._connection, passes.first
         try:
             run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
-            units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
+            units = self._arrays(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid")  # noqa: S608 - built here
             numbers, counts = units.values()
             chosen, found = np.sort(choose(counts)), FoundGroups(first)
             del units, counts  # of all groups; only the chosen ones are needed below
@@ -158,10 +169,7 @@ class DuckDBEngine(StatementEngine):
             {"numbers": chosen},
         )
         return [
-            (
-                indices,
-                each.read(self._connection.execute(each.sql, parameters_of(each, secret)).fetchnumpy(), len(chosen)),
-            )
+            (indices, each.read(self._arrays(each.sql, parameters_of(each, secret)), len(chosen)))
             for indices, each in passes.second
         ]
 
@@ -209,11 +217,14 @@ def open_duckdb_tables(sources: SourcesByName, settings: EngineSettings | None =
     """
     settings = EngineSettings() if settings is None else settings
     spill = None if settings.temporary is None else private_directory(settings.temporary)
-    connection = connect(settings, spill)
     try:
-        engine = guarded(partial(_engine, connection, sources, settings), NOT_OPENED, hint=CHECK_OPENING)
+        connection = connect(settings, spill)
+        try:
+            engine = guarded(partial(_engine, connection, sources, settings), NOT_OPENED, hint=CHECK_OPENING)
+        except BaseException:
+            connection.close()
+            raise
     except BaseException:
-        connection.close()
         if spill is not None:
             remove(spill, os.getpid())
         raise

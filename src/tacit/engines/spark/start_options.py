@@ -84,11 +84,15 @@ def is_configured(option: re.Pattern[str], file: str | None = None) -> bool:
 
 
 def _folders() -> list[Path]:
-    """Return the folders from which Spark reads its settings."""
-    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - an extra
-
+    """Return the folders from which Spark reads its settings; none if Spark is not installed, which `start` reports."""
     folder = os.environ.get("SPARK_CONF_DIR")
-    return [Path(folder) if folder else Path(_find_spark_home()) / "conf"]
+    if folder:
+        return [Path(folder)]
+    with suppress(ImportError):
+        from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - an extra
+
+        return [Path(_find_spark_home()) / "conf"]
+    return []
 
 
 def _configures(folder: Path, option: re.Pattern[str]) -> bool:

@@ -38,7 +38,10 @@ def read_toml(policy: str, content: bytes) -> tuple[dict[str, object], dict[KeyP
         text = content.decode("utf-8-sig")
         return tomllib.loads(text), locate(text)
     except UnicodeDecodeError as error:
-        line, message = content[: error.start].count(b"\n") + 1, "is not UTF-8 here; save it as UTF-8"
+        line, message = (
+            content[: error.start].count(b"\n") + 1,
+            "is not UTF-8 here; save it as UTF-8, or name a policy file if this is another file",
+        )
     except tomllib.TOMLDecodeError as error:
         line, message = _syntax(str(error), text)
     except RecursionError:
