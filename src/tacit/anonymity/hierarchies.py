@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tacit.errors import InvalidError, UnreadableFileError, bad_value
 from tacit.notebook import ShownAsLines
 
 ALL, TALLEST = "*", 1_000
+Meaning: TypeAlias = Literal["groups", "codes", "fitted"]
 _MOST_SHOWN = 5
 
 
@@ -42,6 +43,10 @@ class HierarchyRule(Protocol):
 class Hierarchy(ShownAsLines):
     """A table of labels: row v is a raw value, and column l its label at level l; None is missing.
 
+    `meaning` says how a recoding whose levels differ from class to class publishes digits: those of "codes" are always
+    labels, numbers that are "fitted" always the range [least, largest] of their class. For "groups" it depends on the
+    method: Mondrian publishes ranges, "local" publishes labels.
+
     >>> h = Hierarchy((("Flu", "lung", "*"), ("Bronchitis", "lung", "*"), ("Ulcer", "stomach", "*")))
     >>> h.height, h.shares(1).tolist()
     (3, [0.6666666666666666, 0.3333333333333333])
@@ -49,6 +54,7 @@ class Hierarchy(ShownAsLines):
 
     rows: tuple[tuple[str | None, ...], ...]
     column: str = "a column"
+    meaning: Meaning = "groups"
     _maps: tuple[Codes, ...] = field(init=False, repr=False, compare=False)
     _labels: tuple[Texts, ...] = field(init=False, repr=False, compare=False)
 
@@ -124,7 +130,7 @@ class Hierarchy(ShownAsLines):
             names = ", ".join(map(repr, absent[:_MOST_SHOWN]))
             raise hierarchy_error(column, f"lacks {names}{more}.", "Add a row for every value of the column.")
         extra = () if None in known or None not in values else ((None,) * (self.height - 1) + (self.rows[0][-1],),)
-        return Hierarchy((*self.rows, *extra), column)
+        return Hierarchy((*self.rows, *extra), column, self.meaning)
 
 
 def hierarchy_error(column: str, problem: str, hint: str | None = None) -> InvalidError:
@@ -132,10 +138,12 @@ def hierarchy_error(column: str, problem: str, hint: str | None = None) -> Inval
     return InvalidError(f"The hierarchy of {column} {problem}", argument=f"the hierarchy of {column}", hint=hint)
 
 
-def build_hierarchy(values: Texts, column: str, levels: Sequence[Mapping[str, str]]) -> Hierarchy:
+def build_hierarchy(
+    values: Texts, column: str, levels: Sequence[Mapping[str, str]], meaning: Meaning = "groups"
+) -> Hierarchy:
     """Return the hierarchy in which the label of a value at level l is levels[l - 1][value]; the last level is "*"."""
     rows = [(value, *(None if value is None else level[value] for level in levels), ALL) for value in values]
-    return Hierarchy(tuple(rows) or ((None, ALL),), column)
+    return Hierarchy(tuple(rows) or ((None, ALL),), column, meaning)
 
 
 def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -> Hierarchy:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from tacit.anonymity.classes import count_values, failing, group
-from tacit.anonymity.drafts import draft_column
+from tacit.anonymity.drafts import draft_columns
 from tacit.anonymity.hierarchies import Hierarchy, to_rule
 from tacit.anonymity.loss import MEANS, OBJECTIVES, Mean, Objective, loss_costs, ncp_costs
 from tacit.anonymity.privacy_models import (
@@ -104,7 +104,7 @@ def state_problem(
 def _tree(rows: CodedTable, name: str, quasi: object) -> Hierarchy:
     column = rows.column(name)
     if not isinstance(quasi, Mapping):
-        return draft_column(column).over(column.texts, name)
+        return draft_columns([column])[name].over(column.texts, name)
     source = quasi[name]
     if not (hasattr(source, "over") or isinstance(source, (str, Path, Sequence))):
         raise bad_value(f"the hierarchy of {name}", source, "a rule such as mask(5), rows of labels, or a file of them")

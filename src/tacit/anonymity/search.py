@@ -27,6 +27,7 @@ from tacit.anonymity.problem import Problem, failed_by_whole, require_possible, 
 from tacit.anonymity.recoding import RecodedTable, Recoding, level_recoding
 from tacit.anonymity.roles import Roles, check_choice, column_names
 from tacit.anonymity.tables import CodedTable, read
+from tacit.arrays import Codes
 from tacit.errors import InvalidError, bad_value
 
 SearchMethod: TypeAlias = Literal["optimal", "mondrian", "local"]
@@ -220,17 +221,27 @@ def _mondrian(rows: CodedTable, roles: Roles, problem: Problem, *, strict: bool)
 
 
 def _local(rows: CodedTable, roles: Roles, problem: Problem, seconds: float) -> Anonymized:
-    """Return the better of the local recoding and the optimal levels without suppression."""
-    from tacit.anonymity.partitions import local  # noqa: PLC0415 - numba is slow to import
-
+    """Return the best of the local recodings and, if they do not apply, the optimal levels without suppression."""
     best = find_levels(problem, 0, seconds=seconds)
-    if not _has_supersets(problem):
-        recoded, boxes = local(problem)
-        is_worse = solution_loss(problem, recoded) > best.certificate.loss
-        if not is_worse:
-            return _publish(rows, roles, problem, recoded, Recoding(recoded.covers, None, boxes), "local")
+    candidate = _local_recoding(problem, best.levels)
+    if candidate is not None:
+        recoded, boxes = candidate
+        return _publish(rows, roles, problem, recoded, Recoding(recoded.covers, None, boxes), "local")
     result = best if best.levels is not None else _top_levels(problem, best, 0, seconds)
     return _publish_levels(rows, roles, problem, result, "local")
+
+
+def _local_recoding(problem: Problem, levels: tuple[int, ...] | None) -> tuple[RecodedTable, Codes] | None:
+    """Return the better of the splits along hierarchies and the tightened classes of these levels.
+
+    None if a requirement depends on more than one class: (n, t)-closeness may fail after a split that helps elsewhere.
+    """
+    if _has_supersets(problem):
+        return None
+    from tacit.anonymity.partitions import local, tighten  # noqa: PLC0415 - numba is slow to import
+
+    candidates = [local(problem)] if levels is None else [tighten(problem, levels), local(problem)]
+    return min(candidates, key=lambda candidate: solution_loss(problem, candidate[0]))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit import anonymity
-from tacit.anonymity.drafts import to_toml
+from tacit.anonymity.rule_files import to_toml
 from tacit.cli import microdata_files, output_files
 from tacit.cli.microdata_options import (
     AnonymizeOptions,
