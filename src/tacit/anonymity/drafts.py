@@ -77,7 +77,7 @@ def _draft(column: CodedColumn) -> tuple[HierarchyRule, str]:
         return _draft_dates(known)
     shape = find_shape(known)
     if shape is not None:
-        return _nested(shape[1]), f"Drafted as {shape[0].name}. Check that this is what they are."
+        return _nested(shape[1], least=1), f"Drafted as {shape[0].name}. Check that this is what they are."
     numbers = [number for value in known if (number := parse_number(value)) is not None]
     if len(numbers) == len(known) and not _are_codes(column, known):
         return _draft_numbers(numbers)
@@ -102,11 +102,11 @@ def _is_day(value: str) -> bool:
 
 
 def _draft_dates(known: list[str]) -> tuple[HierarchyRule, str]:
-    """Return the parts of a date that join some days but not all."""
+    """Return the parts of a date that join days, up to the first that joins all of them."""
     parts, groups = [], len(known)
     for part in Dates().parts:
         many = len(set(Dates((part,)).over(tuple(known)).groups(1).tolist()))
-        if 1 < many < groups:
+        if many < groups:
             parts.append(part)
             groups = many
     return Dates(tuple(parts) or ("year",)), "Drafted as days."
@@ -166,7 +166,7 @@ def _draft_text(column: CodedColumn, known: list[str]) -> tuple[HierarchyRule, s
     rare = {label for label, count in rows.items() if count < _RARE * rows.total()}
     other = "all other values" if any(value.lower() == "other" for value in known) else "other"
     pooled = {value: other if first[value] in rare and len(rare) > 1 else first[value] for value in known}
-    rule = _nested({value: (first[value], pooled[value]) for value in known})
+    rule = _nested({value: (first[value], pooled[value]) for value in known}, least=2)
     if isinstance(rule, Suppress):
         return rule, "Nothing suggests groups of these values. Put values of similar meaning together, as a table."
     return rule, "tacit does not know what these values mean. Check the groups, and put similar values together."
@@ -176,14 +176,14 @@ def _first_word(value: str) -> str:
     return _WORDS.split(value.strip(), maxsplit=1)[0] or value
 
 
-def _nested(labels: dict[str, tuple[str, ...]]) -> HierarchyRule:
-    """Return a hierarchy of the levels that join some values, but not all; or `Suppress` if there is no such level."""
+def _nested(labels: dict[str, tuple[str, ...]], least: int) -> HierarchyRule:
+    """Return the levels that join values, into at least so many groups each; `Suppress` if no level does."""
     values = sorted(labels, key=lambda value: (*reversed(labels[value]), value))
     levels: list[dict[str, str]] = []
     groups = len(values)
     for level in range(len(next(iter(labels.values())))):
         many = len({labels[value][level] for value in values})
-        if 1 < many < groups:
+        if least <= many < groups:
             levels.append({value: labels[value][level] for value in values})
             groups = many
     if not levels:

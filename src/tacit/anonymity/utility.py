@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import plots
+from tacit.anonymity.candidates import SearchMethod
 from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.privacy_models import KAnonymity, models_of
 from tacit.anonymity.recoding import Cover, raw_codes
-from tacit.anonymity.search import METHODS, SearchMethod, anonymize
+from tacit.anonymity.search import METHODS, anonymize
 from tacit.anonymity.tables import CodedTable, read
 from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, bad_value
