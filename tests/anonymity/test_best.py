@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tacit as tc
 from tacit.anonymity.privacy_models import Model
 from tacit.anonymity.search import METHODS
+from tacit.errors import UnusedOptionError
 
 QUASI = ["zip", "age", "sex"]
 
@@ -67,6 +70,37 @@ def test_best_suppresses_up_to_the_share_and_hints_at_suppression_that_is_not_al
     assert (allowed.method, allowed.suppressed) == ("optimal", 1)
     assert allowed.loss == pytest.approx(0.01)
     assert allowed.hints == ()
+
+
+@pytest.mark.parametrize(
+    ("argument", "extra"),
+    [
+        ("suppression", {"method": "local", "suppression": 0.04}),
+        ("suppression", {"method": "mondrian", "suppression": 0.04}),
+        ("seconds", {"method": "mondrian", "seconds": 5}),
+        ("strict", {"method": "optimal", "strict": False}),
+        ("strict", {"method": "local", "strict": False}),
+    ],
+)
+def test_an_argument_without_effect_is_an_error(argument: str, extra: dict[str, Any]) -> None:
+    with pytest.raises(UnusedOptionError) as refused:
+        tc.anonymity.anonymize(people(20, 1), quasi=QUASI, require=tc.KAnonymity(2), **extra)
+    assert refused.value.option == argument
+    losses = tc.anonymity.loss_by_k(people(20, 1), ks=(2,), quasi=QUASI, suppression=0.1, seconds=5, strict=False)
+    assert set(losses.losses) == set(METHODS)
+
+
+def test_no_column_has_to_be_sensitive() -> None:
+    rows = people(20, 1)
+    assert tc.anonymity.check(rows, quasi=QUASI, sensitive=None).t is None
+    out = tc.anonymity.anonymize(rows, quasi=QUASI, sensitive=None, require=tc.KAnonymity(2))
+    assert list(out.table.columns) == QUASI
+    again = tc.anonymity.transform(rows, out.recoding, require=tc.KAnonymity(2), sensitive=None)
+    assert again.report.k >= 2
+    with pytest.raises(tc.InvalidError, match="sensitive"):
+        tc.anonymity.anonymize(rows, quasi=QUASI, sensitive=None, require=tc.LDiversity(2))
+    with pytest.raises(UnusedOptionError, match="reference"):
+        tc.anonymity.check(rows, quasi=QUASI, sensitive=None, reference=rows)
 
 
 def test_best_does_not_tighten_levels_that_need_suppression() -> None:

@@ -8,7 +8,8 @@
 (3, {'zip': 2})
 """
 
-from tacit.anonymity.attacks import Attack, attack
+from tacit.anonymity.attack_results import Attack
+from tacit.anonymity.attacks import attack
 from tacit.anonymity.drafts import draft
 from tacit.anonymity.hierarchies import Hierarchy, hierarchy
 from tacit.anonymity.hierarchy_rules import dates, intervals, mask, ordered, suppress

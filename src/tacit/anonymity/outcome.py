@@ -302,7 +302,7 @@ def transform(
     recoding: Recoding,
     *,
     require: Model | Sequence[Model],
-    sensitive: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] | None = None,
     unit: str | None = None,
     keep: Sequence[str] = (),
     sep: str | None = None,

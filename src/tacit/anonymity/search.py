@@ -34,7 +34,7 @@ from tacit.anonymity.privacy_models import Model, share_of
 from tacit.anonymity.problem import Problem, require_possible, state_problem
 from tacit.anonymity.roles import Roles, check_choice, column_names
 from tacit.anonymity.tables import CodedTable, read
-from tacit.errors import InvalidError, bad_value
+from tacit.errors import InvalidError, UnusedOptionError, bad_value
 
 Method: TypeAlias = Literal["best", "optimal", "mondrian", "local"]
 METHODS: tuple[SearchMethod, ...] = ("optimal", "mondrian", "local")
@@ -45,7 +45,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
     *,
     quasi: Mapping[str, HierarchySource] | Sequence[str],
     require: Sequence[Model] | Model,
-    sensitive: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] | None = None,
     method: Method | None = None,
     suppression: float = 0.0,
     objective: Objective = "loss",
@@ -70,7 +70,7 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
         table: a frame, an Arrow table, columns by name, or the path of a CSV or Parquet file.
         quasi: a hierarchy for every quasi-identifier; for names alone, tacit drafts the hierarchies.
         require: the requirements on every class: `KAnonymity`, `LDiversity`, `TCloseness`, `NTCloseness`.
-        sensitive: the columns that nobody may learn about a person.
+        sensitive: the columns that nobody may learn about a person; None if there are no such columns.
         method: "optimal", "local" or "mondrian"; only "optimal" suppresses rows and proves its loss. "best" runs all
             that apply and returns the table of least loss; `out.method` names its search. "best" is the default for
             names alone, "optimal" for hierarchies.
@@ -86,10 +86,12 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
 
     Raises:
         InvalidError: an argument is wrong, or the requirements cannot be met.
+        UnusedOptionError: an argument has no effect with the method.
     """
     if method is None:
         method = "optimal" if isinstance(quasi, Mapping) else "best"
     check_choice(method, ("best", *METHODS), "method")
+    _require_effect(method, suppression, seconds, strict=strict)
     rows = read(table, sep=sep)
     roles = Roles(_quasi_names(quasi), column_names(sensitive, "sensitive"), unit, column_names(keep, "keep"))
     rules = quasi if isinstance(quasi, Mapping) else draft_columns(map(rows.column, roles.quasi))
@@ -102,6 +104,21 @@ def anonymize(  # noqa: PLR0913 - each has its own meaning
         drafted=rules.notes if isinstance(rules, Drafts) and rules is not quasi else {},
     )  # fmt: skip
     return publish(rows, roles, problem.require, solution)
+
+
+def _require_effect(method: Method, suppression: float, seconds: float | None, *, strict: bool) -> None:
+    """Check that every argument that is given has an effect with the method.
+
+    Raises:
+        UnusedOptionError: an argument has no effect.
+    """
+    unused = {
+        "suppression": method in {"local", "mondrian"} and share_of(suppression, "suppression") > 0,
+        "seconds": method == "mondrian" and seconds is not None,
+        "strict": method in {"optimal", "local"} and strict is not True,
+    }
+    for argument in (name for name, has_no_effect in unused.items() if has_no_effect):
+        raise UnusedOptionError(argument, f'with method="{method}"', hint='Remove it, or use method="best".')
 
 
 def _solve(

@@ -160,7 +160,7 @@ def _attack(options: AttackOptions) -> anonymity.Attack:
             quasi=table.quasi,
             sensitive=next(iter(table.sensitive), None),
             excluded=options.excluded_values(),
-            factor=2.0 if options.factor is None else options.factor,
+            factor=options.factor,
             hierarchy=microdata_files.read_groups(options.groups, sep),
             outside=outside,
             hierarchies=microdata_files.read_rules(options.hierarchies.files, sep) or None,

@@ -249,7 +249,7 @@ AttackKindOption = Annotated[
 ]
 ExcludedOption = Annotated[
     list[str] | None,
-    typer.Option(help="With background: values that are ruled out, or their number; 1 is the default."),
+    typer.Option(help="With background and linkage: values that are ruled out, or their number."),
 ]
 FactorOption = Annotated[
     float | None,
@@ -258,4 +258,4 @@ FactorOption = Annotated[
 GroupsOption = Annotated[
     str | None, typer.Option(help="With similarity: a file with a hierarchy of the sensitive values.")
 ]
-OutsideOption = Annotated[str | None, typer.Option(help="With linkage: the file that the attacker has.")]
+OutsideOption = Annotated[str | None, typer.Option(help="With linkage and background: the file that the attacker has.")]
