@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
 
-.PHONY: help setup java demo test test-long test-lowest mutants check format bench docs clean
+.PHONY: help setup java demo test test-long test-lowest test-packages mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	@echo "Installing tacit and its test dependencies into .venv; this takes about two minutes."
 	@$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
 	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	@$(PY) -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --group check --group docs
+	@$(PY) -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --group check --group docs --group packages
 	@touch $@
 
 java:  # Spark 4 needs Java 17 or newer; on Debian and Ubuntu it comes from the system's packages
@@ -56,6 +56,10 @@ $(LOWEST)/.installed: pyproject.toml
 	@$(LOWEST)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --constraint $(LOWEST)/versions.txt
 	@touch $@
 
+# uv installs every environment from its cache, so that only the first one waits for downloads
+test-packages: $(STAMP) java  ## build the wheel; install and use it with each extra alone, on Python 3.11 to 3.14
+	$(PY) tools/package_check.py $(VERSIONS)
+
 mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
 	$(PY) tools/plant_faults.py
 
@@ -81,9 +85,11 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/engines.py
 	$(PY) bench/row_work.py
 	$(PY) bench/limits.py
+	$(PY) bench/operations.py
+	$(PY) bench/shell.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
-	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.mechanisms tacit.guarantees tacit.noise tacit.local
+	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local
 
 clean:  ## remove all files that the targets created
 	rm -rf .venv $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

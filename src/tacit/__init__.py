@@ -11,37 +11,37 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tacit.activity import counters
-from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
-from tacit.guarantees import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP
-from tacit.guarantees.arithmetic import parallel, split
-from tacit.guarantees.composition import Composition, compose
-from tacit.guarantees.pld import Bounds
-from tacit.guarantees.profile import PrivacyProfile
-from tacit.mechanisms import (
-    AboveThreshold,
-    Exponential,
-    Gaussian,
-    Laplace,
-    NoisyMax,
-    PermuteAndFlip,
-    ProposeTestRelease,
-    RandomizedResponse,
-    SmoothMedian,
-    compare_noise,
-    sensitivity,
-)
-from tacit.mechanisms.calibrate import Calibration, calibrate
-from tacit.query.policy import ROW
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
     from tacit import anonymity, ledger, local
+    from tacit.activity import counters
     from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.column_functions import count, histogram, mean, quantile, sum  # noqa: A004 - as below
     from tacit.declared import declare
-    from tacit.guarantees import events, filters
+    from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
+    from tacit.guarantees import ZCDP, ApproxDP, ApproxZCDP, GaussianDP, PureDP, RenyiDP, events, filters
+    from tacit.guarantees.arithmetic import parallel, split
+    from tacit.guarantees.composition import Composition, compose
+    from tacit.guarantees.pld import Bounds
+    from tacit.guarantees.profile import PrivacyProfile
+    from tacit.mechanisms import (
+        AboveThreshold,
+        Exponential,
+        Gaussian,
+        Laplace,
+        NoisyMax,
+        PermuteAndFlip,
+        ProposeTestRelease,
+        RandomizedResponse,
+        SmoothMedian,
+        compare_noise,
+        figures,
+        sensitivity,
+    )
+    from tacit.mechanisms.calibrate import Calibration, calibrate
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
+    from tacit.query.policy import ROW
 
 __version__ = VERSION
 
@@ -83,6 +83,7 @@ __all__ = [
     "counters",
     "declare",
     "events",
+    "figures",
     "filters",
     "histogram",
     "ledger",
@@ -96,31 +97,52 @@ __all__ = [
     "sum",
 ]
 
-
 _MODULES = {
     "anonymity": "tacit.anonymity",
     "events": "tacit.guarantees.events",
+    "figures": "tacit.mechanisms.figures",
     "filters": "tacit.guarantees.filters",
     "ledger": "tacit.ledger",
     "local": "tacit.local",
+    "sensitivity": "tacit.mechanisms.sensitivity",
 }
-_HOMES = {
-    "KAnonymity": "tacit.anonymity",
-    "LDiversity": "tacit.anonymity",
-    "NTCloseness": "tacit.anonymity",
-    "TCloseness": "tacit.anonymity",
-    **dict.fromkeys(("count", "histogram", "mean", "quantile", "sum"), "tacit.column_functions"),
-    "declare": "tacit.declared",
-    "open": "tacit.opening",
+_NAMES = {
+    "tacit.activity": ("counters",),
+    "tacit.anonymity": ("KAnonymity", "LDiversity", "NTCloseness", "TCloseness"),
+    "tacit.column_functions": ("count", "histogram", "mean", "quantile", "sum"),
+    "tacit.declared": ("declare",),
+    "tacit.errors": ("BudgetError", "InvalidError", "RefusedError", "SourceError", "TacitError"),
+    "tacit.guarantees": ("ZCDP", "ApproxDP", "ApproxZCDP", "GaussianDP", "PureDP", "RenyiDP"),
+    "tacit.guarantees.arithmetic": ("parallel", "split"),
+    "tacit.guarantees.composition": ("Composition", "compose"),
+    "tacit.guarantees.pld": ("Bounds",),
+    "tacit.guarantees.profile": ("PrivacyProfile",),
+    "tacit.mechanisms": (
+        "AboveThreshold",
+        "Exponential",
+        "Gaussian",
+        "Laplace",
+        "NoisyMax",
+        "PermuteAndFlip",
+        "ProposeTestRelease",
+        "RandomizedResponse",
+        "SmoothMedian",
+        "compare_noise",
+    ),
+    "tacit.mechanisms.calibrate": ("Calibration", "calibrate"),
+    "tacit.opening": ("open",),
+    "tacit.query.policy": ("ROW",),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Import the parts that need a database, a parser or a compiler on first use: `import tacit` stays quick."""
+    """Import the module of a public name on its first use, so that a program and a command load only what they need."""
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
     raise AttributeError(f"module 'tacit' has no attribute {name!r}")
 
 

@@ -19,7 +19,8 @@
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   ├── LedgerError              the ledger cannot be read or written, or is corrupt
     │   │   └── CommitError              a commit failed: the last record may or may not be stored
-    │   └── SizeChangedError         the public number of rows or units changed after the charge
+    │   ├── SizeChangedError         the public number of rows or units changed after the charge
+    │   └── TimeLimitError           the engine did not finish within its time limit
     └── InternalError            a bug in tacit
 
 A message is a fact; a hint says what to do next. Messages repeat parameters that the caller chose, never a value of
@@ -278,6 +279,24 @@ class SizeChangedError(SourceError):
         super().__init__(
             "Rows were added or removed after the query was charged, so it could not be answered. The charge stands.",
             hint="Run the query again when the table does not change.",
+        )
+
+
+class TimeLimitError(SourceError):
+    """The engine did not finish within its time limit and was stopped. The message depends on the limit alone.
+
+    >>> print(TimeLimitError(60))
+    The engine did not finish within its time limit of 60 s. Raise the limit (timeout= in Python, --timeout in the
+    shell), or narrow the query.
+    """
+
+    def __init__(self, seconds: float, *, charged: bool = False) -> None:
+        """Store the limit; `charged` is whether a query was charged before the engine started."""
+        self.seconds = seconds
+        fact = f"The engine did not finish within its time limit of {seconds:,.12g} s."
+        super().__init__(
+            f"{fact} The query was charged before, and the charge stands." if charged else fact,
+            hint="Raise the limit (timeout= in Python, --timeout in the shell), or narrow the query.",
         )
 
 

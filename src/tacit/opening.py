@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tacit.database import Database
@@ -39,10 +40,11 @@ from tacit.query.policy import TablePolicy, _Row
 from tacit.query.policy.arguments import check_names, declare, read_arguments
 from tacit.query.policy.build import build, version
 from tacit.query.policy.declaration import ANYBODY, Policy, TableDeclaration
+from tacit.query.policy.engine_settings import SETTINGS, EngineSettings
 from tacit.query.policy.file import load
 from tacit.query.policy.locations import scheme
 
-_NOT_DECLARED = ("ledger", "analyst", "accept")
+_NOT_DECLARED = ("ledger", "analyst", "accept", *SETTINGS)
 
 
 DeclaredKeys: TypeAlias = (
@@ -77,6 +79,10 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
     analysts: Mapping[str, Budget] | None = None,
     data_version: str | None = None,
     accept: bool = False,
+    timeout: float | None = None,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    temporary: str | PathLike[str] | None = None,
 ) -> Database:
     """Open private data under a policy, which is in these arguments or in a policy file.
 
@@ -109,18 +115,33 @@ def open(  # noqa: A001, PLR0913 - the name is the public surface's; a policy ha
             A budget of 0, such as `tc.PureDP(epsilon=0)`, refuses every query of that analyst.
         data_version: a name for this version of the data; the ledger answers a repeated query under it at no cost.
         accept: whether to accept bounds, a budget or an analyst's limit that changed since the last charge.
+        timeout: the longest time in seconds that the engine may read for one query; by default an hour. A query that is
+            stopped stays charged. This and the next three can also be set in the environment and in a policy file.
+        memory: the memory that the engine may use, such as "8GB", "8GiB" or a number of bytes.
+        threads: the number of threads that the engine may use.
+        temporary: a directory for data that does not fit memory; without it, DuckDB writes no file.
     """
-    declared = {key: value for key, value in locals().items() if key not in _NOT_DECLARED}
+    arguments = locals()
+    declared = {key: value for key, value in arguments.items() if key not in _NOT_DECLARED}
     policy = _load(**declared) if _is_policy_file(source) else read_arguments(**declared)
-    return _open(policy, ledger, analyst or "", accept=accept)
+    settings = policy.engine_settings({name: arguments[name] for name in SETTINGS})
+    return _open(policy, settings, ledger, analyst or "", accept=accept)
 
 
-def open_to_plan(source: str, *, ledger: str | None = None, analyst: str | None = None) -> tuple[Database, bool]:
+def open_to_plan(
+    source: str,
+    *,
+    ledger: str | None = None,
+    analyst: str | None = None,
+    settings: Mapping[str, object] = MappingProxyType({}),
+) -> tuple[Database, bool]:
     """Open a policy file as `open` does, but create no ledger; return whether its ledger exists.
 
-    If it does not exist yet, the whole budget is left, and what is planned stays in memory.
+    If it does not exist yet, the whole budget is left, and what is planned stays in memory. `settings` has the timeout,
+    the memory, the threads and the temporary directory.
     """
     policy = load(source)
+    engine_settings = policy.engine_settings(settings)
     location = policy.ledger_location() if ledger is None else ledger
     try:
         if location is not None:
@@ -128,8 +149,9 @@ def open_to_plan(source: str, *, ledger: str | None = None, analyst: str | None 
 
             require_ledger(location)
     except NoLedgerError:
-        return _open(replace(policy, ledger=None), None, analyst or "", accept=False), False
-    return _open(policy, ledger, analyst or "", accept=False), True
+        unrecorded = replace(policy, ledger=None)
+        return _open(unrecorded, engine_settings, None, analyst or "", accept=False), False
+    return _open(policy, engine_settings, ledger, analyst or "", accept=False), True
 
 
 def _is_policy_file(source: object) -> bool:
@@ -154,10 +176,17 @@ def _load(
     return load(source)
 
 
-def _open(policy: Policy, ledger: Ledger | str | PathLike[str] | None, analyst: str, *, accept: bool) -> Database:
+def _open(
+    policy: Policy,
+    settings: EngineSettings,
+    ledger: Ledger | str | PathLike[str] | None,
+    analyst: str,
+    *,
+    accept: bool,
+) -> Database:
     """Open every source of a policy once, build the policies of its tables, and open its ledger."""
     declared = (*policy.tables.items(), *policy.public.items())
-    engines = open_sources({name: _source(table) for name, table in declared})
+    engines = open_sources({name: _source(table) for name, table in declared}, settings)
     try:
         tables = _build_tables(policy, engines)
         private = [table for table, _ in tables.values() if not table.public]

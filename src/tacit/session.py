@@ -28,6 +28,7 @@ from tacit.errors import (
     SizeChangedError,
     SourceError,
     TacitError,
+    TimeLimitError,
 )
 from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget, admit_all
@@ -98,7 +99,9 @@ class Session:
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
         self.closed, self.sandbox = False, SharedSandbox()
-        self.memory_limit: int | None = None
+        self.memory_limit = min(
+            (size for _, engine in tables.values() if (size := engine.settings.memory)), default=None
+        )
         """The bytes that answers may need in this process; None for half of the machine's memory."""
 
     @property
@@ -341,20 +344,20 @@ class Session:
 
     def guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
         """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
-        changed = False
+        failure = SourceError(SOURCE_FAILED, hint=SOURCE_HINT)
         try:
             with suppress(Exception):  # its text could quote the data, also that of a TacitError
                 try:
                     return read()
                 except SizeChangedError:
-                    changed = True
+                    failure = SizeChangedError()  # its text is constant, and the size is public
+                except TimeLimitError as error:
+                    failure = TimeLimitError(error.seconds, charged=True)  # its text depends on the limit alone
         except BaseException:
             self.finish(ticket, FAILED)
             raise
         self.finish(ticket, FAILED)
-        if changed:
-            raise SizeChangedError  # its text is constant, and the size is public
-        raise SourceError(SOURCE_FAILED, hint=SOURCE_HINT)  # outside of `except`, so that it has no context
+        raise failure  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         engine = self.engine_of(quote.plan)

@@ -38,6 +38,7 @@ from tacit.query.expressions import Column, Kind, Value
 from tacit.query.joins import Join
 from tacit.query.plan import Plan
 from tacit.query.policy import ROW, TablePolicy
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.sql.parse import parse
 from tacit.query.sql.row_work import row_work
 
@@ -114,7 +115,7 @@ def arrow(table: str, rows: Sequence[Row]) -> pa.Table:
 @contextmanager
 def opened(data: Tables) -> Iterator[DuckDBEngine]:
     sources = {name: Source(source=arrow(name, data[name]), public=name in ("r", "c")) for name in SHAPES}
-    engine = open_duckdb_tables(sources, threads=1)
+    engine = open_duckdb_tables(sources, EngineSettings(threads=1))
     try:
         yield engine
     finally:
@@ -348,7 +349,7 @@ def decimal_tables(*, without_one: bool = False) -> DuckDBEngine:
             "a": Source(source=pa.table({"u": pa.array(ids, kind)})),
             "b": Source(source=pa.table({"u": pa.array(ages, kind), "y": [1.0] * len(ages)})),
         },
-        threads=1,
+        EngineSettings(threads=1),
     )
 
 

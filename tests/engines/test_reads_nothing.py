@@ -216,11 +216,11 @@ def test_but_an_answer_does_read_and_stays_charged(fresh: tuple[Database, Watche
     assert len(db.ledger.entries()) == 1
 
 
-def test_the_same_holds_for_a_durable_ledger_and_a_file_that_is_gone(tmp_path: Path) -> None:
+def test_the_same_holds_for_a_durable_ledger_and_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file, keys = tmp_path / "survey.parquet", {"note": list[Value](["a"])}
     pq.write_table(TABLE, file)
     with opened(file, ledger=tmp_path / "survey.ledger") as db:
-        file.unlink()
+        file.write_bytes(b"these are no rows")
         for sql in ANSWERED:
             db.plan(sql, epsilon=0.5)
         db.plan("SELECT note, count(*) FROM survey GROUP BY note", epsilon=0.5, keys=keys)
@@ -233,3 +233,7 @@ def test_the_same_holds_for_a_durable_ledger_and_a_file_that_is_gone(tmp_path: P
         with pytest.raises(tc.SourceError):
             db.sql(COUNT, epsilon=0.5)
         assert [one.outcome for one in db.ledger.entries()] == ["failed"]
+        file.unlink()
+        with pytest.raises(tc.SourceError, match=r"does not exist any more.*Nothing was spent\.$"):
+            db.sql(COUNT, epsilon=0.5)
+        assert len(db.ledger.entries()) == 1

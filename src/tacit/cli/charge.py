@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from tacit import opening
 from tacit.cli.output import INTERRUPTED, print_abort, say, stderr_console, working
@@ -33,21 +33,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The policy file, with the ledger and the analyst that options or the environment set."""
+    """The policy file, with the ledger, the analyst and the settings of engines that options or the environment set."""
 
     policy: str
     ledger: str | None
     analyst: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def open(self, *, json: bool) -> Database:
         """Open the policy's tables and ledger."""
         self._announce(json=json)
-        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+        return opening.open(self.policy, ledger=self.ledger, analyst=self.analyst or None, **self.settings)
 
     def open_to_plan(self, *, json: bool) -> tuple[Database, bool]:
         """Open the policy's tables and ledger, but create no ledger; return whether it exists."""
         self._announce(json=json)
-        return opening.open_to_plan(self.policy, ledger=self.ledger, analyst=self.analyst or None)
+        analyst = self.analyst or None
+        return opening.open_to_plan(self.policy, ledger=self.ledger, analyst=analyst, settings=self.settings)
 
     def _announce(self, *, json: bool) -> None:
         if sys.stderr.isatty() and not json:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from tacit import opening
 from tacit.cli import output_files
-from tacit.cli.output import REFUSED, make_table, put, put_json, put_table, say
+from tacit.cli.output import REFUSED, put, put_json, say
+from tacit.cli.output_tables import TextTable, make_table, put_table
 from tacit.errors import InvalidError, LedgerError, RefusedError, UnreadableFileError, bad_value, show_name
 from tacit.guarantees.exact import round_up
 from tacit.guarantees.filters import Spent, limit
@@ -36,9 +37,6 @@ from tacit.query.policy import file as policy_file
 from tacit.query.policy.declaration import ANYBODY
 from tacit.query.policy.locations import fill
 from tacit.safe_text import visible, width
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 ACTIONS = ("show", "verify", "export", "import", "accept", "renew", "upgrade")
 _LAST = 20
@@ -323,7 +321,7 @@ def _print_ledger(ledger: SqlLedger, charges: Sequence[Charge], shares: Sequence
     say(f"Left: {spell(history.left(ledger))} of {spell(ledger.budget)}. Head of the chain: {ledger.head[1]}")
 
 
-def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
+def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> TextTable:
     """Return the table of each analyst's spending, with the total in the last row.
 
     If an analyst has a limit, the last column is what each has left; without a limit that is the rest of the budget.
@@ -335,11 +333,10 @@ def _share_table(ledger: SqlLedger, shares: Sequence[history.Share]) -> Table:
         about = (share.analyst or "–", f"{share.questions}", rounded(share.spent.loss), rounded(share.spent.delta))
         left = [spell(history.left(ledger, share.analyst))] if limited else []
         rows.append((*about, "" if budget is None else spell(budget), *left))
-    table = make_table(("analyst", "queries", _unit(spent), "δ", "limit", *(["left"] if limited else [])), rows)
-    table.add_section()
     queries, left = sum(share.questions for share in shares), [spell(history.left(ledger))] if limited else []
-    table.add_row("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget), *left)
-    return table
+    total = ("all", f"{queries}", rounded(spent.loss), rounded(spent.delta), spell(ledger.budget), *left)
+    headings = ("analyst", "queries", _unit(spent), "δ", "limit", *(["left"] if limited else []))
+    return make_table(headings, rows, total=total)
 
 
 def _unit(spent: Spent) -> str:

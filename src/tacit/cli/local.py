@@ -12,7 +12,8 @@ import numpy as np
 from tacit.arrays import Floats, Ints
 from tacit.cli import local_files, output_files
 from tacit.cli.local_reports import check_method, make_consistent
-from tacit.cli.output import Advance, counting, make_table, put_json, put_table, say
+from tacit.cli.output import Advance, counting, put_json, say
+from tacit.cli.output_tables import make_table, put_table
 from tacit.errors import InvalidError, UnusedOptionError, bad_value
 from tacit.local import Choice, Estimate, Protocol, Warner, plot_errors
 from tacit.local import choose as choose_protocol

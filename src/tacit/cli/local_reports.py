@@ -11,7 +11,8 @@ import numpy as np
 
 from tacit.arrays import Bytes
 from tacit.cli import local_files, output_files
-from tacit.cli.output import Advance, counting, make_table, put_json, put_table, say
+from tacit.cli.output import Advance, counting, put_json, say
+from tacit.cli.output_tables import make_table, put_table
 from tacit.errors import InvalidError, SourceError, bad_value
 from tacit.local import Aggregator, Estimate, Protocol, Reports
 from tacit.local.consistency import METHODS, Method

@@ -109,6 +109,22 @@ LedgerOption = Annotated[
     str | None,
     typer.Option("--ledger", envvar="TACIT_LEDGER", help="A file or a URL instead of the policy's ledger."),
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(help="The longest time in seconds that the engine may read; or TACIT_TIMEOUT, or the policy's."),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(help="The memory that the engine may use, such as 8GB; or TACIT_MEMORY, or the policy's."),
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(help="The number of threads that the engine may use; or TACIT_THREADS, or the policy's."),
+]
+TemporaryOption = Annotated[
+    str | None,
+    typer.Option(help="A directory for data that does not fit memory; or TACIT_TEMPORARY, or the policy's."),
+]
 RequestOption = Annotated[
     str | None, typer.Option(help="A name for this query; repeating the query under this name is free.")
 ]

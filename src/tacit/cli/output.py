@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from tacit.errors import (
     BudgetError,
@@ -27,9 +27,7 @@ from tacit.safe_text import as_json as to_json
 from tacit.safe_text import visible, visible_lines
 
 if TYPE_CHECKING:
-    from rich.box import Box
     from rich.console import Console
-    from rich.table import Table
 
 SCHEMA = 1
 """The version of every JSON object that a command prints."""
@@ -62,16 +60,19 @@ def stdout_console() -> Console:
 
 def say(text: str) -> None:
     """Write a message to stderr."""
-    stderr_console().print(visible_lines(text), markup=False)
+    print(visible_lines(text), file=sys.stderr, flush=True)
 
 
 def put(text: str) -> None:
     """Write text to stdout."""
-    stdout_console().print(visible_lines(text), markup=False)
+    print(visible_lines(text), flush=True)
 
 
 def put_warning(text: str) -> None:
     """Write a warning to stdout, in bold on a terminal."""
+    if not sys.stdout.isatty():
+        put(text)
+        return
     stdout_console().print(visible_lines(text), markup=False, style="bold red")
 
 
@@ -117,41 +118,6 @@ def counting(activity: str, total: int | None = None) -> Iterator[Advance]:
         yield lambda finished: bar.advance(task, finished)
 
 
-def make_table(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    left: Sequence[str] | None = None,
-    dim: Sequence[str] = (),
-) -> Table:
-    """Return a table of visible text.
-
-    Args:
-        headings: the names of the columns.
-        rows: the cells.
-        left: columns to align to the left, by default the first; others are aligned to the right.
-        dim: columns to print dimmed.
-    """
-    from rich.table import Table  # noqa: PLC0415 - heavy
-    from rich.text import Text  # noqa: PLC0415 - heavy
-
-    left = headings[:1] if left is None else left
-    table = Table(box=_box(), pad_edge=sys.stdout.isatty(), padding=(0, 1))
-    for heading in headings:
-        justify: Literal["left", "right"] = "left" if heading in left else "right"
-        table.add_column(Text(visible(heading)), justify=justify, style="dim" if heading in dim else None)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    return table
-
-
-def _box() -> Box | None:
-    """Return the lines of a table: none in a pipe; rich writes them in ASCII if the terminal has nothing else."""
-    from rich import box  # noqa: PLC0415 - heavy
-
-    return box.HEAVY_HEAD if sys.stdout.isatty() else None
-
-
 _SPELLED = {
     "ε": "epsilon", "δ": "delta", "ρ": "rho", "σ": "sigma", "μ": "mu", "α": "alpha", "β": "beta", "λ": "lambda",
     "Δ": "Delta", "…": "...", "–": "-", "—": "-", "±": "+/-", "≤": "<=", "≥": ">=", "≠": "!=", "·": "*", "×": "x",
@@ -170,18 +136,6 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(SPELL, _spell)
-
-
-def put_table(table: Table) -> None:
-    """Write a table to stdout; in a pipe, no line ends with spaces."""
-    console = stdout_console()
-    if sys.stdout.isatty():
-        console.print(table)
-    else:
-        with console.capture() as captured:
-            console.print(table)
-        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-    sys.stdout.flush()
 
 
 def print_error(error: TacitError, *, as_json: bool) -> int:

@@ -21,7 +21,8 @@ from tacit.cli.charge import (
     say_spent,
     shortage_of,
 )
-from tacit.cli.output import make_table, put, put_json, put_table, put_warning, say, table_option
+from tacit.cli.output import put, put_json, put_warning, say, table_option
+from tacit.cli.output_tables import make_table, put_table
 from tacit.database import Database
 from tacit.engines.sources import open_source
 from tacit.guarantees.values import PureDP

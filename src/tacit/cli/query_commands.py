@@ -46,6 +46,10 @@ def plan(  # noqa: PLR0913 - one for each option
     no_intervals: options.NoIntervalsOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Print the cost of a query and its expected error. Nothing is spent."""
@@ -54,7 +58,8 @@ def plan(  # noqa: PLR0913 - one for each option
     from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
     cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
     text, params = read_query(sql, file), read_params(param)
@@ -85,6 +90,10 @@ def query(  # noqa: PLR0913 - one for each option
     no_intervals: options.NoIntervalsOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     request: options.RequestOption = None,
     yes: options.YesOption = False,
     chart: options.ChartOption = None,
@@ -98,18 +107,13 @@ def query(  # noqa: PLR0913 - one for each option
     from tacit.cli.query_text import read_params, read_query  # noqa: PLC0415 - heavy
 
     cost = query.Cost(epsilon=epsilon, delta=delta, rho=rho, error=error)
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     limits = query.given_limits(reach, max_groups, max_rows) | {"bounds": group.read_bounds(bounds or ())}
     cut = {"measure_cut": measure_cut, "share": share, "intervals": not no_intervals}
+    text, given = read_query(sql, file), read_params(param)
     question = query.QueryOptions(
-        sql=read_query(sql, file),
-        params=read_params(param),
-        cost=cost,
-        confidence=confidence,
-        assume=assume,
-        limits=limits,
-        cut=cut,
-        request=request,
+        sql=text, params=given, cost=cost, confidence=confidence, assume=assume, limits=limits, cut=cut, request=request
     )
     files = query.AnswerFiles(chart=chart, out=out, force=force)
     raise typer.Exit(query.query(access, question, files, json=json, yes=yes))
@@ -134,6 +138,10 @@ def histogram(  # noqa: PLR0913 - one for each option
     plan: options.PlanOnlyOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     request: options.RequestOption = None,
     yes: options.YesOption = False,
     chart: options.ChartOption = None,
@@ -148,7 +156,8 @@ def histogram(  # noqa: PLR0913 - one for each option
     rows = {"where": where, "table": table, "confidence": confidence, "request": request}
     given = {**rows, **query.given_limits(reach, max_groups, max_rows), "by": tuple(by or ())}
     counted = tables.Histogram(column=column, bins=tables.read_bins(bins), cost=cost, options=given)
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     files = query.AnswerFiles(chart=chart, out=out, force=force)
     raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
 
@@ -170,6 +179,10 @@ def crosstab(  # noqa: PLR0913 - one for each option
     plan: options.PlanOnlyOption = False,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     request: options.RequestOption = None,
     yes: options.YesOption = False,
     chart: options.ChartOption = None,
@@ -184,7 +197,8 @@ def crosstab(  # noqa: PLR0913 - one for each option
     rows = {"where": where, "table": table, "confidence": confidence, "request": request}
     given = {**rows, **query.given_limits(reach, max_groups, max_rows)}
     counted = tables.Crosstab(columns=tuple(columns), cost=cost, options=given)
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     files = query.AnswerFiles(chart=chart, out=out, force=force)
     raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
 
@@ -203,6 +217,10 @@ def limits(  # noqa: PLR0913 - one for each option
     confidence: options.ConfidenceOption = 0.95,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     yes: options.YesOption = False,
     chart: options.ChartOption = None,
     json: options.JsonOption = False,
@@ -223,7 +241,8 @@ def limits(  # noqa: PLR0913 - one for each option
         confidence=confidence,
         bounds=read_bounds(bounds or ()),
     )
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     raise typer.Exit(group.run(access, report, json=json, yes=yes, chart=chart))
 
 
@@ -238,6 +257,10 @@ def bounds(  # noqa: PLR0913 - one for each option
     confidence: options.ConfidenceOption = 0.95,
     analyst: options.AnalystOption = "",
     ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
     request: options.RequestOption = None,
     yes: options.YesOption = False,
     json: options.JsonOption = False,
@@ -246,7 +269,8 @@ def bounds(  # noqa: PLR0913 - one for each option
     from tacit.cli import bounds as group  # noqa: PLC0415 - heavy
     from tacit.cli import query  # noqa: PLC0415 - heavy
 
-    access = query.Access(policy=policy, ledger=ledger, analyst=analyst)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
     wanted = group.BoundsOptions(
         column=column, epsilon=epsilon, rho=rho, where=where, table=table, confidence=confidence, request=request
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tacit.query.expressions import Kind, Value
     from tacit.query.histograms import Absorb
     from tacit.query.plan import Plan
+    from tacit.query.policy.engine_settings import EngineSettings
     from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 MeasuredIntegers: TypeAlias = Sequence[Sequence[int]]
@@ -36,6 +37,10 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """The table's name in its source."""
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The time limit, the memory in bytes, the threads and the temporary directory; see `engine_settings`."""
 
     def schema(self) -> Mapping[str, Kind]:
         """Return the kinds of the usable columns, from the schema alone. No row is read."""

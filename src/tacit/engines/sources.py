@@ -12,13 +12,15 @@ needs them, so that `home_of` costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tacit.engines.source import Source, SourcesByName, declared_at
+from tacit.errors import UnusedOptionError
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.policy.locations import scheme
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ Home: TypeAlias = Literal["duckdb", "postgres", "spark"]
 
 _DATABASES = (".duckdb", ".ddb", ".db")
 _SPARK_TYPES = ("SparkSession", "DataFrame")
+_ENGINES: dict[Home, str] = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "spark": "Spark"}
 
 
 def home_of(source: object) -> Home:
@@ -61,24 +64,48 @@ def open_source(source: object, *, table: str | None = None, written: str | None
     return _open(home_of(source), {None: Source(source=source, table=table, written=written)})
 
 
-def open_sources(sources: SourcesByName) -> dict[str | None, StatementEngine]:
+def open_sources(sources: SourcesByName, settings: EngineSettings | None = None) -> dict[str | None, StatementEngine]:
     """Open each source once, all sources of one kind in one engine, and return the engine of each.
 
     An error names the source that failed in `error.where`; an error of a whole server names all sources there. Only
     schemas are read, and the rows of public tables that the engine copies.
     """
+    settings = EngineSettings() if settings is None else settings
     named = {name: _by_name(source, sources.values()) for name, source in sources.items()}
+    homes: dict[Home, dict[str | None, Source]] = {}
+    for name, source in named.items():
+        homes.setdefault(home_of(source.source), {})[name] = source
+    _check_settings(settings, homes)
     engines: dict[str | None, StatementEngine] = {}
     try:
-        for home in dict.fromkeys(home_of(source.source) for source in named.values()):
-            here = {name: source for name, source in named.items() if home_of(source.source) == home}
+        for home, here in homes.items():
             with declared_at(_places(here.values())):
-                engines |= dict.fromkeys(here, _open(home, here))
+                engines |= dict.fromkeys(here, _open(home, here, settings))
     except BaseException:
         for engine in engines.values():
             engine.close()
         raise
     return engines
+
+
+def _check_settings(settings: EngineSettings, homes: Mapping[Home, Mapping[str | None, Source]]) -> None:
+    """Raise UnusedOptionError if an argument or a policy sets something that none of the engines can apply."""
+    for setting in sorted(settings.declared):
+        hints = [_cannot_apply(setting, settings, home, here.values()) for home, here in homes.items()]
+        if all(hints):
+            names = " and ".join(_ENGINES[home] for home in homes)
+            raise UnusedOptionError(setting, f"on this source of {names}", hint=" ".join(filter(None, hints)))
+
+
+def _cannot_apply(setting: str, settings: EngineSettings, home: Home, sources: Iterable[Source]) -> str | None:
+    """Return what to do instead, if an engine cannot apply a setting; None if it can."""
+    if home == "postgres" and setting == "temporary":
+        return "A PostgreSQL server chooses where it writes: set temp_tablespaces for the role there."
+    if home == "spark":
+        from tacit.engines.spark.start_options import cannot_apply  # noqa: PLC0415 - an extra
+
+        return cannot_apply(setting, settings, [source.source for source in sources])
+    return None
 
 
 def _places(sources: Iterable[Source]) -> str | None:
@@ -130,17 +157,17 @@ def is_database(source: object) -> bool:
     return home_of(source) == "spark" and not hasattr(source, "sparkSession")
 
 
-def _open(home: Home, sources: SourcesByName) -> StatementEngine:
+def _open(home: Home, sources: SourcesByName, settings: EngineSettings | None = None) -> StatementEngine:
     match home:
         case "postgres":
             from tacit.engines.postgres.engine import open_postgres_tables  # noqa: PLC0415 - an extra
 
-            return open_postgres_tables(sources)
+            return open_postgres_tables(sources, settings)
         case "spark":
             from tacit.engines.spark.engine import open_spark_tables  # noqa: PLC0415 - an extra
 
-            return open_spark_tables(sources)
+            return open_spark_tables(sources, settings)
         case "duckdb":
             from tacit.engines.duckdb.engine import open_duckdb_tables  # noqa: PLC0415 - slow to import
 
-            return open_duckdb_tables(sources)
+            return open_duckdb_tables(sources, settings)

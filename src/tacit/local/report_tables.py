@@ -22,6 +22,7 @@ from tacit.engines.duckdb.sources import connect
 from tacit.engines.spark.sessions import check_session
 from tacit.errors import ColumnNotFoundError, InvalidError, SourceError, bad_value, show_name
 from tacit.local.base import Protocol
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.policy.locations import holds_secret, scheme
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def parquet(path: str | os.PathLike[str]) -> tuple[duckdb.DuckDBPyConnection, st
     if not isinstance(path, (str, os.PathLike)):
         raise bad_value("path", path, "the path or glob of Parquet files")
     text = os.fspath(path)
-    connection = connect(None, None)
+    connection = connect(EngineSettings(), None)
     _require_files(connection, text)
     quotes = text.replace("'", "''")
     return connection, f"read_parquet('{quotes}')"

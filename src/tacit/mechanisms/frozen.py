@@ -5,7 +5,7 @@ from __future__ import annotations
 from tacit.notebook import fields_html
 from tacit.safe_text import html_lines
 
-_SHOWN = ("guarantee", "scale", "sigma", "sensitivity", "outputs", "granularity", "monotone")
+_SHOWN = ("guarantee", "scale", "sigma", "sensitivity", "outputs", "granularity", "monotone", "p", "std", "threshold")
 """The attributes that notebooks show, of mechanisms that have them."""
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt, log, sqrt
 from typing import Literal
 
@@ -28,6 +29,8 @@ from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.continuous import NormalLaw
+from tacit.laws.lattice import DiscreteGaussian
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_grid
 from tacit.mechanisms.laplace import Laplace
@@ -116,6 +119,15 @@ class Gaussian(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return gaussian_law.two_sided_quantile(self.event.variance, float(beta))
+
+    @cached_property
+    def _law(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.event.variance)
+
+    @property
+    def continuous(self) -> NormalLaw:
+        """The normal law of the textbooks. The noise that is drawn has the discrete law of `pmf`."""
+        return NormalLaw(sigma=self.sigma)
 
     def delta(self, epsilon: Number) -> float:
         """Return a certified δ such that this mechanism is (ε,δ)-DP, from the law that is drawn."""

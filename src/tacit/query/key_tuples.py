@@ -15,7 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
+from typing import overload
 
+import numpy as np
+
+from tacit.arrays import Ints, Objects, as_objects
 from tacit.query.expressions import Kind, Value
 
 
@@ -44,6 +49,53 @@ class KeyTuples:
         return zip(*self.columns, strict=True)
 
 
+class KeyColumns(Sequence[tuple[Value, ...]]):
+    """The keys of many groups: a sequence of tuples that is stored as one array for each key."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Objects]) -> None:
+        """Store one or more arrays of equal length, which must not change afterwards."""
+        self.columns = tuple(columns)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Value, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> KeyColumns: ...
+    def __getitem__(self, index: int | slice) -> tuple[Value, ...] | KeyColumns:
+        """Return the keys of one group, or those of a slice."""
+        if isinstance(index, slice):
+            return KeyColumns([column[index] for column in self.columns])
+        return tuple(column[index] for column in self.columns)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other object has the same keys."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashed
+
+    def __repr__(self) -> str:
+        """Return the number of groups; keys may be private."""
+        return f"KeyColumns({len(self)} groups)"
+
+    def order(self) -> Ints:
+        """Return the indices of the groups in the order of their keys, the first key first, NULLs last.
+
+        >>> KeyColumns([as_objects([None, "b", "b"]), as_objects([1, 3, 2])]).order().tolist()
+        [2, 1, 0]
+        """
+        places = np.arange(len(self))
+        for column in reversed(self.columns):
+            missing = np.fromiter((value is None for value in column[places]), dtype=np.bool_, count=len(places))
+            known = places[~missing]
+            places = np.concatenate([known[np.argsort(column[known], kind="stable")], places[missing]])
+        return places
+
+
 def listed_cells(factors: Sequence[KeyTuples]) -> Iterator[tuple[Value, ...]]:
     """Yield the keys of all cells, in the order of their numbers: the first factor counts most.
 
@@ -56,6 +108,21 @@ def listed_cells(factors: Sequence[KeyTuples]) -> Iterator[tuple[Value, ...]]:
     for rows in product(*(list(factor.rows()) for factor in factors)):
         values = [value for row in rows for value in row]
         yield tuple(values[index] for index in order)
+
+
+def listed_columns(factors: Sequence[KeyTuples]) -> tuple[Objects, ...]:
+    """Return the keys of all cells as one array for each key; row i of them is cell i of `listed_cells`.
+
+    >>> pair = KeyTuples(places=(0, 2), columns=(("a", "b"), (1, 2)))
+    >>> [keys.tolist() for keys in listed_columns([pair, KeyTuples(places=(1,), columns=((True, False),))])]
+    [['a', 'a', 'b', 'b'], [True, False, True, False], [1, 1, 2, 2]]
+    """
+    columns: dict[int, Objects] = {}
+    for number, factor in enumerate(factors):
+        before, after = (prod(each.size for each in some) for some in (factors[:number], factors[number + 1 :]))
+        for place, values in zip(factor.places, factor.columns, strict=True):
+            columns[place] = np.tile(np.repeat(as_objects(values), after), before)
+    return tuple(columns[place] for place in sorted(columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,7 @@ from tacit.query.plan import Bundle, Plan
 
 Law = Literal["laplace", "gaussian"]
 _HALVINGS = 60
+_FITS = 2**62
 Mixture = Callable[[float, float, float], float]
 """Bounds Pr[|v·noise₁ + w·noise₂| > t] for v, w ≥ 0, from the continuous law.
 
@@ -164,6 +165,12 @@ class NoiseLaw:
         """Return ends that hold an integer with probability ≥ 1-β, given that integer with noise."""
         error = self.quantile(beta)
         return noisy - error, noisy + error
+
+    def around_all(self, noisy: WideInts, beta: Fraction) -> tuple[WideInts, WideInts]:
+        """Return the ends of `around` for many integers; those of 64 bits must be at most 2^62."""
+        error = self.quantile(beta)
+        whole = noisy if error < _FITS else noisy.astype(object)
+        return whole - error, whole + error
 
     def spread(self, weights: Sequence[float], beta: float) -> float:
         """Return t such that Pr[|Σ wᵢ·noiseᵢ| > t] ≤ β, from the continuous law, on the safe side.

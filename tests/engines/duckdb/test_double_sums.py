@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import floor, inf, isfinite, isnan, nan, nextafter, ulp
 
@@ -19,8 +19,8 @@ from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.sql import double_sums
 from tacit.engines.sql.builder import column
 from tacit.engines.sql.double_sums import double_on_grid, most_rows, sums_doubles
-from tacit.engines.sql.engine import ResultRows, StatementParameters
 from tacit.engines.sql.measures import MeasureGrid
+from tacit.engines.sql.runner import ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import integer_statement, statement
 from tacit.query.plan import Measure, Plan
 
@@ -111,11 +111,11 @@ def measured(rows: Sequence[Row], asked: Plan) -> tuple[list[int], int]:
     engine, ran = open_duckdb(data, threads=1), list[str]()
     with engine._reading() as run:
 
-        def counting(sql: str, parameters: StatementParameters) -> ResultRows:
+        def counting(sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
             ran.append(sql)
-            return run(sql, parameters)
+            return run.batches(sql, parameters)
 
-        engine._shared = counting
+        engine._shared = StatementRunner(counting)
         (sums,) = engine.measure(asked)
     engine.close()
     return sums, len(ran)

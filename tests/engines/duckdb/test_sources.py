@@ -14,10 +14,12 @@ import pyarrow as pa
 import pytest
 
 from contract.plans import call, key, plan, table
-from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
+from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb, open_duckdb_tables
+from tacit.engines.source import Source
 from tacit.errors import InvalidError, NoSourceError, SourceError, TableNotFoundError, TableNotNamedError
 from tacit.query.expressions import Column, Constant, Kind
 from tacit.query.plan import Measure, Plan
+from tacit.query.policy.engine_settings import EngineSettings
 
 COLUMNS = {"id": [1, 1, 2, 3], "ward": ["A", "B", "A", None], "cost": [1.0, 2.5, None, 4.0]}
 KINDS: dict[str, Kind] = {"id": "integer", "ward": "text", "cost": "real"}
@@ -296,7 +298,9 @@ def test_nothing_is_spilled_unless_a_directory_is_given(tmp_path: Path) -> None:
         return str(found and found[0])
 
     assert setting(open_duckdb(pa.table(COLUMNS))) in ("", "None")
-    assert setting(open_duckdb(pa.table(COLUMNS), temporary=tmp_path / "spill")) == str(tmp_path / "spill")
+    table, settings = {None: Source(source=pa.table(COLUMNS))}, EngineSettings(temporary=tmp_path)
+    assert setting(open_duckdb_tables(table, settings)).startswith(str(tmp_path / "tacit-"))
+    assert list(tmp_path.iterdir()) == []  # closed
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "s3", "jdbc:postgresql", "https"])

@@ -93,7 +93,7 @@ def test_columns_that_are_not_asked_for_are_not_read() -> None:
 
 def test_answers_are_read_by_cell_and_what_is_absent_is_zero() -> None:
     made = Statement("", {}, (((1, 2), (2, -1)), ((2, 1),)), 3, draws=False)
-    assert made.read([(2, 10, 3), (0, None, 4)]) == [[-4, 0, 17], [4, 0, 3]]
+    assert made.read([[(2, 10, 3)], [(0, None, 4)]]) == [[-4, 0, 17], [4, 0, 3]]
 
 
 def test_a_key_listed_twice_is_refused() -> None:

@@ -16,6 +16,7 @@ from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables, pieces
 from tacit.engines.source import Source
 from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.runner import ResultRows
 from tacit.errors import SourceError
 from tacit.query.expressions import Call, Column, Constant, Expression, Kind
 from tacit.query.plan import Bundle, Measure, Plan
@@ -33,16 +34,15 @@ def clinic() -> Iterator[Database]:
 
 def between(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something once the first statement over the rows has run."""
-    real, done = PostgresEngine._rows, list[bool]()
+    real, done = PostgresEngine._batches, list[bool]()
 
-    def rows(self: PostgresEngine, connection: Any, sql: str, parameters: Any = ()) -> Any:  # noqa: ANN401 - passed on
-        found = real(self, connection, sql, parameters)
+    def batches(self: PostgresEngine, connection: Any, sql: str, parameters: Any) -> Iterator[ResultRows]:  # noqa: ANN401 - passed on
+        yield from real(self, connection, sql, parameters)
         if "WITH" in sql and "RECURSIVE" not in sql and not done:
             done.append(True)
             act()
-        return found
 
-    monkeypatch.setattr(PostgresEngine, "_rows", rows)
+    monkeypatch.setattr(PostgresEngine, "_batches", batches)
 
 
 def two_statements() -> Plan:

@@ -23,7 +23,7 @@ from tacit.engines.postgres import connection
 from tacit.engines.postgres.connection import UNREACHED
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine, open_postgres
 from tacit.engines.sql.engine import FAILED
-from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError
+from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError, TimeLimitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan
 from tacit.session import SOURCE_FAILED
@@ -58,12 +58,12 @@ def engine(clinic: Database) -> Iterator[PostgresEngine]:
     opened.close()
 
 
-def failure(engine: PostgresEngine, asked: Plan) -> float:
+def failure(engine: PostgresEngine, asked: Plan, expected: str = FAILED) -> float:
     """Assert that a question fails with the constant text alone, and return how long that took."""
     begun = monotonic()
     with pytest.raises(SourceError) as caught:
         engine.measure(asked)
-    assert caught.value.message == FAILED
+    assert caught.value.message == expected
     assert caught.value.__context__ is None
     return monotonic() - begun
 
@@ -267,7 +267,7 @@ def test_a_backend_that_is_killed_while_it_waits_is_not_waited_for_again(
 
 def test_a_statement_that_takes_too_long_is_ended_by_the_server(clinic: Database) -> None:
     opened = open_postgres(clinic.reader, table="many", timeout=0.5)
-    failure(opened, slow())
+    failure(opened, slow(), TimeLimitError(0.5).message)
     assert opened.measure(plan(table(kinds=KINDS, unit=None), Measure(value=None))) == [[1_000_000]]
     assert states(clinic) <= {"idle"}
     opened.close()
@@ -286,7 +286,7 @@ def test_a_server_that_does_not_answer_at_all_is_left(clinic: Database, monkeypa
 
     try:
         with meanwhile(stop):
-            failure(opened, slow())  # it would wait for ever
+            failure(opened, slow(), TimeLimitError(1.0).message)  # it would wait for ever
         assert opened.measure(UNITS) == [[100]]
     finally:
         os.kill(stopped[0], signal.SIGCONT)

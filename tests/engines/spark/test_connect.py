@@ -23,8 +23,16 @@ from spark_session import LIGHT_JAVA
 from tacit.database import Database
 from tacit.engines.source import Source
 from tacit.engines.spark import sessions
-from tacit.engines.spark.engine import open_spark, open_spark_tables
-from tacit.errors import InvalidError, MissingDriverError, NoSourceError, SourceError
+from tacit.engines.spark.availability import LOST
+from tacit.engines.spark.engine import NOT_READY, open_spark, open_spark_tables
+from tacit.errors import (
+    NOTHING_SPENT,
+    InvalidError,
+    MissingDriverError,
+    NoSourceError,
+    SourceError,
+    TimeLimitError,
+)
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
 from tacit.session import SOURCE_FAILED
@@ -45,12 +53,15 @@ def question() -> Plan:
     return plan(table(unit="id", groups=2, kinds=KINDS), Measure(value=None), cost, keys=keys)
 
 
-@contextmanager
-def server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Start a server on this machine with one table; give its URL and its process, and stop it at the end."""
-    home = Path(pyspark.__file__).parent
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def server(folder: Path, port: int | None = None) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Start a server on this machine; give its URL and its process, and stop it at the end."""
+    home, port = Path(pyspark.__file__).parent, free_port() if port is None else port
     settings = {
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -164,7 +175,7 @@ def test_a_table_that_is_not_there_is_told_beside_those_that_are(url: str) -> No
         open_spark(f"{url}/;session_id=5f2b1bd2-0000-4000-8000-000000000000", table="visits")
 
 
-def opened_on(source: object, table: str | None = None) -> Database:
+def opened_on(source: object, table: str | None = None, timeout: float | None = None) -> Database:
     return tc.open(
         source,
         name="visits",
@@ -174,6 +185,7 @@ def opened_on(source: object, table: str | None = None) -> Database:
         max_rows=2,
         keys={"ward": ["A", "B"]},
         budget=tc.PureDP(epsilon=100),
+        timeout=timeout,
     )
 
 
@@ -221,8 +233,71 @@ def test_giving_up_on_a_server_writes_nothing_to_standard_error(tmp_path: Path) 
 
 def test_without_its_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "find_spec", lambda name: None if name == "grpc" else object())
-    with pytest.raises(MissingDriverError, match=r"pip install 'pyspark\[connect\]'"):
+    with pytest.raises(MissingDriverError, match=r"pip install 'tacit\[spark\]'"):
         open_spark("sc://127.0.0.1:1", table="visits")
+
+
+@pytest.mark.long
+def test_a_server_that_was_restarted_is_noticed_before_the_charge(tmp_path: Path) -> None:
+    port = free_port()
+    with server(tmp_path, port) as (where, process):
+        session_on(where).sql(MAKE)
+        theirs = session_on(where)
+        databases = {
+            "url": opened_on(where, "visits"),
+            "session": opened_on(theirs, "visits"),
+            "frame": opened_on(theirs.table("visits")),
+        }
+        for db in databases.values():
+            assert len(db.sql(ASKED, epsilon=1)) == 2
+        process.kill()
+        process.wait()
+    with server(tmp_path, port) as (where, _):  # the same address, and none of the sessions
+        for db in databases.values():
+            for _ in range(2):  # PySpark marks the session as closed after the first error
+                with pytest.raises(SourceError) as caught:
+                    db.sql(ASKED, epsilon=1)
+                assert caught.value.message == LOST
+                assert caught.value.__context__ is None
+                assert str(caught.value).endswith(NOTHING_SPENT)
+                assert db.spent == tc.PureDP(epsilon=1)
+            db.close()
+        if not list((tmp_path / "warehouse").glob("visits")):
+            pytest.fail("the table is gone, so nothing is shown")
+
+
+def test_a_session_that_the_server_ended_is_noticed_before_the_charge(url: str) -> None:
+    theirs = session_on(url)
+    db, named = opened_on(theirs.table("visits")), opened_on(theirs, "visits")
+    assert len(db.sql(ASKED, epsilon=1)) == 2
+    theirs._client.release_session()  # type: ignore[attr-defined] # as the server does if nobody uses it for an hour
+    assert len(db.sql(ASKED, epsilon=1)) == 2  # its view is in a session of tacit, which the server has
+    with pytest.raises(SourceError) as caught:
+        named.sql(ASKED, epsilon=1)
+    assert (caught.value.message, caught.value.unspent) == (LOST, True)
+    assert named.spent == tc.PureDP(epsilon=0)
+
+
+def test_a_statement_is_stopped_at_its_time_limit_and_stays_charged(url: str) -> None:
+    endless = session_on(url).sql("SELECT id, 'A' AS ward FROM range(4000000000000)")
+    db = opened_on(endless, timeout=2)
+    start = monotonic()
+    with pytest.raises(TimeLimitError) as caught:
+        db.sql(ASKED, epsilon=1)
+    assert monotonic() - start < PATIENCE
+    assert str(caught.value) == str(TimeLimitError(2, charged=True))
+    assert db.spent == tc.PureDP(epsilon=1)
+    db.close()
+
+
+def test_a_table_that_was_dropped_is_noticed_before_the_charge(url: str) -> None:
+    theirs = session_on(url)
+    theirs.sql("CREATE TABLE gone USING parquet AS SELECT * FROM visits")
+    db = opened_on(theirs, "gone")
+    theirs.sql("DROP TABLE gone")
+    with pytest.raises(SourceError) as caught:
+        db.sql(ASKED, epsilon=1)
+    assert (caught.value.message, caught.value.unspent) == (NOT_READY, True)
 
 
 def test_a_server_that_is_killed_fails_a_question_and_the_charge_is_kept(servers: Servers) -> None:

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,10 +19,14 @@ from contract.plans import NAME, key, plan, table
 from spark_session import frame_of, spark
 from tacit.database import Database
 from tacit.engines import Engine
-from tacit.engines.spark.engine import SparkEngine, open_spark
+from tacit.engines.source import Source
+from tacit.engines.spark import availability
+from tacit.engines.spark import engine as spark_engine
+from tacit.engines.spark.engine import SparkEngine, open_spark, open_spark_tables
 from tacit.engines.sql.engine import FAILED
-from tacit.errors import SourceError
+from tacit.errors import SourceError, TacitError, TimeLimitError, UnusedOptionError
 from tacit.query.plan import Measure
+from tacit.query.policy.engine_settings import EngineSettings
 
 UNITS = Measure(value=None, per="unit")
 TABLE = pa.table({"u": list(range(200)) * 10, "name": [f"key {i // 200}" for i in range(2000)]})
@@ -143,14 +148,59 @@ def test_closing_stops_what_is_running_there_and_nothing_else() -> None:
 def test_an_interrupt_stops_what_is_running(opened: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[object] = []
 
-    def interrupted(session: object) -> None:
-        stopped.append(session)
+    def cancel(session: object, tag: str) -> None:
+        stopped.append((session, tag))
 
-    session = opened._ours
-    monkeypatch.setattr(type(session), "interruptAll", interrupted)
+    monkeypatch.setattr(spark_engine, "stop", cancel)
     with pytest.raises(KeyboardInterrupt), opened._reading():
         raise KeyboardInterrupt
-    assert stopped == [session]
+    assert stopped == [(opened._ours, opened._tag)]
+
+
+@pytest.mark.parametrize("place", ["main", "thread"])
+def test_a_statement_is_stopped_at_its_time_limit_and_the_next_one_is_not(place: str) -> None:
+    frame = spark().sql("SELECT id AS u, concat('key ', id % 10) AS name FROM range(4000000000000)")
+    endless = open_spark_tables({None: Source(source=frame)}, EngineSettings(timeout=1.5))
+    caught: list[TacitError] = []
+
+    def ask() -> None:
+        try:
+            endless.measure(plan(table(unit=None), Measure(value=None), keys=KEYS))
+        except TacitError as error:
+            caught.append(error)
+
+    start = perf_counter()
+    if place == "main":
+        ask()
+    else:
+        asking = Thread(target=ask)
+        asking.start()
+        asking.join()
+    assert perf_counter() - start < 30
+    assert [(str(error), error.__context__) for error in caught] == [(str(TimeLimitError(1.5)), None)]
+    assert spark().range(3).count() == 3  # no later job has the tag
+    endless.close()
+
+
+def test_a_cluster_without_executors_is_noticed_by_a_task_that_reads_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(availability, "_is_local", lambda _: False)
+    availability.check_executors(spark())  # it has no executor, but runs the task
+    monkeypatch.setattr(availability, "_runs_a_task", lambda *_: False)
+    db = tc.open(frame_of(pa.table({"x": [1, 2]})), unit=tc.ROW, budget=tc.PureDP(epsilon=1))
+    with pytest.raises(SourceError) as caught:
+        db.sql("SELECT count(*) FROM data", epsilon=1)
+    assert (caught.value.message, caught.value.unspent) == (availability.NO_EXECUTORS, True)
+    assert db.spent == tc.PureDP(epsilon=0)
+
+
+def test_settings_that_spark_takes_only_when_it_starts_are_refused() -> None:
+    frame = frame_of(pa.table({"x": [1, 2]}))
+    options: list[dict[str, Any]] = [{"memory": "2GB"}, {"threads": 2}, {"temporary": "."}]
+    for option in options:
+        with pytest.raises(UnusedOptionError, match="where Spark is started"):
+            tc.open(frame, unit=tc.ROW, budget=tc.PureDP(epsilon=1), **option)
+        with pytest.raises(UnusedOptionError, match="where Spark is started"):  # it runs already
+            tc.open("spark:nowhere.parquet", unit=tc.ROW, budget=tc.PureDP(epsilon=1), **option)
 
 
 def test_questions_from_several_threads_are_all_answered(opened: SparkEngine) -> None:

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_session import LIGHT_JAVA
-from tacit.engines.spark import sessions, start
+from tacit.engines.spark import sessions, start, start_options
+from tacit.errors import InvalidError
+from tacit.query.policy.engine_settings import EngineSettings
 
 POLICY = """
 ledger = "visits.ledger"
@@ -176,6 +178,65 @@ def test_a_terminal_is_told_that_spark_is_being_started(
     assert said.count("Starting") == begins.count("Starting")
 
 
+SIZED = """
+import sys
+import tacit as tc
+from tacit.errors import InvalidError, UnusedOptionError
+from pyspark.sql import SparkSession
+def opened(**settings):
+    return tc.open("spark:visits.parquet", unit="id", reach=2, budget=tc.PureDP(epsilon=9), **settings)
+try:
+    opened(memory="64MB")
+except InvalidError as error:
+    print(error.message)
+settings = {"memory": "700MiB", "threads": 1, "temporary": sys.argv[1]}
+opened(**settings)
+context = SparkSession.getActiveSession().sparkContext
+print(context.master, context.getConf().get("spark.driver.memory"), context.getConf().get("spark.local.dir"))
+print(context._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20)
+opened(**settings)  # the same settings apply to the Spark that runs
+opened()
+for other in ({"memory": "1GiB"}, {"threads": 2}, {"temporary": "."}):
+    try:
+        opened(**other)
+    except UnusedOptionError as error:
+        print(error.option)
+"""
+
+
+@pytest.mark.long
+def test_a_spark_that_tacit_starts_has_the_settings(folder: Path) -> None:
+    spill = folder.parent / "spill"
+    spill.mkdir()
+    done = run(folder, "-c", SIZED, str(spill))
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0] == "memory must be at least 512MiB for Spark, not 64000000."
+    assert lines[1] == f"local[1] 700m {spill}"
+    assert 600 <= int(lines[2]) <= 700  # a collector of garbage may keep a part
+    assert lines[3:] == ["memory", "threads", "temporary"]
+
+
+def test_the_options_of_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in UNSAID:
+        monkeypatch.delenv(name, raising=False)
+    settings = EngineSettings(memory=2 * 2**30, threads=4, temporary=tmp_path)
+    local = {"spark.driver.memory": "2048m", "spark.local.dir": str(tmp_path)}
+    assert start_options.options_of(settings) == {**local, "spark.master": "local[4]"}
+    assert start_options.options_of(EngineSettings()) == {}
+    monkeypatch.setattr(start_options, "_runs_already", lambda: False)
+    assert start_options.cannot_apply("threads", settings, ["spark:a"]) is None
+    (tmp_path / "spark-defaults.conf").write_text("spark.master  yarn\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))  # the user's master stays
+    assert start_options.options_of(settings) == local
+    assert "spark.master" in str(start_options.cannot_apply("threads", settings, ["spark:a"]))
+    assert start_options.cannot_apply("memory", settings, ["spark:a"]) is None
+    assert start_options.cannot_apply("timeout", settings, ["sc://host"]) is None
+    assert "spark.local.dir" in str(start_options.cannot_apply("temporary", settings, ["spark:a", "sc://host"]))
+    with pytest.raises(InvalidError, match="does not exist"):
+        start_options.options_of(EngineSettings(temporary=tmp_path / "missing"))
+
+
 OWN = """
 import os, threading
 import tacit as tc
@@ -261,10 +322,10 @@ def test_what_counts_as_configured(
         folder.mkdir(exist_ok=True)
         (folder / file).write_text(text, encoding="utf-8")
         monkeypatch.setenv(place, str(tmp_path))
-        assert start._is_configured() is said
+        assert start_options.is_configured(start._CATALOG, "hive-site.xml") is said
         monkeypatch.delenv(place)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.warehouse.dir=/w pyspark-shell")
-    assert start._is_configured()
+    assert start_options.is_configured(start._CATALOG, "hive-site.xml")
 
 
 def test_what_others_warn_of_while_spark_is_started_is_not_kept_back() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 import tacit as tc
 from children import ended, forked
@@ -14,7 +15,8 @@ from contract.plans import plan, table
 from spark_session import LIGHT_JAVA, spark
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
-from tacit.engines.sql.engine import FAILED, ResultRows, StatementParameters
+from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.runner import ResultRows, StatementParameters
 from tacit.errors import SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
@@ -71,18 +73,34 @@ def test_a_partition_that_comes_between_two_statements_is_not_seen(
     visits: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = open_spark(spark(), table=visits)
-    real, done = engine._run, list[bool]()
+    real, done = engine._batches, list[bool]()
 
-    def run(ours: object, sql: str, parameters: StatementParameters) -> ResultRows:
-        found = real(ours, sql, parameters)  # type: ignore[arg-type] # passed on
+    def batches(ours: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        found = list(real(ours, tag, sql, parameters))
         if not done:
             done.append(True)
             spark().sql("INSERT INTO states.visits VALUES (70, 70.0, 'b'), (71, 71.0, 'b')")
-        return found
+        return iter(found)
 
-    monkeypatch.setattr(engine, "_run", run)
+    monkeypatch.setattr(engine, "_batches", batches)
     assert opened.measure_with(asked(), SECRET) == [[3], [3]]
     assert opened.measure_with(asked(), SECRET) == [[5], [5]]
+    opened.close()
+
+
+def test_a_query_that_was_refused_after_its_look_up_leaves_no_old_state(visits: str) -> None:
+    opened = open_spark(spark(), table=visits)
+    opened.ready()  # and then, say, the budget is too small
+    spark().sql("INSERT INTO states.visits VALUES (80, 80.0, 'c')")
+    opened.ready()
+    assert opened.measure_with(asked(), SECRET) == [[4], [4]]
+    assert not opened._is_fresh
+    spark().sql("ALTER TABLE states.visits RENAME TO states.away")
+    with pytest.raises(SourceError) as caught:
+        opened.ready()
+    assert caught.value.message == engine.NOT_READY
+    spark().sql("ALTER TABLE states.away RENAME TO states.visits")
+    opened.ready()
     opened.close()
 
 

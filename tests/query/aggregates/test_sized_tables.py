@@ -23,6 +23,8 @@ from tacit.query.noise_law import Law, NoiseLaw, changed_integers, sensitivity
 from tacit.query.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.plan import Aggregate, Plan
 from tacit.query.pricing.price import Cost, price
+from tacit.query.results.binned_noise import kept_integers
+from tacit.query.results.noisy_integers import noisy_integers
 from tacit.query.results.release import Release, release
 from tacit.query.results.resolution import noise_inputs
 
@@ -175,6 +177,14 @@ def test_two_cells_have_half_the_noise_of_a_histogram() -> None:
     assert (both.halves, price(both, Cost(epsilon=0.1)).noise[0].scale) == (True, 10)
     three = table_plan(3, rest=False)
     assert (three.halves, price(three, Cost(epsilon=0.1)).noise[0].scale) == (False, 20)
+
+
+def test_two_cells_share_one_noise() -> None:
+    """With noise of scale 10 on each, twenty pairs would add up to the size with probability below 1e-20."""
+    plan = table_plan(2, rest=False)
+    for _ in range(20):
+        ((noisy,),) = noisy_integers(plan, price(plan, Cost(epsilon=0.1)), [[SIZE - 1, 1]], 2)
+        assert sum(kept_integers(noisy)) == SIZE
 
 
 @pytest.mark.parametrize(("values", "rest"), CASES)

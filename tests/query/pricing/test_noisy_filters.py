@@ -24,6 +24,7 @@ from scipy.stats import binom
 
 from bounded import REAL, WHOLE, Row, ask_for, bounds, key, measured, plan_of, policy
 from evidence import FALSE_ALARM
+from tacit.arrays import WideInts
 from tacit.errors import InvalidError
 from tacit.noise.bits import SYSTEM, BitSource
 from tacit.query.aggregates.margins import as_table_count, with_margins
@@ -140,10 +141,10 @@ class Fixed(NoiseLaw):
 
     values: tuple[int, ...]
 
-    def draw(self, size: int, bits: BitSource = SYSTEM) -> list[int]:
+    def draw_array(self, size: int, bits: BitSource = SYSTEM) -> WideInts:
         del bits
         assert size == len(self.values)
-        return list(self.values)
+        return np.array(self.values)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.errors import TacitError
+from tacit.errors import MissingPackageError, TacitError
 from tacit.query.expressions import Kind, Value
 from tacit.query.results.table import Table, format_value
 
@@ -132,4 +132,15 @@ def test_values_are_said_as_people_write_them(value: Value, text: str) -> None:
 def test_a_form_whose_package_is_missing_says_so(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(TacitError, match="pyarrow, which is not installed"):
+        getattr(EVERY, form)()
+
+
+@pytest.mark.parametrize(
+    ("form", "package"), [("to_pandas", "pandas"), ("to_polars", "polars"), ("to_arrow", "pyarrow")]
+)
+def test_the_command_installs_the_package_of_the_frame(
+    form: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackageError, match=f"pip install {package}"):
         getattr(EVERY, form)()

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from os import PathLike
 from pathlib import Path
+from weakref import finalize
 
 import duckdb
 import numpy as np
 
+from tacit.arrays import Ints
 from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
     Passes,
-    ResultRows,
-    RunStatement,
     Secret,
     StatementEngine,
-    StatementParameters,
     parameters_of,
 )
+from tacit.engines.sql.found_groups import FoundGroups
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
+from tacit.engines.temporary import check_directory, private_directory, remove
 from tacit.errors import SourceError, guarded
 from tacit.query.histograms import Histograms
+from tacit.query.policy.engine_settings import EngineSettings, read_threads
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
+GONE = "A file of the source does not exist any more, or cannot be read."
 _FOUND = "found"
 
 FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
@@ -51,6 +53,7 @@ class DuckDBEngine(StatementEngine):
         *,
         skipping: Collection[str] = (),
         files: Sequence[Path] = (),
+        settings: EngineSettings | None = None,
     ) -> None:
         """Take over a connection that has the view `data`, or a view for each table.
 
@@ -58,21 +61,37 @@ class DuckDBEngine(StatementEngine):
         that views read; other programs can change them.
         """
         by_table = {name: SOURCE} if views is None else views
-        super().__init__(name, by_table, {table: _types(connection, view) for table, view in by_table.items()})
+        types = {table: _types(connection, view) for table, view in by_table.items()}
+        super().__init__(name, by_table, types, settings)
         self._connection, self._skipping, self._files = connection, frozenset(skipping), tuple(files)
         self._process = os.getpid()
-
-    def ready(self) -> None:
-        """Raise, before anything is charged, if this process was forked: DuckDB's threads are in its parent only."""
-        if os.getpid() != self._process:
-            raise SourceError(FORKED, hint="Open the source separately in each process.")
+        self._remove: Callable[[], object] = lambda: None
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table; not of a CSV file, where it depends on their bytes."""
         return not self._skipping if len(self._tables) == 1 else table not in self._skipping
 
+    def ready(self) -> None:
+        """Raise, before anything is charged, if DuckDB cannot read or write.
+
+        A file may be gone, or the temporary directory may be full. DuckDB's threads are missing in a forked process.
+        """
+        self._refuse_child()
+        if not all(file.is_file() and os.access(file, os.R_OK) for file in self._files):
+            raise SourceError(GONE, hint="Restore it, or open the source again.")
+        if self.settings.temporary is not None:
+            check_directory(self.settings.temporary)
+
+    def _refuse_child(self) -> None:
+        if os.getpid() != self._process:
+            raise SourceError(FORKED, hint="Open the source separately in each process.")
+
+    def _interrupt(self) -> None:
+        """Interrupt the statement that runs."""
+        self._connection.interrupt()
+
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the connection's runner; raise at the end if a file was changed or replaced meanwhile.
 
         DuckDB opens a Parquet or CSV file again for each statement. So all statements see one state if no file has
@@ -80,48 +99,54 @@ class DuckDBEngine(StatementEngine):
         connection is open: DuckDB locks its database files, Arrow and polars tables are immutable, and the program
         that opened a pandas frame must not change it while it is queried.
         """
-        self.ready()
+        self._refuse_child()
         before = self._stamps()
-        yield lambda sql, parameters: self._connection.execute(sql, dict(parameters)).fetchall()
+        yield StatementRunner(self._batches)
         if self._stamps() != before:
             raise RuntimeError("a file changed while it was read")
-
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches."""
-        del run
-        result = self._connection.execute(sql, dict(parameters))
-        while rows := result.fetchmany(BATCH):
-            yield rows
 
     def _stamps(self) -> list[tuple[int, ...]]:
         """Return what identifies the present contents of each file."""
         stats = [file.stat() for file in self._files]
         return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in stats]
 
-    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
-        """Return the chosen groups. All groups stay in the database, and only while this runs."""
+    def _batches(self, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches."""
+        result = self._connection.execute(sql, dict(parameters))
+        while rows := result.fetchmany(BATCH):
+            yield rows
+
+    def _discover(self, run: StatementRunner, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
+        """Return the chosen groups. All groups stay in the database while this runs; only their units are read."""
         connection, first = self._connection, passes.first
-        by = [f"g{index}" for index in range(first.keys)]
-        order = ", ".join(f"{key} ASC NULLS LAST" for key in by)
         try:
             run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
             units = connection.execute(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid").fetchnumpy()  # noqa: S608 - built here
             numbers, counts = units.values()
-            rows = run(
-                f"SELECT rowid, * FROM {_FOUND} SEMI JOIN (SELECT UNNEST($shown::BIGINT[]) AS p) ON rowid = p "  # noqa: S608 - as above
-                f"ORDER BY {order}",
-                {"shown": numbers[choose(counts)].tolist()},
-            )
-            chosen = [row[0] for row in rows]
-            second = self._second_pass(run, passes, chosen, secret)
+            chosen, found = np.sort(choose(counts)), FoundGroups(first)
+            del units, counts  # of all groups; only the chosen ones are needed below
+            for start in range(0, len(chosen), BATCH):
+                some = chosen[start : start + BATCH]
+                found.add(self._groups(run, numbers[some]), some)
+            del chosen
+            keys, places, sums = found.released()
+            second = self._second_pass(run, passes, numbers[places].tolist(), secret)
         finally:
             connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
-        indices: list[int] = np.searchsorted(numbers, np.array(chosen, dtype=np.int64)).tolist()
-        return passes.assemble([tuple(row[1:]) for row in rows], indices, second)
+        return passes.assemble(keys, places, sums, second)
+
+    def _groups(self, run: StatementRunner, numbers: Ints) -> ResultRows:
+        """Return the groups with these row ids, which are in rising order, without the ids."""
+        listed = "(SELECT UNNEST($numbers::BIGINT[]) AS number)"
+        return run(
+            f"SELECT * FROM {_FOUND} SEMI JOIN {listed} ON rowid = number "  # noqa: S608 - built here
+            f"WHERE rowid BETWEEN {numbers[0]} AND {numbers[-1]} ORDER BY rowid",
+            {"numbers": numbers.tolist()},
+        )
 
     def _second_pass(
-        self, run: RunStatement, passes: Passes, chosen: Sequence[int], secret: Secret
+        self, run: StatementRunner, passes: Passes, chosen: Sequence[int], secret: Secret
     ) -> list[tuple[tuple[int, ...], list[int] | Histograms]]:
         """Return the measures of the second pass for the chosen groups, given by their row ids, in this order."""
         if not passes.second:
@@ -140,10 +165,16 @@ class DuckDBEngine(StatementEngine):
             for indices, each in passes.second
         ]
 
+    def remove_at_end(self, directory: Path | None) -> None:
+        """Remove a directory when this engine is closed, or when it is collected."""
+        if directory is not None:
+            self._remove = finalize(self, remove, directory, os.getpid())
+
     def close(self) -> None:
         """Close the source; a child of the process that opened it leaves it open."""
         if os.getpid() == self._process:
             self._connection.close()
+            self._remove()
 
 
 def _types(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
@@ -156,7 +187,6 @@ def open_duckdb(
     table: str | None = None,
     written: str | None = None,
     threads: int | None = None,
-    temporary: str | PathLike[str] | None = None,
 ) -> DuckDBEngine:
     """Open a table, reading only its schema, or raise InvalidError or SourceError.
 
@@ -165,29 +195,33 @@ def open_duckdb(
         table: the table of a DuckDB file; it may be left out if there is only one.
         written: the source as a policy writes it, with its variables not filled in, for messages.
         threads: the number of threads that DuckDB may use; by default one for each core.
-        temporary: a directory for data that does not fit memory; by default nothing is written.
     """
-    return open_duckdb_tables(
-        {None: Source(source=source, table=table, written=written)}, threads=threads, temporary=temporary
-    )
+    settings = EngineSettings(threads=None if threads is None else read_threads(threads))
+    return open_duckdb_tables({None: Source(source=source, table=table, written=written)}, settings)
 
 
-def open_duckdb_tables(
-    sources: SourcesByName, *, threads: int | None = None, temporary: str | PathLike[str] | None = None
-) -> DuckDBEngine:
+def open_duckdb_tables(sources: SourcesByName, settings: EngineSettings | None = None) -> DuckDBEngine:
     """Open several tables by their names in one engine, so that they can be joined.
 
     Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
+    Data that does not fit memory is written to a new directory below `settings.temporary`, which is removed when the
+    engine is closed or collected.
     """
-    connection = connect(threads, temporary)
+    settings = EngineSettings() if settings is None else settings
+    spill = None if settings.temporary is None else private_directory(settings.temporary)
+    connection = connect(settings, spill)
     try:
-        return guarded(lambda: _engine(connection, sources), NOT_OPENED, hint=CHECK_OPENING)
+        engine = guarded(partial(_engine, connection, sources, settings), NOT_OPENED, hint=CHECK_OPENING)
     except BaseException:
         connection.close()
+        if spill is not None:
+            remove(spill, os.getpid())
         raise
+    engine.remove_at_end(spill)
+    return engine
 
 
-def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> DuckDBEngine:
+def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName, settings: EngineSettings) -> DuckDBEngine:
     views: dict[str, str] = {}
     files: list[Path] = []
     skipping: list[str] = []
@@ -199,7 +233,7 @@ def _engine(connection: duckdb.DuckDBPyConnection, sources: SourcesByName) -> Du
         files += source_files
         skipping += [list(views)[-1]] if any(map(is_csv, source_files)) else []
     lock(connection, files, joins_public=any(source.public for source in sources.values()))
-    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping, files=files)
+    return DuckDBEngine(connection, next(iter(views)), views, skipping=skipping, files=files, settings=settings)
 
 
 def _show(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -35,10 +36,10 @@ from tacit.errors import (
     TableNotFoundError,
     TableNotNamedError,
     UnusedOptionError,
-    bad_value,
     show,
     show_name,
 )
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.policy.locations import holds_secret, scheme
 
 _KEPT_ORDER = ("join_order", "build_side_probe_side", "top_n_window_elimination")
@@ -47,6 +48,7 @@ _BY_PRIVATE_KEYS = ("statistics_propagation", "join_filter_pushdown")
 """Optimisers that restrict one side of a join to the range of the other side's keys."""
 _EXPONENTIAL = ("partial_aggregate_pushdown",)
 """An optimiser that plans nested expressions over a join in time and memory exponential in their depth."""
+_FOR_EACH_THREAD = 16_000_000
 _CSV = ("csv", "tsv")
 _DELIMITERS = ",;\t|"
 _TABLES = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}
@@ -57,10 +59,9 @@ _SOURCES = (
 )
 
 
-def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckdb.DuckDBPyConnection:
-    """Return an empty database in memory that loads no extension and writes no file except below `temporary`."""
-    if threads is not None and threads < 1:
-        raise bad_value("threads", threads, "an integer ≥ 1")
+def connect(settings: EngineSettings, spill: Path | None) -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory that loads no extension and writes no file except below `spill`."""
+    threads = _threads(settings)
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -68,9 +69,32 @@ def connect(threads: int | None, temporary: str | PathLike[str] | None) -> duckd
         "python_enable_replacements": False,
         "pandas_analyze_sample": 0,
         "preserve_insertion_order": False,
-        "temp_directory": "" if temporary is None else str(Path(temporary)),
+        "temp_directory": "" if spill is None else str(spill),
+        **({} if threads is None else {"threads": threads}),
+        **({} if settings.memory is None else {"memory_limit": f"{settings.memory}B"}),
     }
-    return duckdb.connect(":memory:", config=config if threads is None else {**config, "threads": threads})
+    return duckdb.connect(":memory:", config=config)
+
+
+def _threads(settings: EngineSettings) -> int | None:
+    """Return the number of threads; None for one on each core.
+
+    Each thread needs a few blocks of memory before it reads a row. So the memory bounds the number of threads, and a
+    number that was given and does not fit is refused.
+    """
+    if settings.memory is None:
+        return settings.threads
+    most = settings.memory // _FOR_EACH_THREAD
+    if settings.threads is None:
+        return min(most, os.cpu_count() or 1)
+    if settings.threads > most:
+        raise InvalidError(
+            f"The memory is too small for {settings.threads} threads of DuckDB: each needs {_FOR_EACH_THREAD // 10**6} "
+            "MB.",
+            argument="memory",
+            hint=f"Raise memory, or use at most {most} threads.",
+        )
+    return settings.threads
 
 
 def create_view(

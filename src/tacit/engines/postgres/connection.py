@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil
 from threading import Timer
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tacit.engines.postgres.privileges import check_role
 from tacit.errors import MissingDriverError, NoSourceError, SourceError
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.policy.locations import scheme
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[tuple[Any, ...]]
+    Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 SCHEMES = ("postgresql", "postgres")
+NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
 UNREACHED = "The PostgreSQL server could not be reached."
 NO_ENTRY = "The PostgreSQL server refused this user."
 NO_CREDENTIALS = "The PostgreSQL server asks for a password, and none is set."
@@ -52,6 +57,8 @@ _KEEPALIVE = {
     "application_name": "tacit",
     "client_encoding": "UTF8",
 }
+_PARTS_OF_MEMORY = 16
+_MOST_WORK_MEM = 2_147_483_647  # kilobytes, the largest value of the setting
 _FIXED = ("application_name", "client_encoding")
 _SETTINGS = {
     "search_path": "pg_catalog",
@@ -165,10 +172,32 @@ def _integer_loader() -> type:
     return IntegerLoader
 
 
-def set_local(timeout: float) -> str:
-    """Return the statements that fix, in a transaction, all settings that could change a result or block forever."""
-    settings = {**_SETTINGS, "statement_timeout": f"{max(1, round(timeout * 1000))}ms"}
+def set_local(timeout: float, resources: Mapping[str, str] = NO_RESOURCES) -> str:
+    """Return the statements that fix, in a transaction, all settings that could change a result or block forever.
+
+    `resources` are settings that change how much of the server a statement uses.
+    """
+    settings = {**_SETTINGS, **resources, "statement_timeout": milliseconds(timeout)}
     return "; ".join(f"SET LOCAL {name} TO '{value}'" for name, value in settings.items())
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a time limit as PostgreSQL writes it; it is rounded up, because 0 would switch it off."""
+    return f"{max(1, ceil(seconds * 1000))}ms"
+
+
+def resources_of(settings: EngineSettings) -> dict[str, str]:
+    """Return the settings of a transaction that bound what it uses of the server.
+
+    `work_mem` is the memory of one sort, and half of that of one hash table. A statement has a few of them at once, in
+    up to three processes, so each gets a sixteenth. One thread is the process that leads the others.
+    """
+    resources: dict[str, str] = {}
+    if settings.memory is not None:
+        resources["work_mem"] = f"{min(settings.memory // 1024 // _PARTS_OF_MEMORY, _MOST_WORK_MEM)}kB"
+    if settings.threads is not None:
+        resources["max_parallel_workers_per_gather"] = str(settings.threads - 1)
+    return resources
 
 
 def check_server(connection: Connection) -> None:

@@ -26,7 +26,7 @@ from tacit.engines.postgres.functions import postgres_forms
 from tacit.engines.sql.builder import SQL, TYPES, call, cast, infix, powers, product, real, whole
 from tacit.engines.sql.column_types import ColumnTypes, before_parenthesis
 from tacit.engines.sql.dialect import Dialect, ListColumns, different_unit_types
-from tacit.engines.sql.engine import StatementParameters
+from tacit.engines.sql.runner import StatementParameters
 from tacit.errors import InternalError, InvalidError
 from tacit.query.expressions import Kind
 

@@ -27,6 +27,8 @@ from tacit.engines.postgres.connection import (
     check_server,
     checked_url,
     connect,
+    milliseconds,
+    resources_of,
     set_local,
     watched,
 )
@@ -36,28 +38,23 @@ from tacit.engines.postgres.sources import Parts, PostgresTable, find_table, ref
 from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
-    ResultRows,
-    RunStatement,
     S,
     StatementEngine,
-    StatementParameters,
 )
 from tacit.engines.sql.histogram import BinStatement
 from tacit.engines.sql.public_tables import is_unique
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement
 from tacit.engines.sql.weighted_statement import REREAD
-from tacit.errors import InvalidError, TacitError, bad_value, guarded
+from tacit.errors import InvalidError, TacitError, guarded
 from tacit.query.expressions import Column
 from tacit.query.plan import Bundle, Plan
+from tacit.query.policy.engine_settings import EngineSettings, read_timeout
 
 if TYPE_CHECKING:
     from tacit.engines.postgres.connection import Connection
-
-TIMEOUT = 3600.0
-"""The default time limit of a statement, in seconds."""
 
 NOT_READY = "The table changed since it was opened, or the server is gone."
 _REOPEN = "Open it again: the error then says what is wrong."
@@ -70,17 +67,18 @@ _PARTS = """WITH RECURSIVE parts AS (
     SELECT CAST($1 AS regclass)::oid AS number, FALSE AS leaves
     UNION ALL SELECT i.inhrelid, i.inhdetachpending FROM parts JOIN pg_inherits i ON i.inhparent = parts.number)
 SELECT number::bigint, leaves FROM parts ORDER BY 1, 2"""
-_LONGEST = 7 * 86_400.0
 
 
 class PostgresEngine(StatementEngine):
     """One table, or several of one database that can be joined, measured by PostgreSQL."""
 
-    def __init__(self, url: Url, connection: Connection, tables: Mapping[str, PostgresTable], timeout: float) -> None:
+    def __init__(
+        self, url: Url, connection: Connection, tables: Mapping[str, PostgresTable], settings: EngineSettings
+    ) -> None:
         """Take over a connection, and the tables by their names; the first is the main one."""
         views = {name: table.from_item for name, table in tables.items()}
-        super().__init__(next(iter(tables)), views, {name: table.types for name, table in tables.items()})
-        self._url, self._timeout, self._sources = url, timeout, tuple(tables.values())
+        super().__init__(next(iter(tables)), views, {name: table.types for name, table in tables.items()}, settings)
+        self._url, self._sources, self._resources = url, tuple(tables.values()), resources_of(settings)
         self._owned = OwnedConnection(connection, os.getpid())
         self._is_closed = False
         self._oids = {table.sql_name: table.oid for table in self._sources}
@@ -124,7 +122,7 @@ class PostgresEngine(StatementEngine):
             first += sum(len(bundle.measures) for bundle in piece)
         return statements
 
-    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+    def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Raise if each row is a unit and a row could now match several public rows: public tables can change here."""
         if plan.table.unit is not None:
             return
@@ -139,12 +137,12 @@ class PostgresEngine(StatementEngine):
                 raise ConnectionError
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
+    def _reading(self) -> Iterator[StatementRunner]:
         """Yield the runner of a transaction that sees one state of the data; roll it back at the end."""
         try:
             connection = self._transaction()
             before = self._partitions(connection)
-            yield partial(self._run, connection)
+            yield StatementRunner(partial(self._batches, connection))
             connection.rollback()
             self._check_partitions(before, connection)
             connection.rollback()
@@ -152,18 +150,33 @@ class PostgresEngine(StatementEngine):
             self._owned.close()
             raise
 
-    def _run(self, connection: Connection, sql: str, parameters: StatementParameters) -> ResultRows:
-        """Run a statement. If it reads a table again for each of its parts, do not let workers share one part.
+    def _batches(self, connection: Connection, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+        """Yield the rows of a statement in batches, as the server sends them, in the time that its reading has left.
+
+        PostgreSQL runs no parallel plan for a cursor on the server, so the rows are read without one. The time limit
+        of the statement includes the time between batches.
+        """
+        self._set_time(connection)
+        with self._parts_alone(connection, sql), connection.cursor() as cursor:
+            rows = cursor.stream(sql.encode(), numbered(parameters) or None)
+            while True:
+                with watched(connection, self._seconds_left()):
+                    batch = list(islice(rows, BATCH))
+                if not batch:
+                    return
+                yield batch
+
+    def _set_time(self, connection: Connection) -> None:
+        """Let the server stop the next statement when the time of its reading is over."""
+        self._rows(connection, f"SET LOCAL statement_timeout TO '{milliseconds(self._seconds_left())}'")
+
+    @contextmanager
+    def _parts_alone(self, connection: Connection, sql: str) -> Iterator[None]:
+        """Do not let workers share one part of a statement that reads a table again for each of its parts.
 
         The planner would otherwise give all workers the rows of one part, and each would compute all heavy units
         (`weighted_statement`). The setting ends with the transaction, starts no process, and changes only the plan.
         """
-        with self._parts_alone(connection, sql):
-            return self._rows(connection, sql, numbered(parameters))
-
-    @contextmanager
-    def _parts_alone(self, connection: Connection, sql: str) -> Iterator[None]:
-        """Do not let workers share one part of a statement that reads a table again for each of its parts."""
         if REREAD not in sql:
             yield
             return
@@ -171,24 +184,8 @@ class PostgresEngine(StatementEngine):
         yield
         self._rows(connection, "SET LOCAL min_parallel_table_scan_size TO DEFAULT")
 
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches, as the server sends them. A cursor would have no parallel workers.
-
-        The time limit of the statement includes the time between batches.
-        """
-        del run
-        connection = self._owned.connection
-        with self._parts_alone(connection, sql), connection.cursor() as cursor:
-            rows = cursor.stream(sql.encode(), numbered(parameters) or None)
-            while True:
-                with watched(connection, self._timeout):
-                    batch = list(islice(rows, BATCH))
-                if not batch:
-                    return
-                yield batch
-
     def _check_partitions(self, before: list[ResultRows], connection: Connection) -> None:
-        self._rows(connection, set_local(self._timeout))  # a new transaction starts with the role's settings
+        self._rows(connection, set_local(self.settings.timeout))  # a new transaction starts with the role's settings
         if self._partitions(connection) != before:
             raise ConnectionError
 
@@ -211,7 +208,7 @@ class PostgresEngine(StatementEngine):
         guarded(self._check_catalog, NOT_READY, hint=_REOPEN)
 
     def _check_catalog(self) -> None:
-        seconds = min(self._timeout, _CATALOG)
+        seconds = min(self.settings.timeout, _CATALOG)
         with self._lock:
             try:
                 connection = self._connected(seconds)
@@ -230,9 +227,9 @@ class PostgresEngine(StatementEngine):
         An error of tacit becomes an error without a text: the query is charged by now.
         """
         try:
-            connection = self._connected(self._timeout)
+            connection = self._connected(self._seconds_left())
             self._rows(connection, "; ".join(table.lock for table in self._sources))
-            parts = self._check(connection, self._timeout)
+            parts = self._check(connection, self.settings.timeout)
         except TacitError:
             raise ConnectionError from None
         if parts != [table.parts for table in self._sources]:  # the statements are written for other parts
@@ -250,7 +247,7 @@ class PostgresEngine(StatementEngine):
         owned = self._owned
         if owned.is_ours and not owned.connection.closed:
             try:
-                self._rows(owned.connection, set_local(seconds))
+                self._rows(owned.connection, set_local(seconds, self._resources))
             except Exception:
                 if not owned.connection.closed:
                     raise
@@ -262,7 +259,7 @@ class PostgresEngine(StatementEngine):
         self._rows(connection, set_local(seconds))
         check_server(connection)
         connection.rollback()
-        self._rows(connection, set_local(seconds))
+        self._rows(connection, set_local(seconds, self._resources))
         return connection
 
     def _check(self, connection: Connection, seconds: float) -> list[Parts]:
@@ -286,8 +283,8 @@ class PostgresEngine(StatementEngine):
         return parts
 
     def _rows(self, connection: Connection, sql: str, parameters: Sequence[object] = ()) -> ResultRows:
-        """Run a statement, and close the connection if the server does not answer in time (see `watched`)."""
-        with watched(connection, self._timeout):
+        """Run a statement and return all its rows; close the connection if the server is too slow (see `watched`)."""
+        with watched(connection, self._seconds_left()):
             cursor = connection.execute(sql.encode(), parameters or None)
             return cursor.fetchall() if cursor.description else []
 
@@ -302,7 +299,7 @@ class PostgresEngine(StatementEngine):
         self._owned.close()
 
 
-def _without_parameters(run: RunStatement, sql: str) -> ResultRows:
+def _without_parameters(run: StatementRunner, sql: str) -> ResultRows:
     return run(sql, {})
 
 
@@ -331,10 +328,11 @@ def open_postgres(
         timeout: the time limit of a statement in seconds; by default an hour.
     """
     del written
-    return _open(source, {None: Source(source=source, table=table)}, timeout)
+    settings = EngineSettings() if timeout is None else EngineSettings(timeout=read_timeout(timeout))
+    return _open(source, {None: Source(source=source, table=table)}, settings)
 
 
-def open_postgres_tables(tables: SourcesByName, *, timeout: float | None = None) -> PostgresEngine:
+def open_postgres_tables(tables: SourcesByName, settings: EngineSettings | None = None) -> PostgresEngine:
     """Open several tables of one database by their names, so that they can be joined. The first is the main one."""
     urls = list(dict.fromkeys(str(table.source) for table in tables.values()))
     if len(urls) > 1:
@@ -343,20 +341,17 @@ def open_postgres_tables(tables: SourcesByName, *, timeout: float | None = None)
             argument="source",
             hint="Use the same URL for every table, or copy the public tables into the private database.",
         )
-    return _open(urls[0], tables, timeout)
+    return _open(urls[0], tables, EngineSettings() if settings is None else settings)
 
 
-def _open(source: object, tables: SourcesByName, timeout: float | None) -> PostgresEngine:
+def _open(source: object, tables: SourcesByName, settings: EngineSettings) -> PostgresEngine:
     """Open some tables, each under a name, or under its name in the database."""
-    seconds = TIMEOUT if timeout is None else timeout
-    if not 0 < seconds <= _LONGEST:
-        raise bad_value("timeout", timeout, "a number of seconds > 0, at most a week")
     url = checked_url(source)
     connection = connect(url)
 
     def find_tables() -> dict[str, PostgresTable]:
         opened: dict[str, PostgresTable] = {}
-        connection.execute(set_local(min(seconds, _CATALOG)).encode())
+        connection.execute(set_local(min(settings.timeout, _CATALOG)).encode())
         check_server(connection)
         for name, table in tables.items():
             with declared_at(table.where):
@@ -370,4 +365,4 @@ def _open(source: object, tables: SourcesByName, timeout: float | None) -> Postg
     except BaseException:
         connection.close()
         raise
-    return PostgresEngine(url, connection, opened, seconds)
+    return PostgresEngine(url, connection, opened, settings)

@@ -15,11 +15,13 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from itertools import islice
-from threading import Lock, Timer
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tacit.engines.source import Source, SourcesByName, declared_at, open_one, with_fallback
+from tacit.engines.spark.availability import LOST, REOPEN, check_executors, check_server_session
 from tacit.engines.spark.dialect import SPARK
+from tacit.engines.spark.interrupts import new_tag, stop, tagged
 from tacit.engines.spark.sessions import (
     check_session,
     is_reachable,
@@ -32,26 +34,25 @@ from tacit.engines.spark.sessions import (
 from tacit.engines.spark.sources import SparkSource, check_table, column_types, create_view, find_source
 from tacit.engines.sql.builder import quote_name
 from tacit.engines.sql.engine import (
-    BATCH,
     CHECK_OPENING,
     NOT_OPENED,
-    ResultRows,
-    RunStatement,
     StatementEngine,
-    StatementParameters,
 )
+from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
 from tacit.errors import InvalidError, SourceError, guarded
 from tacit.query.expressions import Value
+from tacit.query.policy.engine_settings import EngineSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORKED = "This process is a child of the process that opened Spark, and both would use one connection."
 CLOSED = "The engine is closed. If the query was charged, it stays charged."
+NOT_READY = "A table changed since it was opened, or does not exist any more."
+_REOPEN = "Open the source again: the error then says what is wrong."
 _WORD = 2**64
-TIMEOUT = 3600.0
-"""The time limit of a statement, in seconds."""
+_ARROW_TYPES = frozenset({"boolean", "date", "decimal", "double", "integer", "long", "string"})
 
 
 class SparkEngine(StatementEngine):
@@ -59,15 +60,22 @@ class SparkEngine(StatementEngine):
 
     dialect = SPARK
 
-    def __init__(self, session: SparkSession, name: str, sources: Mapping[str, SparkSource]) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        name: str,
+        sources: Mapping[str, SparkSource],
+        settings: EngineSettings | None = None,
+    ) -> None:
         """Create views of sources of a session, by the tables' names, in a session of tacit; `name` is the main one."""
         self._theirs = session
         self._process = os.getpid()
         self._sources = dict(sources)
         self._change = Lock()
         self._ours: SparkSession | None = new_session(session)
+        self._is_fresh, self._lost, self._tag = False, False, new_tag()
         views = {table: SOURCE if len(sources) == 1 else f"source_{index}" for index, table in enumerate(sources)}
-        super().__init__(name, views, self._create_views(self._ours, views))
+        super().__init__(name, views, self._create_views(self._ours, views), settings)
         set_case_sensitivity(self._ours, self._tables)
 
     def _create_views(self, session: SparkSession, views: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -79,9 +87,41 @@ class SparkEngine(StatementEngine):
         return types
 
     def ready(self) -> None:
-        """Raise, before anything is charged, if the session was stopped or the server is gone; no table is read."""
+        """Raise, before anything is charged, if the session, the server, a table or all executors are gone.
+
+        Tables by name are looked up here, in a new session, which the next reading uses. Only the catalog is read.
+        """
         self._refuse_child()
+        with self._lock, quiet_logs():
+            if self._ours is None:
+                return  # `_reading` reports it
+            self._check_sessions(self._ours)
+            guarded(self._look_up, NOT_READY, hint=_REOPEN)
+            check_executors(self._ours)
+
+    @property
+    def _reads_by_name(self) -> bool:
+        """True if a table is opened by its name, so that every query looks it up again."""
+        return any(source.frame is None for source in self._sources.values())
+
+    def _check_sessions(self, ours: SparkSession) -> None:
+        """Raise SourceError if a session was stopped, or if its Spark Connect server is gone or was restarted."""
+        if self._lost:  # PySpark now says that it was stopped, which is not what happened
+            raise SourceError(LOST, hint=REOPEN)
         check_session(self._theirs)
+        try:
+            for session in (ours, *([self._theirs] if self._reads_by_name else [])):
+                check_server_session(session)
+        except SourceError:
+            self._lost = True
+            raise
+
+    def _look_up(self) -> None:
+        """Look up tables by name in a new session."""
+        self._is_fresh = False  # an earlier query may have been refused after its look-up
+        if self._reads_by_name:
+            self._session()
+            self._is_fresh = True
 
     def _refuse_child(self) -> None:
         if os.getpid() != self._process:
@@ -93,37 +133,28 @@ class SparkEngine(StatementEngine):
         return False
 
     @contextmanager
-    def _reading(self) -> Iterator[RunStatement]:
-        """Yield the runner of a session; tables by name are looked up again in a new session."""
+    def _reading(self) -> Iterator[StatementRunner]:
+        """Yield the runner of a session; tables by name are looked up again, unless `ready` has just done it."""
         if self._ours is None:
             raise SourceError(CLOSED, hint="Open the source again.")
         self._refuse_child()
         check_session(self._theirs)
         with quiet_logs():
-            session = self._session()
+            session, self._is_fresh = self._ours if self._is_fresh else self._session(), False
             try:
-                yield lambda sql, parameters: _run(session, sql, parameters)
+                yield StatementRunner(partial(_batches, session, self._tag), partial(_streamed, session, self._tag))
             except BaseException:  # an interrupt too: nobody needs the running statements any more
-                _stop(session)
+                stop(session, self._tag)
                 raise
 
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches; Spark sends one partition after the other."""
-        del run
-        if self._ours is None:
-            raise SourceError(CLOSED, hint="Open the source again.")
-        session = self._ours
-        rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
-        while True:
-            with _watched(session):
-                batch = list(islice(rows, BATCH))
-            if not batch:
-                return
-            yield batch
+    def _interrupt(self) -> None:
+        """Stop the statement that runs, and nothing else on the cluster."""
+        if self._ours is not None:
+            stop(self._ours, self._tag)
 
     def _session(self) -> SparkSession:
         """Return the session for a query: a new one if tables by name must be looked up again."""
-        if self._ours is not None and all(source.frame is not None for source in self._sources.values()):
+        if self._ours is not None and not self._reads_by_name:
             return self._ours
         session = new_session(self._theirs)
         for source in self._sources.values():
@@ -144,36 +175,41 @@ class SparkEngine(StatementEngine):
         with self._change:
             session, self._ours = self._ours, None
         if session is not None and os.getpid() == self._process:
-            _stop(session)
+            stop(session, self._tag)
             with suppress(Exception):
                 for view in self._views.values() if is_reachable(session) else ():
                     session.catalog.dropTempView(view)
             release(session)
 
 
-def _stop(session: SparkSession) -> None:
-    with suppress(Exception):
-        if is_reachable(session):
-            session.interruptAll()
+def _batches(session: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+    """Run a statement with a tag and yield its rows, with decimals that are integers as int.
+
+    Rows arrive as an Arrow table if Python reads the same values from it, which takes a fraction of their memory.
+    """
+    with tagged(session, tag):
+        frame = _frame(session, sql, parameters)
+        types = {field.dataType.typeName() for field in frame.schema.fields}
+        rows = frame.toArrow() if types <= _ARROW_TYPES else frame.collect()
+    if isinstance(rows, list):
+        for first in range(0, len(rows), BATCH):
+            yield list(map(_values, rows[first : first + BATCH]))
+        return
+    for batch in rows.to_batches(max_chunksize=BATCH):
+        columns = [map(_value, column.to_pylist()) for column in batch.columns]
+        yield list(zip(*columns, strict=True))
 
 
-def _run(session: SparkSession, sql: str, parameters: StatementParameters) -> ResultRows:
-    """Run a statement and return its rows, with decimals that are integers as int."""
-    with _watched(session):
-        rows = _frame(session, sql, parameters).collect()
-    return list(map(_values, rows))
-
-
-@contextmanager
-def _watched(session: SparkSession) -> Iterator[None]:
-    """Interrupt a session if a statement takes longer than its time limit."""
-    watch = Timer(TIMEOUT, _stop, (session,))
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
+def _streamed(session: SparkSession, tag: str, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+    """Run a statement with a tag and yield its rows; Spark computes and sends one partition after the other."""
+    with tagged(session, tag):
+        rows = map(_values, _frame(session, sql, parameters).toLocalIterator())
+    while True:
+        with tagged(session, tag):
+            batch = list(islice(rows, BATCH))
+        if not batch:
+            return
+        yield batch
 
 
 def _frame(session: SparkSession, sql: str, parameters: StatementParameters) -> DataFrame:
@@ -219,28 +255,25 @@ def open_spark(source: object, *, table: str | None = None, written: str | None 
         table: the table of a session or a server, with its database and catalog if necessary.
         written: the source as a policy writes it, with its variables not filled in, for messages.
     """
-    return _open({None: Source(source=source, table=table, written=written)})
+    return open_spark_tables({None: Source(source=source, table=table, written=written)})
 
 
-def open_spark_tables(sources: SourcesByName) -> SparkEngine:
+def open_spark_tables(sources: SourcesByName, settings: EngineSettings | None = None) -> SparkEngine:
     """Open several tables of one session by their names in one engine, so that they can be joined.
 
     Only the schemas of private tables are read; public tables are read into memory. The first table is the main one.
     """
-    return _open(sources)
 
-
-def _open(sources: SourcesByName) -> SparkEngine:
     def open_quietly() -> SparkEngine:
         with quiet_logs():
-            return _engine(sources)
+            return _engine(sources, EngineSettings() if settings is None else settings)
 
     return guarded(open_quietly, NOT_OPENED, hint=CHECK_OPENING)
 
 
-def _engine(sources: SourcesByName) -> SparkEngine:
+def _engine(sources: SourcesByName, settings: EngineSettings) -> SparkEngine:
     tables = [
-        (name, source, open_one(source, partial(_find, source), NOT_OPENED, hint=CHECK_OPENING))
+        (name, source, open_one(source, partial(_find, source, settings), NOT_OPENED, hint=CHECK_OPENING))
         for name, source in sources.items()
     ]
     session = _only_session([session for _, _, (session, _) in tables])
@@ -249,11 +282,11 @@ def _engine(sources: SourcesByName) -> SparkEngine:
         if source.public:
             table = open_one(source, partial(_copy, session, table), NOT_OPENED, hint=CHECK_OPENING)  # noqa: PLW2901 - its copy
         opened[source.own_name(table.name) if name is None else name] = replace(table, where=source.where)
-    return SparkEngine(session, next(iter(opened)), opened)
+    return SparkEngine(session, next(iter(opened)), opened, settings)
 
 
-def _find(source: Source) -> tuple[SparkSession, SparkSource]:
-    return with_fallback(source, lambda table: find_source(source.source, table, source.written))
+def _find(source: Source, settings: EngineSettings) -> tuple[SparkSession, SparkSource]:
+    return with_fallback(source, lambda table: find_source(source.source, table, source.written, settings))
 
 
 def _only_session(sessions: Sequence[SparkSession]) -> SparkSession:
@@ -276,6 +309,7 @@ def _cluster(session: SparkSession) -> object:
 
 def _copy(session: SparkSession, source: SparkSource) -> SparkSource:
     """Copy a public table into memory, so that its rows do not change after its policy was read from them."""
+    check_executors(session)
     ours = new_session(session)
     frame = create_view(source, "kept", ours)
     columns = [field.name for field in frame.schema.fields if SPARK.kind_of(field.dataType.simpleString())]

@@ -113,7 +113,7 @@ def _connect(url: str) -> SparkSession:
 
 
 def _missing_connect() -> MissingDriverError:
-    return MissingDriverError("pyspark[connect]", "Spark Connect")
+    return MissingDriverError("pyspark[connect]", "Spark Connect", extra="spark")
 
 
 @contextmanager

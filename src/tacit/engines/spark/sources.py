@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from tacit.engines.spark.availability import check_executors
 from tacit.engines.spark.sessions import check_session, connect, new_session
 from tacit.engines.spark.start import active_session, is_started_here
 from tacit.engines.sql.builder import quote_name
@@ -31,6 +32,7 @@ from tacit.errors import (
     show,
     show_name,
 )
+from tacit.query.policy.engine_settings import EngineSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,11 +75,13 @@ def is_spark(source: object) -> bool:
     )
 
 
-def find_source(source: object, table: str | None, written: str | None = None) -> tuple[SparkSession, SparkSource]:
+def find_source(
+    source: object, table: str | None, written: str | None = None, settings: EngineSettings | None = None
+) -> tuple[SparkSession, SparkSource]:
     """Return the session of a source, and the source in it, from its schema alone.
 
     No message shows a URL or a path. If the source is `written` in a policy, messages show that text, because variables
-    may hold secrets.
+    may hold secrets. The settings are those of a session that tacit starts.
 
     Raises:
         InvalidError: it is not a source, or there is no such table.
@@ -93,9 +97,10 @@ def find_source(source: object, table: str | None, written: str | None = None) -
     location = source.removeprefix("spark:").removeprefix("//")
     if _MASTER.fullmatch(location):
         raise NoSourceError("The source is the address of a cluster.", hint=f"Start a session there first. {_SOURCES}")
-    session = active_session()
+    session = active_session(settings)
     if "/" in location or location.endswith((".parquet", ".pq")):
         _refuse_table(table)
+        check_executors(session)  # Spark reads the schema of the files by a job
         return session, _files(session, location)
     if location and table is not None:
         raise UnusedOptionError("table", "with a source that names the table already")

@@ -19,7 +19,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from tacit.engines.spark.sessions import ENDED, RESTART, check_session, has_ended, quiet_imports
+from tacit.engines.spark.start_options import STARTED_WITH, is_configured, options_of
 from tacit.errors import MissingDriverError, SourceError, TacitError
+from tacit.query.policy.engine_settings import EngineSettings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -52,8 +54,8 @@ _starting = Lock()
 _started: list[SparkContext] = []
 
 
-def active_session() -> SparkSession:
-    """Return the active session, or start one on this machine.
+def active_session(settings: EngineSettings | None = None) -> SparkSession:
+    """Return the active session, or start one on this machine with these settings.
 
     Raises:
         MissingDriverError: PySpark is not installed.
@@ -64,7 +66,9 @@ def active_session() -> SparkSession:
         with quiet_imports():
             from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
-        session = SparkSession.getActiveSession() or _shared_session()
+        session = SparkSession.getActiveSession() or _shared_session(settings or EngineSettings())
+    except TacitError as error:
+        failure = error
     except ImportError:
         failure = MissingDriverError("pyspark", "Spark", extra="spark")
     except Exception:  # noqa: BLE001 - Java's text is not shown
@@ -80,7 +84,7 @@ def is_started_here(session: SparkSession) -> bool:
     return any(getattr(session, "_sc", None) is context for context in _started)
 
 
-def _shared_session() -> SparkSession:
+def _shared_session(engine_settings: EngineSettings) -> SparkSession:
     """Return the session that others in this process share, or start one."""
     from pyspark import SparkContext  # noqa: PLC0415 - an extra
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
@@ -88,13 +92,16 @@ def _shared_session() -> SparkSession:
     with _starting:  # two threads would save each other's null device as standard error
         if SparkContext._active_spark_context is not None:  # noqa: SLF001 - the public way would start one
             return SparkSession.builder.getOrCreate()
-        builder, settings = SparkSession.builder, {**_QUIET, **_warehouse()}
+        options = options_of(engine_settings)
+        builder, settings = SparkSession.builder, {**_QUIET, **_warehouse(), **options}
         for name, value in settings.items():
             builder = builder.config(name, value)
         with quiet_imports(), _silent_child():
             session = builder.getOrCreate()
         if hasattr(session, "_jsparkSession"):  # not a server that the environment names
             _started[:] = [session.sparkContext]
+            STARTED_WITH.clear()
+            STARTED_WITH.update(options)
             _clean_up(session, settings.keys() - {_NAME})  # Spark needs a name to start
         return session
 
@@ -154,7 +161,7 @@ def _start_error() -> SourceError:
 
 def _warehouse() -> dict[str, str]:
     """Return the setting of the folder for new tables: a temporary one, unless the user configured one."""
-    if _is_configured():
+    if is_configured(_CATALOG, "hive-site.xml"):
         return {}
     folder = mkdtemp(prefix="tacit-spark-")
     atexit.register(_remove, folder, os.getpid())
@@ -164,28 +171,3 @@ def _warehouse() -> dict[str, str]:
 def _remove(folder: str, process: int) -> None:
     if os.getpid() == process:  # a forked child must not remove it
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_configured() -> bool:
-    """Return whether the user configured Spark's catalog or the folder of its tables."""
-    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    if "--properties-file" in arguments or _CATALOG.search(arguments):
-        return True
-    return any(_configures(folder) for folder in _folders())
-
-
-def _folders() -> list[Path]:
-    """Return the folders from which Spark reads its settings."""
-    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - an extra
-
-    folder = os.environ.get("SPARK_CONF_DIR")
-    return [Path(folder) if folder else Path(_find_spark_home()) / "conf"]
-
-
-def _configures(folder: Path) -> bool:
-    with suppress(OSError, ValueError):
-        if (folder / "hive-site.xml").exists():
-            return True
-        lines = (folder / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace").splitlines()
-        return any(_CATALOG.match(line.strip()) for line in lines)
-    return False

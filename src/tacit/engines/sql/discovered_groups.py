@@ -14,8 +14,10 @@ and 0.0 together and would return the one of the first row, so both become 0.0.
 A unit keeps exactly min(max_groups, groups it is in): `row_number` orders its groups by a keyed hash of the unit and
 the keys, and then by the keys themselves, which differ. So a unit's choice depends only on its own rows and the key.
 
-`engine` decides which groups are released. Only those are passed on, in the order of their keys, NULLs last, which does
-not depend on the order of rows.
+The groups are read in batches. `query.results.release` decides which groups of a batch are released, by exact noise on
+their numbers of units. Only those are kept and passed on. At the end they are sorted by their keys, NULLs last. So the
+order does not depend on the order of rows. The noise of each group is independent of all others, so neither does the
+law of the selection.
 
 **Second pass** (`shown_statement`), for a measure that is not a plain sum, on the groups that are released:
 
@@ -51,12 +53,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tacit.arrays import Ints
+from tacit.arrays import Ints, WideInts
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import CommonTables, cast, column, infix, whole
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.distinct_statement import counted_value
 from tacit.engines.sql.histogram import bin_grid, check_bins, integer_of, rows_of_unit, split, total_of
+from tacit.engines.sql.integer_columns import weighted_sum
 from tacit.engines.sql.key_lists import key_joins, key_lists
 from tacit.engines.sql.statement import (
     MeasureColumns,
@@ -66,7 +69,6 @@ from tacit.engines.sql.statement import (
     measure_columns,
     shares_of,
     sums_by,
-    weighted_sum,
     with_clause,
 )
 from tacit.query.expressions import Value
@@ -83,7 +85,8 @@ _UNITS = Measure(value=None, per="unit")
 class OpenStatement:
     """The statement of the first pass, with a row (keys …, sums …) for each group, and its parameters.
 
-    The first sum is the number of units. `shares` has, for each measure, the (column, factor) pairs that add up to it.
+    The first sum is the number of units. `shares` has, for each measure, the (column, factor) pairs that add up to it;
+    columns count from the first sum.
     """
 
     sql: str
@@ -92,9 +95,9 @@ class OpenStatement:
     shares: tuple[tuple[tuple[int, int], ...], ...]
     draws: bool
 
-    def read(self, rows: Sequence[tuple[Value, ...]]) -> list[list[int]]:
-        """Return the measures' integers from some of the statement's rows."""
-        return [[weighted_sum(row, shares) for row in rows] for shares in self.shares]  # type: ignore[arg-type]  # sums are integers
+    def read(self, sums: Sequence[WideInts], size: int) -> list[WideInts]:
+        """Return the measures' integers in `size` groups from the columns of sums."""
+        return [weighted_sum(sums, shares, size) for shares in self.shares]
 
 
 def open_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> OpenStatement:
@@ -118,7 +121,7 @@ def open_statement(plan: Plan, types: Mapping[str, str], dialect: Dialect) -> Op
     texts = dict.fromkeys(dialect.text(sql) for terms in shares for sql, _ in terms)
     sums = ", ".join([*by, *(f"{text} AS s{index}" for index, text in enumerate(texts))])
     sql = f"WITH {with_clause(tables)}\nSELECT {sums} FROM {last} GROUP BY {', '.join(by)}"
-    columns = {text: len(by) + index for index, text in enumerate(texts)}
+    columns = {text: index for index, text in enumerate(texts)}
     indexed = tuple(tuple((columns[dialect.text(sql)], factor) for sql, factor in terms) for terms in shares[1:])
     return OpenStatement(sql, key_lists(plan), len(by), indexed, bool(unit))
 

@@ -8,7 +8,7 @@ low ≥ 0, ⌊y + ½⌋ is ROUND(y), which rounds halves away from 0. Otherwise 
 every intermediate result is a double. The difference d = ⌊y + ½⌋ - low is an integer from 0 to W < 2^52.
 
 **Sums.** All d are integers ≥ 0. If n·W ≤ 2^53, every partial sum in any order is an integer of at most 2^53, so each
-addition is exact. The statement returns n as well, which counts the same rows. `Statement.is_exact` checks n·W ≤ 2^53
+addition is exact. The statement returns n as well, which counts the same rows. `Statement.read` checks n·W ≤ 2^53
 for each cell, which has all rows of its groups. If a cell has more rows, the whole statement runs again with integers
 (`integer_statement`): the query takes twice as long, and its answer is exact. W ≤ 2^25, so that happens only if a cell
 has more than 2^28 rows, about 268 million.

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from tacit.arrays import Ints, WideInts
 from tacit.engines.sql.builder import SQL, call, cast, column, literal
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.discovered_groups import (
@@ -24,18 +25,23 @@ from tacit.engines.sql.discovered_groups import (
     split_passes,
 )
 from tacit.engines.sql.distinct_statement import distinct_statement, is_distinct
+from tacit.engines.sql.found_groups import FoundGroups
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.public_tables import public_policy
+from tacit.engines.sql.runner import ResultRows, RunBatches, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement, integer_statement, statement, weighs
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.engines.sql.weighted_statement import weighted_statement
-from tacit.errors import ColumnNotFoundError, guarded
+from tacit.engines.time_limit import TimeLimit
+from tacit.errors import ColumnNotFoundError, InternalError, guarded
 from tacit.guarantees.events import Neighbours
 from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Absorb, Histograms
+from tacit.query.key_tuples import KeyColumns
 from tacit.query.plan import Plan
 from tacit.query.policy import TablePolicy
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 FAILED = "The engine failed while it read the data. If the query was charged, it stays charged."
@@ -56,32 +62,32 @@ T = TypeVar("T")
 Secret: TypeAlias = tuple[int, int]
 """The two keys, of 64 bits each, of the hash that chooses cells."""
 
-BATCH = 2**14
-"""The number of rows that are fetched at once where a result may be large."""
-
-StatementParameters: TypeAlias = Mapping[str, Any]
-ResultRows: TypeAlias = Sequence[Sequence[Any]]
-RunStatement: TypeAlias = Callable[[str, StatementParameters], ResultRows]
-"""Runs a statement with parameters (lists of values, and the hash's keys as integers) and returns its rows."""
-
 
 class StatementEngine(ABC):
     """One table, or several that can be joined, measured by SQL statements."""
 
     dialect: Dialect
 
-    def __init__(self, name: str, views: Mapping[str, str], types: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        views: Mapping[str, str],
+        types: Mapping[str, Mapping[str, str]],
+        settings: EngineSettings | None = None,
+    ) -> None:
         """Store the tables: how each is written after FROM, and the types of its columns. `name` is the main table."""
         self.name = name
+        self.settings = EngineSettings() if settings is None else settings
+        self._limit: TimeLimit | None = None
         self._lock = RLock()
-        self._shared: RunStatement | None = None
+        self._shared: StatementRunner | None = None
         self._views = dict(views)
         self._tables = {table: dict(columns) for table, columns in types.items()}
         self._types = self._tables[name]
         self._last: tuple[Plan, Any] | None = None
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[RunStatement]:
+    def _reading(self) -> AbstractContextManager[StatementRunner]:
         """Return a context in which all statements see the same state of the data.
 
         Errors inside are raised unchanged; the caller replaces their text by a constant one.
@@ -90,6 +96,13 @@ class StatementEngine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the source."""
+
+    def _interrupt(self) -> None:  # noqa: B027 - optional: a server may stop its statements itself
+        """Stop the statement that runs, because the time of its reading is over; it then fails. Any thread may call."""
+
+    def _seconds_left(self) -> float:
+        """Return the time in seconds that the present reading has left."""
+        return self.settings.timeout if self._limit is None else self._limit.left
 
     def schema(self, table: str | None = None) -> Mapping[str, Kind]:
         """Return the kinds of the supported columns; nested and binary columns are left out."""
@@ -117,7 +130,7 @@ class StatementEngine(ABC):
     ) -> TablePolicy:
         """Read all of a public table, with its columns as these kinds, and return its policy."""
 
-        def read(run: RunStatement) -> TablePolicy:
+        def read(run: StatementRunner) -> TablePolicy:
             return public_policy(
                 lambda sql: run(sql, {}),
                 self.dialect,
@@ -202,24 +215,20 @@ class StatementEngine(ABC):
             return answer
         statements = self._prepared(plan, self._statements)
 
-        def read(run: RunStatement) -> list[list[list[int]]]:
+        def read(run: StatementRunner) -> list[list[list[int]]]:
             self._recheck(run, plan)
             return [take(run, indices, each) for indices, each in statements]
 
-        def take(run: RunStatement, indices: tuple[int, ...], each: Statement | BinStatement) -> list[list[int]]:
+        def take(run: StatementRunner, indices: tuple[int, ...], each: Statement | BinStatement) -> list[list[int]]:
             if absorb is None or not isinstance(each, BinStatement):
                 return _integers(run, each, secret)
-            absorb(indices, each.blocks(self._batches(run, each.sorted_sql, parameters_of(each, secret))))
+            absorb(indices, each.blocks(run.stream(each.sorted_sql, parameters_of(each, secret))))
             return [[]]
 
         for (indices, _), results in zip(statements, self._read(read), strict=True):
             for index, integers in zip(indices, results * len(indices) if len(results) == 1 else results, strict=True):
                 answer[index] = integers
         return answer
-
-    def _batches(self, run: RunStatement, sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-        """Yield the rows of a statement in batches, so that they are never all in memory; here all are one batch."""
-        yield run(sql, parameters)
 
     def find(self, plan: Plan, choose: Choose) -> DiscoveredGroups:
         """Read the rows and return the groups that `choose` selects, with new random keys of the hash."""
@@ -229,13 +238,13 @@ class StatementEngine(ABC):
         """Return the groups that `choose` selects under given keys of the hash; for tests, as above."""
         passes = self._prepared(plan, self._passes)
 
-        def read(run: RunStatement) -> DiscoveredGroups:
+        def read(run: StatementRunner) -> DiscoveredGroups:
             self._recheck(run, plan)
             return self._discover(run, passes, secret, choose)
 
         return self._read(read)
 
-    def _recheck(self, run: RunStatement, plan: Plan) -> None:
+    def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Re-check, before measuring, any assumption of the plan that may have changed since the tables were opened.
 
         An engine that copies public tables when it opens them has nothing to check.
@@ -280,17 +289,44 @@ class StatementEngine(ABC):
             return call("NULLIF", self.dialect.read_exact_text(column(name), types[name]), literal("", "text"))
         return self.dialect.read_unit(column(name), types[name], kind)
 
-    def _read(self, read: Callable[[RunStatement], T], failed: str = FAILED, hint: str = _CHECK_READING) -> T:
-        """Return what a function reads in one context; any error of the engine becomes one constant text."""
+    def _read(self, read: Callable[[StatementRunner], T], failed: str = FAILED, hint: str = _CHECK_READING) -> T:
+        """Return what a function reads in one context; any error of the engine becomes one constant text.
+
+        The time limit is that of this reading. It starts when no other thread reads.
+        """
 
         def in_context() -> T:
-            with self._lock:
-                if self._shared is not None:
-                    return read(self._shared)
-                with self._reading() as run:
-                    return read(run)
+            if self._shared is not None:
+                return read(self._in_time(self._shared))
+            with self._reading() as run:
+                return read(self._in_time(run))
 
-        return guarded(in_context, failed, hint=hint)
+        def in_time() -> T:
+            with self._lock:
+                self._limit = TimeLimit(self.settings.timeout)
+                try:
+                    return self._limit.run(in_context, self._interrupt)
+                finally:
+                    self._limit = None
+
+        return guarded(in_time, failed, hint=hint)
+
+    def _in_time(self, run: StatementRunner) -> StatementRunner:
+        """Return a runner that starts no statement after the time of its reading: an interrupt before one is lost."""
+
+        def checked(batches: RunBatches) -> RunBatches:
+            def start(sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
+                self._check_time()
+                return batches(sql, parameters)
+
+            return start
+
+        return StatementRunner(checked(run.batches), checked(run.stream))
+
+    def _check_time(self) -> None:
+        """Raise if the time of the present reading is over."""
+        if not self._seconds_left():
+            raise TimeoutError
 
     def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
         """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""
@@ -335,32 +371,30 @@ class StatementEngine(ABC):
             [(some, self._statement(part, shown_statement)) for some, part in others],
         )
 
-    def _discover(self, run: RunStatement, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
-        """Return the chosen groups. All groups are held in memory, and only while this runs.
-
-        They are sorted by their keys before any is chosen, so their order does not depend on the order of rows.
-        """
-        first, size = passes.first, passes.first.keys
-        rows = run(first.sql, parameters_of(first, secret))
-        groups = sorted(map(tuple, rows), key=lambda row: key_order(row[:size]))
-        units = np.array([int(row[size] or 0) for row in groups], dtype=np.int64)
-        chosen = sorted(int(index) for index in choose(units))
-        shown = [groups[index] for index in chosen]
-        second = [(indices, self._measure_shown(run, each, passes, shown, secret)) for indices, each in passes.second]
-        return passes.assemble(shown, chosen, second)
+    def _discover(self, run: StatementRunner, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
+        """Return the chosen groups. Groups are read in batches, and only the chosen ones are kept in memory."""
+        first, found, seen = passes.first, FoundGroups(passes.first), 0
+        for batch in run.batches(first.sql, parameters_of(first, secret)):
+            units = np.array([int(row[first.keys] or 0) for row in batch], dtype=np.int64)
+            chosen = np.sort(choose(units))
+            found.add([batch[place] for place in chosen.tolist()], chosen + seen)
+            seen += len(batch)
+        keys, places, sums = found.released()
+        second = [(indices, self._measure_shown(run, each, passes, keys, secret)) for indices, each in passes.second]
+        return passes.assemble(keys, places, sums, second)
 
     def _measure_shown(
         self,
-        run: RunStatement,
+        run: StatementRunner,
         second: ShownStatement,
         passes: Passes,
-        shown: Sequence[Sequence[Value]],
+        shown: KeyColumns,
         secret: Secret,
     ) -> Histograms | list[int]:
         """Return a measure of the released groups, whose keys are passed as lists."""
         columns = [(f"s{index}", f"g{index}", kind) for index, kind in enumerate(passes.kinds)]
         table = f"{SHOWN} AS ({self.dialect.list_select(columns, 'place', len(shown))}),\n"
-        keys = {f"s{index}": [row[index] for row in shown] for index in range(len(passes.kinds))}
+        keys = {f"s{index}": column.tolist() for index, column in enumerate(shown.columns)}
         rows = run(second.sql.replace("WITH ", f"WITH {table}", 1), {**parameters_of(second, secret), **keys})
         results = np.array([[int(value) for value in row] for row in rows], dtype=np.int64).reshape(-1, 4).T
         return second.read(dict(zip(("place", "bin", "low", "high"), results, strict=True)), len(shown))
@@ -377,28 +411,28 @@ class Passes:
 
     def assemble(
         self,
-        shown: Sequence[tuple[Any, ...]],
-        chosen: Sequence[int],
+        keys: KeyColumns,
+        places: Ints,
+        sums: Sequence[WideInts],
         second: Sequence[tuple[tuple[int, ...], list[int] | Histograms]],
     ) -> DiscoveredGroups:
-        """Return the released groups from their rows of the first pass, their indices there, and the second pass."""
-        integers = dict[int, list[int] | Histograms](zip(self.indices, self.first.read(shown), strict=True))
+        """Return the released groups from what `FoundGroups` collected and the second pass."""
+        integers: dict[int, WideInts | Sequence[int] | Histograms] = dict(zip(self.indices, sums, strict=True))
         integers |= {index: result for indices, result in second for index in indices}
-        keys = [row[: self.first.keys] for row in shown]
-        return DiscoveredGroups(keys, list(chosen), [integers[index] for index in range(len(integers))])
+        return DiscoveredGroups(keys, places, [integers[index] for index in range(len(integers))])
 
 
-def _integers(run: RunStatement, built: Statement | BinStatement, secret: Secret) -> list[list[int]]:
+def _integers(run: StatementRunner, built: Statement | BinStatement, secret: Secret) -> list[list[int]]:
     """Return the integers of a statement; if its sums are not exact, run it again with integers."""
-    rows = run(built.sql, parameters_of(built, secret))
-    if isinstance(built, Statement) and built.in_integers is not None and not built.is_exact(rows):
-        return _integers(run, built.in_integers(), secret)
-    return built.read(rows)
-
-
-def key_order(keys: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
-    """Return a sort key for groups: by their keys, NULL last."""
-    return tuple((key is None, 0 if key is None else key) for key in keys)
+    parameters = parameters_of(built, secret)
+    if isinstance(built, BinStatement):
+        return built.read(run(built.sql, parameters))
+    integers = built.read(run.batches(built.sql, parameters))
+    if integers is not None:
+        return integers
+    if built.in_integers is None:
+        raise InternalError("the sums of a statement without limits are exact.")
+    return _integers(run, built.in_integers(), secret)
 
 
 def parameters_of(built: Statement | BinStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:

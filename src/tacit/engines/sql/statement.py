@@ -26,10 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from sqlglot import exp
 
+from tacit.arrays import WideInts
 from tacit.engines.sql import contribution_bounding, measures
 from tacit.engines.sql.builder import (
     SQL,
@@ -42,6 +44,7 @@ from tacit.engines.sql.builder import (
 )
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.double_sums import double_on_grid, double_sum, most_rows, sums_doubles
+from tacit.engines.sql.integer_columns import integer_column, weighted_sum
 from tacit.engines.sql.key_lists import (
     all_keys,
     cell_of,
@@ -54,6 +57,7 @@ from tacit.engines.sql.key_lists import (
 from tacit.engines.sql.layers import Layers
 from tacit.engines.sql.measures import MeasureGrid, Share, Tally
 from tacit.errors import InternalError
+from tacit.query.aggregates.released_columns import largest
 from tacit.query.expressions import Expression, Value
 from tacit.query.plan import Measure, Plan
 
@@ -78,19 +82,27 @@ class Statement:
     in_integers: Callable[[], Statement] | None = None
     """Returns the statement to run instead if a limit is exceeded."""
 
-    def is_exact(self, rows: Sequence[Sequence[int | None]]) -> bool:
-        """Return whether no number of rows is above its limit, so that the sums in these rows are exact."""
-        return all((row[column] or 0) <= most for row in rows for column, most in self.limits)
+    def read(self, batches: Iterable[Sequence[Sequence[Any]]]) -> list[list[int]] | None:
+        """Return the measures' integers from batches of rows (cell, sums …), or None if the sums are not exact.
 
-    def read(self, rows: Sequence[Sequence[int | None]]) -> list[list[int]]:
-        """Return the measures' integers from the rows (cell, sums …) of the statement; a missing cell is 0."""
-        by_cell = {row[0]: row for row in rows}
-        return [[weighted_sum(by_cell.get(cell, ()), shares) for cell in range(self.cells)] for shares in self.shares]
+        A missing cell is 0.
+        """
+        totals: list[WideInts] = [np.zeros(self.cells, dtype=np.int64) for _ in self.shares]
+        for batch in batches:
+            cells, *sums = zip(*batch, strict=True)
+            columns = [np.array(cells, dtype=np.int64), *map(integer_column, sums)]
+            if not self._is_exact(columns):
+                return None
+            for place, shares in enumerate(self.shares):
+                part = weighted_sum(columns, shares, len(batch))
+                if part.dtype != totals[place].dtype:
+                    totals[place] = totals[place].astype(object)
+                totals[place][columns[0]] = part
+        return [total.tolist() for total in totals]
 
-
-def weighted_sum(row: Sequence[int | None], shares: Sequence[tuple[int, int]]) -> int:
-    """Return a measure's integer from a row of sums, or 0 if there is no row."""
-    return sum((row[index] or 0) * factor for index, factor in shares) if row else 0
+    def _is_exact(self, columns: Sequence[WideInts]) -> bool:
+        """Return whether no number of rows is above its limit, so that the sums in these columns are exact."""
+        return all(largest(columns[column]) <= most for column, most in self.limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 
+from tacit.arrays import Floats, WideInts
 from tacit.query.aggregates.arg_max import ArgMax
 from tacit.query.aggregates.avg import Average
 from tacit.query.aggregates.count import Count, CountDistinct, CountUnits
@@ -15,9 +17,10 @@ from tacit.query.aggregates.margins import GroupCount, TableCount
 from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.quantile import Quantile
 from tacit.query.aggregates.regression import Regression, RSquared
+from tacit.query.aggregates.released_columns import IntervalEnds, ReleasedColumn
 from tacit.query.aggregates.sized_moments import SizedCount, SizedMean, SizedSpread
 from tacit.query.aggregates.skewness import Skewness
-from tacit.query.aggregates.statistic import Noted, Released, Statistic
+from tacit.query.aggregates.statistic import ConfidenceLevel, Noted, Released, Statistic
 from tacit.query.aggregates.sum import Sum
 from tacit.query.aggregates.table_sum import TableSum
 from tacit.query.aggregates.value_bounds import ValueBounds
@@ -72,6 +75,21 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "var_pop": Variance(sample=False, root=False),
         "var_samp": Variance(sample=True, root=False),
     }
+)
+
+
+class ColumnarStatistic(Protocol):
+    """An aggregate that computes many cells at once."""
+
+    def estimates(self, ask: Ask, released: Sequence[ReleasedColumn]) -> WideInts | Floats:
+        """Return the estimates in all cells; each is that of `Statistic.estimate`."""
+
+    def intervals(self, ask: Ask, released: Sequence[ReleasedColumn], confidence: ConfidenceLevel) -> IntervalEnds:
+        """Return the ends of the intervals in all cells; each is that of `Statistic.interval`."""
+
+
+COLUMNAR: Mapping[str, ColumnarStatistic] = MappingProxyType(
+    {"count": Count(), "count_distinct": CountDistinct(), "count_units": CountUnits(), "sum": Sum()}
 )
 
 

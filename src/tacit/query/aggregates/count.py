@@ -23,8 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
+from tacit.arrays import WideInts
 from tacit.query.aggregates.grid import reach_of, unit_bundle, weight_bits
+from tacit.query.aggregates.released_columns import IntervalEnds, ReleasedColumn, as_floats, ceiling, nearest
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Call, Case, Constant, Expression, Kind
 from tacit.query.noise_law import NoiseLaw
@@ -51,11 +55,14 @@ class Count:
 
         A count of weighted rows is rounded to a whole number.
         """
-        sums = released[0]
-        if len(sums.integers) == 1:
-            return (2 * sums.integers[0] + _weight(sums.bundle)) // (2 * _weight(sums.bundle))
-        row = _row_sum(sums.bundle)
-        return (2 * sum(sums.integers[: _sums(ask)]) + row) // (2 * row)
+        sums, width = released[0], len(released[0].integers)
+        return nearest(sum(sums.integers[: _terms(ask, width)]), _one(sums.bundle, width))
+
+    def estimates(self, ask: Ask, released: Sequence[ReleasedColumn]) -> WideInts:
+        """Return the estimates in many cells."""
+        sums, width = released[0], released[0].width
+        terms, one = _terms(ask, width), _one(sums.bundle, width)
+        return nearest(_total(sums.columns(2 * terms + one)[:terms]), one)
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Return the noisy integer plus or minus the exact quantile of its noise."""
@@ -64,6 +71,16 @@ class Count:
             low, high = sums.noise.around(sums.integers[0], beta)
             return float(low // _weight(sums.bundle)), float(-(-high // _weight(sums.bundle)))
         middle = sum(sums.integers[: _sums(ask)])
+        spread, row = sums.noise.spread((1.0,) * _sums(ask), float(beta)), _row_sum(sums.bundle)
+        return (middle - spread) / row, (middle + spread) / row
+
+    def intervals(self, ask: Ask, released: Sequence[ReleasedColumn], confidence: ConfidenceLevel) -> IntervalEnds:
+        """Return the intervals in many cells."""
+        sums, beta = released[0], miss_rate(confidence)
+        if sums.width == 1:
+            low, high = sums.around(beta)
+            return as_floats(low // _weight(sums.bundle)), as_floats(ceiling(high, _weight(sums.bundle)))
+        middle = as_floats(_total(sums.columns(_sums(ask))[: _sums(ask)]))
         spread, row = sums.noise.spread((1.0,) * _sums(ask), float(beta)), _row_sum(sums.bundle)
         return (middle - spread) / row, (middle + spread) / row
 
@@ -127,6 +144,21 @@ def is_unit_count(ask: Ask, table: TablePolicy) -> bool:
 def _sums(ask: Ask) -> int:
     """Return how many of the sums x - a, b - x, and b - a for absent rows count rows (see `measure_sharing`)."""
     return 2 if ask.values else 3
+
+
+def _terms(ask: Ask, width: int) -> int:
+    """Return how many of the integers of a cell add up to the count."""
+    return 1 if width == 1 else _sums(ask)
+
+
+def _one(bundle: Bundle, width: int) -> int:
+    """Return the amount that a row or a unit of weight 1 adds to these integers."""
+    return _weight(bundle) if width == 1 else _row_sum(bundle)
+
+
+def _total(columns: Sequence[WideInts]) -> WideInts:
+    """Return the sum of some columns."""
+    return reduce(add, columns)
 
 
 def _row_sum(bundle: Bundle) -> int:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor
+from math import lcm
 
+from tacit.arrays import Floats, WideInts
 from tacit.query.aggregates.grid import unit_bundle, value_grid
+from tacit.query.aggregates.released_columns import (
+    IntervalEnds,
+    ReleasedColumn,
+    Whole,
+    as_floats,
+    ceiling,
+    nearest,
+    quotients,
+)
 from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, Released, miss_rate
 from tacit.query.expressions import Kind
 from tacit.query.noise_law import NoiseLaw
@@ -32,17 +42,37 @@ class Sum:
     def estimate(self, ask: Ask, released: Sequence[Released]) -> float | int:
         """Return the noisy sum; a sum of whole numbers is rounded to a whole number, which is post-processing."""
         del ask
+        above, below = _as_ratio(released[0].bundle, released[0].integers)
+        return nearest(above, below) if _is_whole(released[0].bundle) else above / below
+
+    def estimates(self, ask: Ask, released: Sequence[ReleasedColumn]) -> WideInts | Floats:
+        """Return the estimates in many cells."""
+        del ask
         sums = released[0]
-        above, below = _as_ratio(sums)
-        return (2 * above + below) // (2 * below) if _is_whole(sums) else above / below
+        below, growth = _denominator(sums.bundle), _growth(sums.bundle)
+        above, _ = _as_ratio(sums.bundle, sums.columns(2 * growth + below))
+        return nearest(above, below) if _is_whole(sums.bundle) else quotients(above, below)
 
     def interval(self, ask: Ask, released: Sequence[Released], confidence: ConfidenceLevel) -> Interval:
         """Return the noisy sum plus or minus the exact quantile of its noise."""
         del ask
         sums = released[0]
-        middle, error = _weighted(sums), _spread(_weights(sums.bundle), sums.noise, confidence)
-        low, high = (_in_steps(sums.bundle, middle + side * error) for side in (-1, 1))
-        return (float(floor(low)), float(ceil(high))) if _is_whole(sums) else (float(low), float(high))
+        low, high, below = _ends(sums.bundle, sums.integers, _error(sums.bundle, sums.noise, confidence))
+        if _is_whole(sums.bundle):
+            return float(low // below), float(ceiling(high, below))
+        return low / below, high / below
+
+    def intervals(self, ask: Ask, released: Sequence[ReleasedColumn], confidence: ConfidenceLevel) -> IntervalEnds:
+        """Return the intervals in many cells."""
+        del ask
+        sums = released[0]
+        bundle, error = sums.bundle, _error(sums.bundle, sums.noise, confidence)
+        common = lcm(_denominator(bundle), error.denominator)
+        growth = common // _denominator(bundle) * _growth(bundle) + error.numerator * (common // error.denominator)
+        low, high, below = _ends(bundle, sums.columns(growth + common), error)
+        if _is_whole(bundle):
+            return as_floats(low // below), as_floats(ceiling(high, below))
+        return quotients(low, below), quotients(high, below)
 
     def error(
         self,
@@ -54,7 +84,7 @@ class Sum:
     ) -> float:
         """Return the exact quantile of the noise, in the value's unit of measurement."""
         del ask, assume
-        return float(_in_steps(bundles[0], _spread(_weights(bundles[0]), noise[0], confidence)))
+        return float(_error(bundles[0], noise[0], confidence))
 
 
 def sum_weights(ask: Ask, bundle: Bundle) -> tuple[Fraction, ...]:
@@ -68,14 +98,35 @@ def _in_steps(bundle: Bundle, steps: Fraction) -> Fraction:
     return steps / (1 << measure.fraction_bits) * measure.step
 
 
-def _as_ratio(sums: Released) -> tuple[int, int]:
+def _as_ratio(bundle: Bundle, integers: Sequence[Whole]) -> tuple[Whole, int]:
     """Return the sum as a ratio of whole numbers, which are fast; see `_weights`."""
-    measure, integers = sums.bundle.measures[0], sums.integers
-    above, below = integers[0] * measure.step.numerator, measure.step.denominator << measure.fraction_bits
-    if len(integers) == 1:
-        return above, below
-    weighted = measure.high * integers[0] + measure.low * integers[1]
-    return weighted * measure.step.numerator, below * (measure.high - measure.low)
+    measure = bundle.measures[0]
+    if bundle.width == 1:
+        return integers[0] * measure.step.numerator, _denominator(bundle)
+    weighted = integers[0] * measure.high + integers[1] * measure.low
+    return weighted * measure.step.numerator, _denominator(bundle)
+
+
+def _ends(bundle: Bundle, integers: Sequence[Whole], error: Fraction) -> tuple[Whole, Whole, int]:
+    """Return the numerators of the sum minus and plus an error, and their denominator."""
+    above, below = _as_ratio(bundle, integers)
+    common = lcm(below, error.denominator)
+    middle, moved = above * (common // below), error.numerator * (common // error.denominator)
+    return middle - moved, middle + moved, common
+
+
+def _denominator(bundle: Bundle) -> int:
+    """Return the denominator of the sum as a ratio."""
+    measure = bundle.measures[0]
+    below = measure.step.denominator << measure.fraction_bits
+    return below if bundle.width == 1 else below * (measure.high - measure.low)
+
+
+def _growth(bundle: Bundle) -> int:
+    """Return the growth of the numerator of that ratio; see `released_columns`."""
+    measure = bundle.measures[0]
+    weights = 1 if bundle.width == 1 else abs(measure.high) + abs(measure.low)
+    return weights * measure.step.numerator
 
 
 def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
@@ -89,8 +140,9 @@ def _weights(bundle: Bundle) -> tuple[Fraction, ...]:
     return Fraction(measure.high, measure.high - measure.low), Fraction(measure.low, measure.high - measure.low)
 
 
-def _weighted(sums: Released) -> Fraction:
-    return sum((x * w for x, w in zip(sums.integers, _weights(sums.bundle), strict=False)), Fraction(0))
+def _error(bundle: Bundle, noise: NoiseLaw, confidence: ConfidenceLevel) -> Fraction:
+    """Return the quantile of the sum's noise, in the value's unit of measurement."""
+    return _in_steps(bundle, _spread(_weights(bundle), noise, confidence))
 
 
 def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: ConfidenceLevel) -> Fraction:
@@ -101,6 +153,6 @@ def _spread(weights: tuple[Fraction, ...], noise: NoiseLaw, confidence: Confiden
     return Fraction(noise.spread(tuple(abs(float(weight)) for weight in weights), float(beta)))
 
 
-def _is_whole(released: Released) -> bool:
-    value = released.bundle.measures[0].value
+def _is_whole(bundle: Bundle) -> bool:
+    value = bundle.measures[0].value
     return value is not None and value.kind == "integer"

@@ -81,6 +81,11 @@ class SummaryTable:
     misses: tuple[Fraction, ...]
     columns: Mapping[QuantileName, QuantileColumn]
 
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(next(iter(self.columns.values())).values)
+
     @classmethod
     def joined(cls, parts: Sequence[SummaryTable]) -> SummaryTable:
         """Return the table of the groups of several tables in turn."""

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from tacit.guarantees.filters import Budget
+from tacit.query.policy.engine_settings import EngineSettings, settle
 from tacit.query.policy.mistakes import PolicyError, TableMistake
 from tacit.query.policy.toml_lines import KeyPath
 
@@ -101,8 +102,8 @@ class Policy:
     """A policy: tables by their names in SQL, and the budget for all of them.
 
     In `tables`, the name None is for a table that keeps the name it has in its source. `ledger` is the ledger as a
-    file writes it. `version` is the SHA-256 of a file's content: comments, the order of keys and the spelling of
-    numbers do not change it. It is empty for arguments.
+    file writes it, and so are the settings in `engine`. `version` is the SHA-256 of a file's content: comments, the
+    order of keys, the spelling of numbers and the settings of engines do not change it. It is empty for arguments.
     """
 
     origin: Origin = field(repr=False, compare=False)
@@ -113,6 +114,17 @@ class Policy:
     version: str = ""
     data_version: str = ""
     analysts: Mapping[str, Budget] = field(default_factory=lambda: MappingProxyType({}))
+    engine: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+    def engine_settings(
+        self, arguments: Mapping[str, object], environment: Mapping[str, str] | None = None
+    ) -> EngineSettings:
+        """Return the settings of the engines: from arguments, else from the environment, else from this policy."""
+        variables = os.environ if environment is None else environment
+        own, directory = dict(self.engine), self.engine.get("temporary")
+        if directory is not None:
+            own["temporary"] = self.origin.resolve(("engine", "temporary"), directory, variables)
+        return settle(arguments, own, variables)
 
     def ledger_location(self, environment: Mapping[str, str] | None = None) -> str | None:
         """Return the path or URL of the ledger, its variables filled in, if the policy has a ledger."""

@@ -107,6 +107,7 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         version=digest(_content(model)),
         data_version=model.data_version or "",
         analysts=MappingProxyType({name: _budget(budget) for name, budget in model.analysts.items()}),
+        engine=MappingProxyType(plain(model.engine)),
     )
 
 
@@ -121,9 +122,13 @@ def _budget(budget: BudgetModel | AnalystModel) -> Budget:
 
 
 def _content(policy: PolicyModel) -> dict[str, object]:
-    """Return the values that determine the version: all keys with their defaults, bounds as rationals."""
+    """Return the values that determine the version: all keys with their defaults, bounds as rationals.
+
+    The settings of engines do not belong to it: they change neither an answer nor a guarantee.
+    """
     tables = {name: _table(table) for name, table in policy.tables.items()}
     content = plain(policy) | {"tables": tables}
+    del content["engine"]
     later = ("public", "analysts", "data_version", "timezone")  # newer keys: a policy without them keeps its version
     return {name: value for name, value in content.items() if value or name not in later}
 

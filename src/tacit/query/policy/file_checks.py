@@ -76,6 +76,9 @@ def file_mistakes(
     mistakes += _analyst_mistakes(raw)
     mistakes += _timezone_mistakes(raw.get("timezone"))
     mistakes += _location_mistakes(("ledger",), raw.get("ledger"), environment)
+    engine = raw.get("engine")
+    directory = engine.get("temporary") if isinstance(engine, dict) else None
+    mistakes += _location_mistakes(("engine", "temporary"), directory, environment)
     mistakes += _table_name_mistakes(raw)
     for name, table in _subtables(raw, "public").items():
         mistakes += _location_mistakes(("public", name, "source"), table.get("source"), environment)

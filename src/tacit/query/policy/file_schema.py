@@ -18,6 +18,15 @@ from tacit.guarantees.events import Neighbours
 from tacit.guarantees.exact import positive, to_fraction
 from tacit.query.expressions import Kind
 from tacit.query.policy.column_values import LARGEST_BOUND
+from tacit.query.policy.engine_settings import (
+    DIRECTORY,
+    MEMORY,
+    SECONDS,
+    THREADS,
+    read_memory,
+    read_threads,
+    read_timeout,
+)
 
 _PROBABILITY = "a number from 0 to less than 1"
 _SOURCE = (
@@ -158,6 +167,23 @@ class PublicModel(_Model):
     )
 
 
+class EngineModel(_Model):
+    """Settings of the engines."""
+
+    timeout: Annotated[float | None, PlainValidator(read_timeout)] = Field(
+        None, description=SECONDS, examples=["timeout = 600"]
+    )
+    memory: Annotated[int | None, PlainValidator(read_memory)] = Field(
+        None, description=MEMORY, examples=['memory = "8GB"']
+    )
+    threads: Annotated[int | None, PlainValidator(read_threads)] = Field(
+        None, description=THREADS, examples=["threads = 4"]
+    )
+    temporary: _NonEmpty | None = Field(
+        None, description=f"{DIRECTORY}, in quotes", examples=['temporary = "/scratch"']
+    )
+
+
 class PolicyModel(_Model):
     """A policy file."""
 
@@ -194,6 +220,11 @@ class PolicyModel(_Model):
     public: dict[str, PublicModel] = Field(
         default_factory=dict, description="public tables", examples=["[public.regions]"]
     )
+    engine: EngineModel = Field(
+        default_factory=EngineModel.model_construct,
+        description="a table of settings of the engines",
+        examples=['engine = { timeout = 600, memory = "8GB" }'],
+    )
 
 
 _MODELS: Final[dict[str, type[_Model]]] = {
@@ -205,6 +236,7 @@ _MODELS: Final[dict[str, type[_Model]]] = {
     "tables.NAME.keys.N.": KeyTuplesModel,
     "public.NAME.": PublicModel,
     "public.NAME.columns.NAME.": PublicColumnModel,
+    "engine.": EngineModel,
 }
 
 

@@ -59,7 +59,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Bools, Ints
+from tacit.arrays import Bools, Ints, Objects, WideInts, as_objects
 from tacit.errors import RefusedError, TooMuchNoiseError, bad_value
 from tacit.guarantees.events import ApproxRelease
 from tacit.guarantees.exact import Exact
@@ -70,6 +70,7 @@ from tacit.noise.reals import exp_neg, rational
 from tacit.query.aggregates.count import is_unit_count
 from tacit.query.expressions import Value
 from tacit.query.histograms import Histograms
+from tacit.query.key_tuples import KeyColumns
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
 from tacit.query.refusals import refused
@@ -90,23 +91,35 @@ _LARGEST = 2**56
 _PRECISION = 128
 _COIN = 64
 _REDRAWN = 1 / 4
+_AT_ONCE = 2**17
 
 GroupIndices: TypeAlias = npt.NDArray[np.intp]
 Choose: TypeAlias = Callable[[Ints], GroupIndices]
-"""From the number of units of each group, in any order, to the indices of the groups to release."""
+"""From the number of units of each of some groups, in any order, to the indices of the groups to release.
+
+An engine may pass all groups at once, or some at a time: every group is passed once. The noise of each group is
+independent of all others, so the parts do not change the law of the selection.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredGroups:
     """The released groups of the data, in the order of their keys, NULLs last.
 
-    `places` are their indices among all groups. `integers` are exact: for every measure one integer a group, or
-    histograms.
+    `places` are their indices among all groups, in the order in which these were passed to `Choose`. `integers` are
+    exact: for every measure one integer a group, or histograms.
     """
 
     keys: Sequence[tuple[Value, ...]]
-    places: Sequence[int]
-    integers: Sequence[Sequence[int] | Histograms]
+    places: Sequence[int] | Ints
+    integers: Sequence[Sequence[int] | WideInts | Histograms]
+
+    def key_columns(self, count: int) -> tuple[Objects, ...]:
+        """Return the keys as one array for each of `count` keys."""
+        if isinstance(self.keys, KeyColumns):
+            return self.keys.columns
+        columns = zip(*self.keys, strict=True) if self.keys else ((),) * count
+        return tuple(as_objects(column) for column in columns)
 
 
 Find: TypeAlias = Callable[[Plan, Choose], DiscoveredGroups]
@@ -120,6 +133,15 @@ class SelectedGroups:
     places: GroupIndices
     noisy: Ints
     lower: Bools
+
+
+def joined_selections(parts: Sequence[tuple[int, SelectedGroups]]) -> SelectedGroups:
+    """Return the selection among all groups from those among some; each has the index of its first group."""
+    return SelectedGroups(
+        np.concatenate([part.places + first for first, part in parts]),
+        np.concatenate([part.noisy for _, part in parts]),
+        np.concatenate([part.lower for _, part in parts]),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +167,12 @@ class TruncatedLaplace(NoiseLaw):
         return replace(self, most=self.most - 1)
 
     def select(self, units: Ints, bits: BitSource = SYSTEM) -> SelectedGroups:
-        """Select groups by the number of units of each."""
+        """Select groups by the number of units of each, some at a time, so that the noise needs little memory."""
+        starts = range(0, max(1, units.size), _AT_ONCE)
+        return joined_selections([(start, self._select(units[start : start + _AT_ONCE], bits)) for start in starts])
+
+    def _select(self, units: Ints, bits: BitSource) -> SelectedGroups:
+        """Select groups, all at once."""
         lower = bernoulli(rational(self.coin), units.size, bits)
         limits = self.most - lower
         noisy = units + self._draw(limits, bits)
@@ -192,6 +219,12 @@ class TruncatedLaplace(NoiseLaw):
         The interval always contains the noisy number itself.
         """
         return _around(self, noisy, float(beta))
+
+    def around_all(self, noisy: WideInts, beta: Fraction) -> tuple[WideInts, WideInts]:
+        """Return the ends of `around` for many numbers; each distinct number is computed once."""
+        numbers, inverse = np.unique(noisy, return_inverse=True)
+        ends = np.array([self.around(int(number), beta) for number in numbers], dtype=np.int64).reshape(-1, 2)
+        return ends[inverse, 0], ends[inverse, 1]
 
 
 @lru_cache(maxsize=1024)

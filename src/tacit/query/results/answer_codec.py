@@ -27,7 +27,8 @@ from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Plan
 from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
-from tacit.query.results.release import Cell, Release
+from tacit.query.results.cells import Cell
+from tacit.query.results.release import Release
 from tacit.version import VERSION
 
 

@@ -34,8 +34,9 @@ from tacit.query.aggregates.statistic import ConfidenceLevel, Interval, miss_rat
 from tacit.query.expressions import Value
 from tacit.query.plan import Grouped
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_each, confidence_in_group
+from tacit.query.results.cells import Cell
 from tacit.query.results.intervals import interval
-from tacit.query.results.release import Cell, Release
+from tacit.query.results.release import Release
 from tacit.query.results.table import Table
 from tacit.query.sql.derivations import CopiedColumn, Derivation
 from tacit.query.sql.outer_columns import OuterColumns

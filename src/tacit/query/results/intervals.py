@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
 from tacit.errors import bad_value
-from tacit.query.aggregates import STATISTICS
+from tacit.query.aggregates import COLUMNAR, STATISTICS
 from tacit.query.aggregates.categories import is_category
 from tacit.query.aggregates.drawn_quantile import without_interval
 from tacit.query.aggregates.possible_values import clipped, possible_values
@@ -28,6 +30,8 @@ from tacit.query.key_tuples import Determined
 from tacit.query.plan import Computed, Constantly, Grouped, Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import confidence_each, is_noisy
 from tacit.query.pricing.output_ranges import hull, ordered, output_range
+from tacit.query.results.cells import Cell, CellColumns
+from tacit.query.results.interval_columns import IntervalColumn
 from tacit.query.results.moment_ends import ordinal_ends
 from tacit.safe_text import visible
 
@@ -45,14 +49,42 @@ def interval(
     plan: Plan, output: Output, released: Sequence[Released], keys: Sequence[Value], confidence: ConfidenceLevel
 ) -> Interval | None:
     """Return an interval for one output in one cell, or None. That of an aggregate that is public is its value."""
-    aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
-    if not aggregates and any(isinstance(part, Determined) for part in _parts(output)):
-        return _range(output, {}, keys)
-    if not aggregates or lacks_interval(plan, output) or is_category(plan, output):
+    aggregates = _aggregates(plan, output)
+    if aggregates is None:
         return None
-    each = confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in aggregates))
+    each = _confidence_each(plan, aggregates, confidence)
     intervals = {index: _aggregate_interval(plan, index, released, each) for index in aggregates}
     return _range(output, intervals, keys)
+
+
+def output_intervals(
+    plan: Plan, output: Output, cells: Sequence[Cell], confidence: ConfidenceLevel
+) -> Sequence[Interval | None]:
+    """Return the intervals of an output in some cells; each is that of `interval`."""
+    aggregates = _aggregates(plan, output)
+    if aggregates is None:
+        return (None,) * len(cells)
+    each = _confidence_each(plan, aggregates, confidence)
+    columns = {index: _aggregate_intervals(plan, index, cells, each) for index in aggregates}
+    if isinstance(output, Noisy):
+        return columns[output.place]
+    rows = zip(*columns.values(), strict=True) if columns else ((),) * len(cells)
+    keys = cells.key_tuples() if isinstance(cells, CellColumns) else [cell.keys for cell in cells]
+    pairs = zip(rows, keys, strict=True)
+    return tuple(_range(output, dict(zip(columns, ends, strict=True)), own) for ends, own in pairs)
+
+
+def _aggregates(plan: Plan, output: Output) -> set[int] | None:
+    """Return the indices of the aggregates of an output; None if it has no interval."""
+    aggregates = {part.place for part in _parts(output) if isinstance(part, Noisy)}
+    if not aggregates:
+        return aggregates if any(isinstance(part, Determined) for part in _parts(output)) else None
+    return None if lacks_interval(plan, output) or is_category(plan, output) else aggregates
+
+
+def _confidence_each(plan: Plan, aggregates: set[int], confidence: ConfidenceLevel) -> ConfidenceLevel:
+    """Return the confidence that the interval of each of some aggregates needs."""
+    return confidence_each(confidence, sum(bool(plan.aggregates[index].bundles) for index in aggregates))
 
 
 def lacks_interval(plan: Plan, output: Output) -> bool:
@@ -91,6 +123,20 @@ def _aggregate_interval(plan: Plan, index: int, released: Sequence[Released], co
     bundles = [released[i] for i in aggregate.bundles]
     ends = STATISTICS[aggregate.ask.function].interval(aggregate.ask, bundles, confidence)
     return clipped(ends, possible_values(plan, aggregate))
+
+
+def _aggregate_intervals(
+    plan: Plan, index: int, cells: Sequence[Cell], confidence: ConfidenceLevel
+) -> Sequence[Interval]:
+    """Return the intervals of an aggregate in some cells."""
+    aggregate = plan.aggregates[index]
+    function = aggregate.ask.function
+    if isinstance(cells, CellColumns) and function in COLUMNAR:
+        bundles = [cells.bundles[i] for i in aggregate.bundles]
+        ends = COLUMNAR[function].intervals(aggregate.ask, bundles, confidence)
+        least, most = possible_values(plan, aggregate)
+        return IntervalColumn((np.clip(ends[0], least, most), np.clip(ends[1], least, most)))
+    return tuple(_aggregate_interval(plan, index, cell.released, confidence) for cell in cells)
 
 
 def _parts(output: Output) -> list[Output]:

@@ -35,7 +35,8 @@ from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Output, Plan
 from tacit.query.pricing.output_errors import aggregates_in
-from tacit.query.results.release import Cell, Release
+from tacit.query.results.cells import Cell
+from tacit.query.results.release import Release
 
 _LINEAR = frozenset({"count", "count_units", "count_distinct", "sum"})
 _STEP = 2**24

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cmp_to_key
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit import plots
-from tacit.arrays import Floats, Ints
-from tacit.errors import InternalError
+from tacit.arrays import Bools, Floats, Ints
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.plots.answers import Caption
 from tacit.query.aggregates import estimates
 from tacit.query.aggregates.categories import category_notes
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted, whole_counts, whole_table
 from tacit.query.aggregates.statistic import Interval, Released
-from tacit.query.aggregates.tree_summary import WIDER, SummarizedTree, SummaryTable, drops_trees
-from tacit.query.choice_law import ChoiceLaw
-from tacit.query.evaluate import evaluate_output
+from tacit.query.aggregates.tree_summary import WIDER, SummarizedTree, drops_trees
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed, spell
-from tacit.query.histograms import Histograms, groups_at_once, pack, with_noise
-from tacit.query.noise_law import NoiseLaw
-from tacit.query.plan import Aggregate, Ask, Bundle, Order, Output, Plan
+from tacit.query.histograms import Histograms, groups_at_once
+from tacit.query.key_tuples import listed_columns
+from tacit.query.plan import Aggregate, Ask, Grouped, Output, Plan
 from tacit.query.pricing.noisy_filters import candidates, choosing_clauses, confidence_in_group, interval_note
-from tacit.query.pricing.partition_selection import Find, GroupIndices, SelectedGroups, bundles_of_selection
+from tacit.query.pricing.partition_selection import (
+    DiscoveredGroups,
+    Find,
+    GroupIndices,
+    SelectedGroups,
+    bundles_of_selection,
+    joined_selections,
+)
 from tacit.query.pricing.price import Price
-from tacit.query.rank_law import RankLaw
 from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.binned_noise import (
     BinnedNoise,
@@ -41,16 +43,17 @@ from tacit.query.results.binned_noise import (
     summarized,
     tree_misses,
 )
+from tacit.query.results.cells import Cell, CellColumns, chosen_cells, output_values
 from tacit.query.results.chart import chart_columns, chart_title, draw, read_theme
 from tacit.query.results.cut_columns import cut_columns
 from tacit.query.results.group_note import cell_notes
-from tacit.query.results.intervals import has_intervals, interval, no_interval_note, read_confidence
+from tacit.query.results.intervals import has_intervals, no_interval_note, output_intervals, read_confidence
 from tacit.query.results.limits_note import choice_notes, cut_notes, not_counted, warnings
 from tacit.query.results.margin_table import margin_table
+from tacit.query.results.noisy_integers import noisy_integers, released_columns
 from tacit.query.results.plan_notes import exact_notes, missing_notes, rank_notes, widened_notes, zone_notes
 from tacit.query.results.receipt import receipt
-from tacit.query.results.render import AnswerColumn, as_html, as_table, as_text
-from tacit.query.results.resolution import MeasureIntegers, noise_inputs
+from tacit.query.results.render import MOST_ROWS, AnswerColumn, as_html, as_table, as_text
 from tacit.query.results.table import Table
 from tacit.safe_text import visible
 
@@ -58,15 +61,6 @@ if TYPE_CHECKING:
     from tacit.plots.answers import AnswerChart
 
 _NONE: Mapping[int, ReleasedIntegers] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell after noise: its keys, its integers by bundle, and the estimates of the aggregates."""
-
-    keys: tuple[Value, ...]
-    released: tuple[Released, ...]
-    estimates: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,7 +73,7 @@ class Release(AnswerTable):
     plan: Plan
     price: Price
     context: Mapping[str, object]
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
     confidence: float = 0.95
     found_groups: int | None = None
     """The number of discovered groups, before HAVING and LIMIT; None if groups are listed or it is unknown."""
@@ -90,11 +84,15 @@ class Release(AnswerTable):
     def table(self) -> Table:
         """The answer as a table."""
         outputs = self.plan.outputs
-        columns = tuple(tuple(self._value(output, cell) for cell in self.cells) for _, output in outputs)
+        columns = tuple(self._values(output) for _, output in outputs)
         return Table(tuple(name for name, _ in outputs), tuple(output.kind for _, output in outputs), columns)
 
-    def _value(self, output: Output, cell: Cell) -> Value:
-        return evaluate_output(output, cell.estimates, cell.keys)
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.cells)
+
+    def _values(self, output: Output) -> tuple[Value, ...]:
+        return tuple(output_values(self.cells, output).tolist())
 
     def _interval_notes(self, confidence: float | None) -> tuple[str, ...]:
         return (*widened_notes(self.plan, confidence), *self._dropped_notes(confidence))
@@ -111,16 +109,15 @@ class Release(AnswerTable):
         return [self._column(name, output, confidence) for name, output in self.plan.outputs]
 
     def _column(self, name: str, output: Output, confidence: float) -> AnswerColumn:
-        intervals = tuple(self._interval(output, cell, confidence) for cell in self.cells)
-        values = tuple(self._value(output, cell) for cell in self.cells)
+        intervals = self._intervals(output, confidence)
         noisy = any(ends is not None for ends in intervals)
-        return AnswerColumn(name, output.kind, values, intervals if noisy else None)
+        return AnswerColumn(name, output.kind, self._values(output), intervals if noisy else None)
 
-    def _interval(self, output: Output, cell: Cell, confidence: float) -> Interval | None:
+    def _intervals(self, output: Output, confidence: float) -> Sequence[Interval | None]:
         if choosing_clauses(self.plan) and candidates(self.plan, self.found_groups) is None:
-            return None  # the record lacks the number of groups, so no confidence of one group is valid
+            return ()  # the record lacks the number of groups, so no confidence of one group is valid
         each = confidence_in_group(self.plan, confidence, self.found_groups)
-        return interval(self.plan, output, cell.released, cell.keys, each)
+        return output_intervals(self.plan, output, self.cells, each)
 
     @property
     def interval_note(self) -> str | None:
@@ -205,10 +202,19 @@ class Release(AnswerTable):
 
     def __str__(self) -> str:
         """Return the answer with its intervals, and what its limits leave out."""
-        answer = as_text(self.columns(), self.confidence, self.notes, self.warnings)
+        shown, more = self._first_rows(), len(self.cells) - MOST_ROWS
+        answer = as_text(shown.columns(), self.confidence, self.notes, self.warnings, more=more)
         if self.plan.cap is None:
             return answer
-        return "\n".join([answer, as_text(self.cut_columns(), self.confidence, cut_notes(self.plan))])
+        cut = as_text(shown.cut_columns(), self.confidence, cut_notes(self.plan), more=more)
+        return f"{answer}\n{cut}"
+
+    def _first_rows(self) -> Release:
+        """Return the rows that text and notebooks show, or all if only later ones have intervals."""
+        first = replace(self, cells=self.cells[:MOST_ROWS])
+        outputs = zip(first.columns(), self.plan.outputs, strict=True)
+        unknown = any(column.ends is None and not isinstance(output, Grouped) for column, (_, output) in outputs)
+        return self if unknown else first
 
     def __repr__(self) -> str:
         """Return a summary and the cost in one line; `print` shows the answer."""
@@ -216,10 +222,11 @@ class Release(AnswerTable):
 
     def _repr_html_(self) -> str:
         """Return the answer with its intervals, and what its limits leave out, as HTML for notebooks."""
-        answer = as_html(self.columns(), self.confidence, self.notes, self.warnings)
+        shown, more = self._first_rows(), len(self.cells) - MOST_ROWS
+        answer = as_html(shown.columns(), self.confidence, self.notes, self.warnings, more=more)
         if self.plan.cap is None:
             return answer
-        return answer + as_html(self.cut_columns(), self.confidence, cut_notes(self.plan))
+        return answer + as_html(shown.cut_columns(), self.confidence, cut_notes(self.plan), more=more)
 
 
 def release_measured(
@@ -252,13 +259,12 @@ def release(
         context: facts for the receipt.
         released: what is released of bundles that have their noise already.
     """
-    noisy = _noisy(plan, price, exact, plan.measured_cells, released)
-    groups = enumerate(plan.listed_groups())
+    noisy = noisy_integers(plan, price, exact, plan.measured_cells, released)
     if any(aggregate.ask.function in FITTED for aggregate in plan.aggregates):
-        return _answer(
-            plan, price, _fitted(plan, price, [list(kept_integers(measures[0])) for measures in noisy]), context
-        )
-    return _answer(plan, price, [_cell(plan, price.noise, noisy, index, keys) for index, keys in groups], context)
+        fitted = _fitted(plan, price, [list(kept_integers(measures[0])) for measures in noisy])
+        return _answer(plan, price, fitted, context)
+    bundles = released_columns(plan, price.noise, noisy, plan.listed)
+    return _answer(plan, price, CellColumns.of(plan, plan.listed, listed_columns(plan.factors), bundles), context)
 
 
 def _fitted(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> list[Cell]:
@@ -320,122 +326,43 @@ def release_discovered(
     law = price.choice
     if law is None:
         raise ValueError("the groups are listed")
-    selections: list[SelectedGroups] = []
+    selections = [(0, law.select(np.zeros(0, dtype=np.int64)))]
+    seen = 0
 
     def choose(units: Ints) -> GroupIndices:
-        selections.append(law.select(units))
-        return selections[0].places
+        nonlocal seen
+        selections.append((seen, law.select(units)))
+        seen += units.size
+        return selections[-1][1].places
 
     groups = find(plan, choose)
-    selected = selections[0]
-    order = np.searchsorted(selected.places, groups.places)
-    units, lower = selected.noisy[order].tolist(), selected.lower[order].tolist()
-    laws = [
-        tuple(law.lower if noise is law else noise for noise in price.noise) if lower else price.noise
-        for lower in (0, 1)
-    ]
-    cells: list[Cell] = []
+    units, lower = _selected_units(selections, groups)
+    keys, count = groups.key_columns(len(plan.keys)), len(groups.places)
     most = groups_at_once(max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
-    count = len(groups.keys)
     misses = tree_misses(plan, confidence, count) if drops_trees(plan, count) else {}
-    for first in range(0, len(groups.keys), most):
-        block = slice(first, min(first + most, len(groups.keys)))
+    parts: list[CellColumns] = []
+    for first in range(0, max(1, count), most):
+        block = slice(first, min(first + most, count))
         exact = [
             integers.of(block.start, block.stop) if isinstance(integers, Histograms) else integers[block]
             for integers in groups.integers
         ]
         released = dict.fromkeys(bundles_of_selection(plan), units[block])
-        noisy = summarized(plan, price, _noisy(plan, price, exact, block.stop - block.start, released), misses)
-        for index, (keys, low) in enumerate(zip(groups.keys[block], lower[block], strict=True)):
-            cells.append(_cell(plan, laws[low], noisy, index, keys))
-    return replace(_answer(plan, price, cells, context), found_groups=len(cells), confidence=confidence)
+        size = block.stop - block.start
+        noisy = summarized(plan, price, noisy_integers(plan, price, exact, size, released), misses)
+        bundles = released_columns(plan, price.noise, noisy, size, (law, lower[block]))
+        parts.append(CellColumns.of(plan, size, [column[block] for column in keys], bundles))
+    return replace(_answer(plan, price, CellColumns.join(parts), context), found_groups=count, confidence=confidence)
+
+
+def _selected_units(selections: list[tuple[int, SelectedGroups]], groups: DiscoveredGroups) -> tuple[Ints, Bools]:
+    """Return the noisy number of units of each group, and whether it had the lower limit; empty the selections."""
+    selected = joined_selections(selections)
+    selections.clear()
+    order = np.searchsorted(selected.places, groups.places)
+    return selected.noisy[order], selected.lower[order]
 
 
 def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
     """Apply HAVING, ORDER BY and LIMIT."""
-    kept = [
-        cell for cell in cells if plan.having is None or evaluate_output(plan.having, cell.estimates, cell.keys) is True
-    ]
-    for order in reversed(plan.order):
-        kept = _ordered(kept, order)
-    last = None if plan.limit is None else plan.offset + plan.limit
-    return Release(plan, price, context, tuple(kept[plan.offset : last]))
-
-
-def _noisy(
-    plan: Plan,
-    price: Price,
-    exact: Sequence[MeasureIntegers],
-    cells: int,
-    released: Mapping[int, ReleasedIntegers] = _NONE,
-) -> list[list[ReleasedIntegers]]:
-    """Return the noisy integers of each measure of each bundle; `released` are bundles that already have noise."""
-    sizes = [
-        {measure.bins * cells, *([0] if index in released else [])}
-        for index, bundle in enumerate(plan.bundles)
-        for measure in bundle.measures
-    ]
-    if len(exact) != len(sizes) or any(len(some) not in size for some, size in zip(exact, sizes, strict=True)):
-        raise InternalError("the engine's answer does not have the shape of the plan.")
-    vectors = noise_inputs(plan, exact)
-    return [
-        [
-            released[index] if index in released else _with_noise(plan, bundle, integers, law)
-            for integers in vectors[index]
-        ]
-        for index, (bundle, law) in enumerate(zip(plan.bundles, price.noise, strict=True))
-    ]
-
-
-def _with_noise(plan: Plan, bundle: Bundle, integers: MeasureIntegers, law: NoiseLaw) -> MeasureIntegers:
-    """Return integers with noise; for a drawn bundle or a choice, what is drawn in each group.
-
-    If two integers add up to the public size, the first with noise determines both.
-    """
-    if isinstance(law, (RankLaw, ChoiceLaw)):
-        return law.choose_all(integers)
-    if isinstance(integers, np.ndarray):
-        return with_noise(integers, law)
-    if plan.halves and plan.size is not None and bundle.over is None:
-        first = integers[0] + law.draw(1)[0]
-        return [first, plan.size - first]
-    return [x + noise for x, noise in zip(integers, law.draw(len(integers)), strict=True)]
-
-
-def _cell(
-    plan: Plan,
-    noise: Sequence[NoiseLaw],
-    noisy: Sequence[Sequence[ReleasedIntegers]],
-    index: int,
-    keys: tuple[Value, ...],
-) -> Cell:
-    """Return the cell at an index, with its estimates."""
-    released: list[Released] = []
-    for bundle, law, measures in zip(plan.bundles, noise, noisy, strict=True):
-        if isinstance(measures[0], SummaryTable):
-            released.append(SummarizedTree(bundle, (), law, measures[0], index))
-            continue
-        if bundle.combined is not None or bundle.values is not None:
-            released.append(Released(bundle, [int(measures[0][index])], law))
-            continue
-        parts: list[MeasureIntegers] = []
-        for measure, numbers in zip(bundle.measures, map(kept_integers, measures), strict=True):
-            width = bundle.width if bundle.rank is not None else -(-measure.bins // bundle.block)
-            parts.append(numbers[index * width : (index + 1) * width] if bundle.over is None else [])
-        integers = parts[0] if len(parts) == 1 else [int(x) for part in parts for x in part]
-        released.append(Released(bundle, pack(integers), law))
-    return Cell(keys, tuple(released), estimates(plan, released))
-
-
-def _ordered(cells: list[Cell], order: Order) -> list[Cell]:
-    """Sort by one term of ORDER BY, stably, with NULLs first or last."""
-
-    def compare(first: Cell, second: Cell) -> int:
-        left, right = (evaluate_output(order.by, cell.estimates, cell.keys) for cell in (first, second))
-        if left is None or right is None:
-            return 0 if left is right else (-1 if (left is None) == order.nulls_first else 1)
-        if left == right:
-            return 0
-        return (1 if left > right else -1) * (-1 if order.descending else 1)  # type: ignore[operator]  # of one kind
-
-    return sorted(cells, key=cmp_to_key(compare))
+    return Release(plan, price, context, chosen_cells(plan, cells))

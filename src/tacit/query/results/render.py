@@ -10,12 +10,14 @@ from tacit.query.aggregates.statistic import Interval
 from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import decimals, percent, plain, rounded
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.results.interval_columns import IntervalColumn
 from tacit.query.results.moment_ends import MOMENTS, as_moments
 from tacit.query.results.table import Table, format_value
 from tacit.safe_text import aligned, html_lines, html_table
 from tacit.safe_text import as_html as escaped
 
-_MOST_ROWS = 50
+MOST_ROWS = 50
+"""The number of rows that text and notebooks show."""
 _MOST_KEYS = 6
 
 NO_KEYS = "all"
@@ -29,7 +31,7 @@ class AnswerColumn:
     name: str
     kind: Kind
     values: tuple[Value, ...]
-    ends: tuple[Interval | None, ...] | None
+    ends: Sequence[Interval | None] | None
 
 
 def as_table(columns: Sequence[AnswerColumn]) -> Table:
@@ -46,13 +48,20 @@ def as_table(columns: Sequence[AnswerColumn]) -> Table:
         for side, end in enumerate(("low", "high") if column.ends is not None else ()):
             free = _free(f"{column.name}_{end}", taken)
             taken.add(free)
-            table.append((free, _end_kind(column), tuple(_end(column, ends, side) for ends in column.ends or ())))
+            table.append((free, _end_kind(column), _ends(column, side)))
     names, kinds, values = zip(*table, strict=True)
     return Table(names, kinds, values)
 
 
 def _end_kind(column: AnswerColumn) -> Kind:
     return column.kind if column.kind in MOMENTS else "real"
+
+
+def _ends(column: AnswerColumn, side: int) -> tuple[Value, ...]:
+    """Return one end of every interval."""
+    if isinstance(column.ends, IntervalColumn) and column.kind not in MOMENTS:
+        return tuple(column.ends.ends[side].tolist())
+    return tuple(_end(column, ends, side) for ends in column.ends or ())
 
 
 def _end(column: AnswerColumn, ends: Interval | None, side: int) -> Value:
@@ -104,21 +113,34 @@ WARNING = "WARNING: "
 
 
 def as_text(
-    columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = (), warnings: Sequence[str] = ()
+    columns: Sequence[AnswerColumn],
+    confidence: float,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    *,
+    more: int | None = None,
 ) -> str:
-    """Return the first rows, in columns, with warnings above and notes below."""
+    """Return the first rows, in columns, with warnings above and notes below.
+
+    `more` is how many rows are left out, if the columns do not have them.
+    """
     headings, rows = text_rows(_first(columns), confidence)
     above = [f"{WARNING}{warning}" for warning in warnings]
-    return "\n".join([*above, *aligned([headings, *rows]), *_more(columns), *notes])
+    return "\n".join([*above, *aligned([headings, *rows]), *_more(columns, more), *notes])
 
 
 def as_html(
-    columns: Sequence[AnswerColumn], confidence: float, notes: Sequence[str] = (), warnings: Sequence[str] = ()
+    columns: Sequence[AnswerColumn],
+    confidence: float,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    *,
+    more: int | None = None,
 ) -> str:
-    """Return the first rows as HTML, for notebooks, with warnings above and notes below."""
+    """Return the first rows as HTML, for notebooks; the arguments are those of `as_text`."""
     headings, rows = text_rows(_first(columns), confidence)
     above = "".join(f"<p><strong>{WARNING}{escaped(warning)}</strong></p>" for warning in warnings)
-    return above + html_table(headings, rows) + html_lines([*_more(columns), *notes])
+    return above + html_table(headings, rows) + html_lines([*_more(columns, more), *notes])
 
 
 def _first(columns: Sequence[AnswerColumn]) -> list[AnswerColumn]:
@@ -126,16 +148,17 @@ def _first(columns: Sequence[AnswerColumn]) -> list[AnswerColumn]:
         AnswerColumn(
             column.name,
             column.kind,
-            column.values[:_MOST_ROWS],
-            None if column.ends is None else column.ends[:_MOST_ROWS],
+            column.values[:MOST_ROWS],
+            None if column.ends is None else column.ends[:MOST_ROWS],
         )
         for column in columns
     ]
 
 
-def _more(columns: Sequence[AnswerColumn]) -> list[str]:
-    count = len(columns[0].values) if columns else 0
-    return [f"… and {count - _MOST_ROWS} more rows"] if count > _MOST_ROWS else []
+def _more(columns: Sequence[AnswerColumn], more: int | None) -> list[str]:
+    if more is None:
+        more = (len(columns[0].values) if columns else 0) - MOST_ROWS
+    return [f"… and {more} more rows"] if more > 0 else []
 
 
 def group_label(keys: Sequence[Value]) -> str:

@@ -50,7 +50,7 @@ def coarse(plan: Plan, bundle: Bundle, measure: Measure, integers: MeasureIntege
     if bundle.over is not None:
         integers = _margin(plan, bundle.over, measure.bins, integers)
     if bundle.block == 1:
-        return list(integers)
+        return integers
     rows = range(0, len(integers), measure.bins)
     starts = range(0, measure.bins, bundle.block)
     return [sum(integers[row + i : row + min(i + bundle.block, measure.bins)]) for row in rows for i in starts]

@@ -122,7 +122,7 @@ class Table:
 
         A text that a spreadsheet would run as a formula gets an apostrophe; with spreadsheet=False it is exact.
         """
-        return deliver(csv_text(self.names, self.rows(), spreadsheet=spreadsheet), path)
+        return deliver(csv_text(self.names, self.columns, spreadsheet=spreadsheet), path)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table."""
@@ -152,6 +152,7 @@ class Table:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame."""
+        _module("pandas")  # without it, Arrow's error names no command
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -185,12 +186,17 @@ def format_value(value: Value) -> str:
     return plain(value) if isinstance(value, float) else str(value)
 
 
-def _arrow_ready(column: Sequence[Value], kind: Kind) -> list[object]:
+def _arrow_ready(column: Sequence[Value], kind: Kind) -> Sequence[object]:
     """Return a column for Arrow; integers beyond 64 bits are clipped to its range."""
-    if kind != "integer":
-        return list(column)
     most = 2**63 - 1
+    if kind != "integer" or _all_between(column, -most - 1, most):
+        return column
     return [None if x is None else max(-most - 1, min(most, int(x))) for x in column]  # type: ignore[arg-type]  # all are integers
+
+
+def _all_between(column: Sequence[Value], least: int, most: int) -> bool:
+    """Return whether all values are integers between two ends."""
+    return set(map(type, column)) == {int} and least <= min(column) and max(column) <= most  # type: ignore[type-var, operator]  # all are integers
 
 
 def _module(name: str) -> ModuleType:

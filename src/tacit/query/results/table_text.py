@@ -19,20 +19,28 @@ from tacit.safe_text import as_json, spreadsheet_cell
 _QUOTED = frozenset(',"\r\n')
 
 
-def csv_text(names: Sequence[str], rows: Sequence[Sequence[Value]], *, spreadsheet: bool) -> str:
-    """Return rows as CSV.
+def csv_text(names: Sequence[str], columns: Sequence[Sequence[Value]], *, spreadsheet: bool) -> str:
+    """Return columns of equal length as CSV.
 
-    >>> csv_text(["ward", "n"], [("=cmd()", 12), ("", None)], spreadsheet=True).splitlines()
+    >>> csv_text(["ward", "n"], [("=cmd()", ""), (12, None)], spreadsheet=True).splitlines()
     ['ward,n', "'=cmd(),12", '"",']
 
     Args:
         names: the names of the columns.
-        rows: the rows.
+        columns: their values.
         spreadsheet: whether names and texts that a spreadsheet would run as formulas get an apostrophe.
     """
     if not isinstance(spreadsheet, bool):
         raise bad_value("spreadsheet", spreadsheet, "True or False")
-    return "".join(",".join(_field(cell, spreadsheet=spreadsheet) for cell in row) + "\n" for row in [names, *rows])
+    header, *fields = (_fields(column, spreadsheet=spreadsheet) for column in (names, *columns))
+    return "".join(",".join(row) + "\n" for row in (header, *zip(*fields, strict=True)))
+
+
+def _fields(values: Sequence[Value], *, spreadsheet: bool) -> list[str]:
+    """Return the fields of some values; whole numbers need no check."""
+    if set(map(type, values)) == {int}:
+        return list(map(str, values))
+    return [_field(value, spreadsheet=spreadsheet) for value in values]
 
 
 def _field(value: Value, *, spreadsheet: bool) -> str:
