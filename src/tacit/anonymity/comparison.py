@@ -34,14 +34,17 @@ class Trial:
         return self.loss is not None and not self.note
 
 
+def trial_name(trial: Trial) -> str:
+    """Return the method of a search, with the share of rows that it was allowed to suppress."""
+    return trial.method + (f", up to {trial.suppression:.0%} suppressed" if trial.suppression else "")
+
+
 def trial_lines(trials: Sequence[Trial], chosen: str) -> Iterator[str]:
     """Return a line for each search, the chosen one first and then by loss."""
     if trials:
         yield "searches, by loss:"
     for trial in sorted(trials, key=lambda trial: (trial.method != chosen or not trial.considered, _rank(trial))):
-        name = trial.method + (
-            f" with up to {trial.suppression:.0%} of the rows suppressed" if trial.suppression else ""
-        )
+        name = trial_name(trial)
         loss = "no answer" if trial.loss is None else f"loss {trial.loss:.6f}"
         notes = [trial.note] if trial.note else ["chosen"] if trial.method == chosen else []
         yield f"  {name}: {'; '.join([loss, f'{trial.seconds:.1f} s', *notes])}"

@@ -6,13 +6,13 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
 
 from tacit import plots
 from tacit.anonymity.classes import ClassCounts, Classes, count_values, failing, group
-from tacit.anonymity.comparison import Trial, hints, trial_lines
+from tacit.anonymity.comparison import Trial, hints, trial_lines, trial_name
 from tacit.anonymity.loss import Measures, average, column_losses, loss_lines, measure
 from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.privacy_models import (
@@ -26,7 +26,7 @@ from tacit.anonymity.privacy_models import (
 )
 from tacit.anonymity.recoding import RecodedTable, Recoding
 from tacit.anonymity.report import Report, check
-from tacit.anonymity.roles import Roles, check_roles, column_names
+from tacit.anonymity.roles import Roles, check_choice, check_roles, column_names
 from tacit.anonymity.tables import CodedColumn, CodedTable, encode, from_coded_columns, pick, random_order, read
 from tacit.anonymity.write_table import for_spreadsheet, to_frame, write
 from tacit.arrays import Ints
@@ -115,9 +115,22 @@ class Anonymized(ShownAsLines):
             sep=sep,
         )  # fmt: skip
 
-    def plot(self) -> alt.LayerChart:
-        """Draw the risk of the rows before and after."""
-        return plots.risk_before_after(_risks(self.before), _risks(self.report))
+    def plot(self, of: Literal["risk", "loss", "searches"] = "risk") -> alt.LayerChart:
+        """Draw the risk of the rows before and after, the loss of each column, or the loss of each search of "best"."""
+        check_choice(of, ("risk", "loss", "searches"), "of")
+        if of == "risk":
+            return plots.risk_before_after(_risks(self.before), _risks(self.report))
+        scale = "0: every value unchanged; 1: every value hidden"
+        if of == "loss":
+            columns = self.measures.columns
+            return plots.losses(list(columns), list(columns.values()), title="Loss by column", subtitle=scale)
+        bars = [(trial_name(trial), trial.loss) for trial in self.searches if trial.loss is not None]
+        if not bars:
+            raise InvalidError(
+                f"The method {self.method} compared no searches.", argument="of", hint='Use method="best".'
+            )
+        names, values = zip(*sorted(bars, key=lambda bar: bar[1]), strict=True)
+        return plots.losses(names, values, title="Loss by search", subtitle=[f"published: {self.method}", scale])
 
     def __str__(self) -> str:
         """Return the result as lines of text."""
