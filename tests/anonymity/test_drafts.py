@@ -68,6 +68,27 @@ def test_each_shape_of_value_gets_its_usual_groups(values: list[object], first: 
 def test_rare_values_are_pooled() -> None:
     assert labels(["c", "d", *["a"] * 50, *["b"] * 48]) == ("c", "other", "*")
     assert labels(["c", "Other", *["a"] * 50, *["b"] * 48]) == ("c", "all other values", "*")
+    assert labels(["c", "d", "other", *["all other values"] * 97]) == ("c", "all other values …", "*")
+
+
+@pytest.mark.parametrize(
+    ("problem", "rows"),
+    [
+        ("has a cycle", [["a", "b", "*"], ["b", "a", "*"]]),
+        ("has a cycle", [["a", "b", "x", "*"], ["b", "c", "x", "*"], ["c", "c", "x", "*"]]),
+        ("two rows", [["a", "x", "*"], ["a", "x", "*"]]),
+        ("different lengths", [["a", "x", "*"], ["b", "*"]]),
+        ("not nested", [["a", "x", "p", "*"], ["b", "x", "q", "*"]]),
+    ],
+)
+def test_hierarchies_with_cycles_gaps_or_duplicates_are_refused(problem: str, rows: list[list[str]]) -> None:
+    with pytest.raises(tc.InvalidError, match=problem):
+        tc.anonymity.hierarchy(rows)
+
+
+def test_a_gap_is_a_missing_label_and_a_label_may_be_the_value_that_it_covers() -> None:
+    tree = tc.anonymity.hierarchy([["a", "", "*"], ["b", "", "*"], ["c", "c", "*"], ["d", "c", "*"]])
+    assert tree.labels(1) == (None, "c")
 
 
 def test_numbers_are_rounded_to_round_widths_and_digits_of_one_length_are_codes() -> None:

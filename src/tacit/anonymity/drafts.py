@@ -164,7 +164,11 @@ def _draft_text(column: CodedColumn, known: list[str]) -> tuple[HierarchyRule, s
         if value is not None:
             rows[first[value]] += count
     rare = {label for label, count in rows.items() if count < _RARE * rows.total()}
-    other = "all other values" if any(value.lower() == "other" for value in known) else "other"
+    words_used, other = {value.lower() for value in known}, "other"
+    if other in words_used:
+        other = "all other values"
+    while other in words_used:
+        other += " …"
     pooled = {value: other if first[value] in rare and len(rare) > 1 else first[value] for value in known}
     rule = _nested({value: (first[value], pooled[value]) for value in known}, least=2)
     if isinstance(rule, Suppress):

@@ -76,6 +76,7 @@ class Hierarchy(ShownAsLines):
         object.__setattr__(self, "_maps", tuple(level.codes for level in levels))
         object.__setattr__(self, "_labels", tuple(level.texts for level in levels))
         self._require_nested()
+        self._require_no_cycle()
 
     def _require_nested(self) -> None:
         for level, (low, high) in enumerate(pairwise(self._maps)):
@@ -90,6 +91,19 @@ class Hierarchy(ShownAsLines):
                     f"is not nested: {label!r} of level {level} is under {' and '.join(map(repr, above))}.",
                     f"Put every group of level {level} into one group of level {level + 1}.",
                 )
+
+    def _require_no_cycle(self) -> None:
+        """Check that a label that is also a raw value covers that value; else a reader would take it for another."""
+        row_of = {row[0]: at for at, row in enumerate(self.rows) if row[0] is not None}
+        for level in range(1, self.height - 1):
+            groups, labels = self._maps[level], self._labels[level]
+            for group, label in enumerate(labels):
+                if label in row_of and groups[row_of[label]] != group:
+                    raise hierarchy_error(
+                        self.column,
+                        f"has a cycle: the label {label!r} of level {level} is also a value, which it does not cover.",
+                        "Give the group another label.",
+                    )
 
     def __repr__(self) -> str:
         """Return the size of the hierarchy and its first row."""
